@@ -51,7 +51,7 @@ TABLE = [
     # Only defaults of what is injected are none. The rest is the process itself, which is asked where it begins.
     ("a clock or an environment that is not injected", r"(?<!\{ )(?<!: Date = )\bDate\(\)|processInfo\.environment|getenv\(", [
         "MediaCLI/CommandContext.swift", "MediaFiles/Programs/ProgramRun.swift", "MediaCLI/ProcessResources.swift",
-        "MediaCLI/Program.swift", "MediaCLI/Shared/Errors/ErrorCatalogue+Local.swift", "MediaCLI/Shared/Files/InputFile.swift",
+        "MediaCLI/Program.swift", "MediaCLI/Shared/Errors/ErrorCatalog+Local.swift", "MediaCLI/Shared/Files/InputFile.swift",
         "MediaSystem/Failpoint.swift", "MediaTransport/ProxyChoice.swift", "MediaStore/",
     ]),
     # Behind the first three: files of the store, in an order that a power cut must not find wrong.

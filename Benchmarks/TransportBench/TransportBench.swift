@@ -54,7 +54,7 @@ enum TransportBench {
             )
         )
         let client = try HTTPClient()
-        let answer = try await client.execute(
+        let response = try await client.execute(
             HTTPRequest(
                 .post,
                 server.resource("/api/uploads.php"),
@@ -66,8 +66,8 @@ enum TransportBench {
             )
         )
         client.shutdown()
-        guard answer.status == 201 else {
-            throw Failure("status \(answer.status)")
+        guard response.status == 201 else {
+            throw Failure("status \(response.status)")
         }
     }
 }

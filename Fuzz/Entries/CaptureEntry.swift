@@ -8,14 +8,15 @@
     /// The answers of a capture server, and what comes with a capture.
     enum CaptureEntry {
         static func check(_ bytes: [UInt8]) -> String? {
-            checkAnswers(bytes) ?? checkPayload(bytes) ?? checkAssertion(bytes) ?? checkKeys(bytes) ?? checkBlob(bytes)
+            checkResponses(bytes) ?? checkPayload(bytes) ?? checkAssertion(bytes) ?? checkKeys(bytes)
+                ?? checkBlob(bytes)
         }
 
-        private static func checkAnswers(_ body: [UInt8]) -> String? {
+        private static func checkResponses(_ body: [UInt8]) -> String? {
             if let challenge = try? RegistrationChallenge(reading: response(200, body)), challenge.bytes.count != 32 {
                 return "a challenge of \(challenge.bytes.count) bytes"
             }
-            if let device = try? RegistrationReply(reading: response(201, body)), !Shape.isUUID(device.deviceID) {
+            if let device = try? RegistrationResponse(reading: response(201, body)), !Shape.isUUID(device.deviceID) {
                 return "an odd device: \(device)"
             }
             if let credential = try? TPM2Credential(reading: response(200, body)), credential.toolFile.count < 14 {
@@ -29,7 +30,7 @@
             }
             for status in [202, 204, 302, 409, 422, 500] {
                 do throws(CaptureError) {
-                    switch try SubmissionReply(reading: response(status, body)) {
+                    switch try SubmissionResponse(reading: response(status, body)) {
                     case .accepted(let id, let address):
                         guard Shape.isUUID(id), address.map(isAddress) ?? true else { return "an odd capture: \(id)" }
                     case .duplicate(let id):

@@ -5,7 +5,7 @@
 public enum FuzzEntry: String, CaseIterable, Sendable {
     /// The answers of a GigHive server: to an upload, a deletion, the listing. JSON, an HTML page with JSON in it, or what is
     /// left of either.
-    case reply = "FuzzReply"
+    case response = "FuzzReply"
     /// The value of a header field, as `Retry-After`, `Content-Type` and `Location`, or a link that somebody was sent.
     case headerField = "FuzzHeaders"
     /// The answers of a PhotoSync server.
@@ -30,7 +30,7 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
         /// - Returns: The promise that was broken; nil when all is well.
         public func check(_ input: [UInt8]) -> String? {
             switch self {
-            case .reply: ReplyEntry.check(input)
+            case .response: ResponseEntry.check(input)
             case .headerField: HeaderEntry.check(String(decoding: input, as: UTF8.self))
             case .photoPage: PhotoEntry.check(input)
             case .capture: CaptureEntry.check(input)

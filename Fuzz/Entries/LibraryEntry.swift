@@ -8,7 +8,7 @@ internal import MediaCore
     /// Libraries of tapes: what lies in a folder that others write to as well, and what an Immich server answers.
     enum LibraryEntry {
         static func check(_ bytes: [UInt8]) -> String? {
-            checkManifest(bytes) ?? checkAnswers(bytes) ?? checkPrograms(bytes)
+            checkManifest(bytes) ?? checkResponses(bytes) ?? checkPrograms(bytes)
         }
 
         /// No link leads out of the album, and what is written of a manifest reads as the same.
@@ -27,7 +27,7 @@ internal import MediaCore
             return nil
         }
 
-        private static func checkAnswers(_ body: [UInt8]) -> String? {
+        private static func checkResponses(_ body: [UInt8]) -> String? {
             let key = "canary-API-KEY"
             KnownSecrets.add(key)
             for status in [301, 400, 401, 403, 404, 500] {

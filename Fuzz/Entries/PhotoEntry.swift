@@ -8,7 +8,7 @@ internal import MediaCore
     /// The answers of a PhotoSync server.
     enum PhotoEntry {
         static func check(_ body: [UInt8]) -> String? {
-            checkPage(body) ?? checkReplies(body) ?? checkRefusal(body)
+            checkPage(body) ?? checkResponses(body) ?? checkRefusal(body)
         }
 
         /// What is read of a page can be kept: it has ids, digests, sizes, and times that mean themselves.
@@ -35,11 +35,11 @@ internal import MediaCore
             return RFC3339.microseconds(text) == time.microseconds
         }
 
-        private static func checkReplies(_ body: [UInt8]) -> String? {
-            if let digests = try? CheckReply.existing(in: body), !digests.allSatisfy(Shape.isSHA256) {
+        private static func checkResponses(_ body: [UInt8]) -> String? {
+            if let digests = try? CheckResponse.existing(in: body), !digests.allSatisfy(Shape.isSHA256) {
                 return "an odd digest among \(digests)"
             }
-            if let count = try? ClaimReply.claimed(in: body), count < 0 {
+            if let count = try? ClaimResponse.claimed(in: body), count < 0 {
                 return "a negative number: \(count)"
             }
             if let status = try? SyncStatus(reading: body), status.totalPhotos < 0 || status.devicePhotos < 0 {
@@ -52,7 +52,7 @@ internal import MediaCore
             if (try? PhotoReceipt(reading: body))?.id.isEmpty == true {
                 return "a photo without an id"
             }
-            if (try? LoginReply(reading: body))?.apiKey.isEmpty == true {
+            if (try? LoginResponse(reading: body))?.apiKey.isEmpty == true {
                 return "an empty key"
             }
             return nil

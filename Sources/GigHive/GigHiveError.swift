@@ -102,7 +102,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
 extension GigHiveError {
     /// The error for a response with an error status (`OutcomeTable`; gighive contract 2.5 and 5.4). `message` is the
     /// application's message or an HTML page's title; `isJSON` is false for pages of the web server.
-    static func answered(
+    static func ofResponse(
         _ head: HTTPResponseHead,
         message: String?,
         isJSON: Bool,
@@ -131,15 +131,15 @@ extension GigHiveError {
     }
 
     /// The same for a response whose content was read.
-    static func answered(
+    static func ofResponse(
         _ head: HTTPResponseHead,
-        _ content: ReplyText.Content,
+        _ content: ResponseText.Content,
         to call: OutcomeTable.Call = .other
     ) -> GigHiveError {
         let words = content.members.text("message") ?? content.members.text("error")
-        return .answered(
+        return .ofResponse(
             head,
-            message: words ?? ReplyText.title(of: content.text),
+            message: words ?? ResponseText.title(of: content.text),
             isJSON: content.form == .json,
             to: call
         )
@@ -283,11 +283,11 @@ extension GigHiveError {
         case .unauthorized
         where error.refusal == .uploadToken || error.detail.contains("Invalid or expired upload token"):
             code = .invalidEventLink
-        case .conflict, .checksumMismatch: (code, isRetryable) = (.unexpectedAnswer, true)
+        case .conflict, .checksumMismatch: (code, isRetryable) = (.unexpectedResponse, true)
         case .refused, .unauthorized, .forbidden, .tooLarge, .locked, .rateLimited, .server, .redirected:
             let outcome = OutcomeTable.outcome(of: error.status ?? 500, from: .tus)
             (code, isRetryable) = (outcome.code, outcome.isRetryable)
-        case .unexpectedAnswer: code = .unexpectedAnswer
+        case .unexpectedResponse: code = .unexpectedResponse
         case .prefixChanged: code = .sourceChanged
         case .sourceFailed: code = .fileUnreadable
         case .journal: code = .internalError
@@ -311,7 +311,7 @@ extension GigHiveError {
     /// The message of a response in JSON, which servers with tus in PHP send (gighive-d4 contract 4.1); any other text as it is.
     private static func message(in detail: String) -> String {
         guard detail.hasPrefix("{") else { return detail }
-        let members = ReplyText.content(of: Array(detail.utf8)).members
+        let members = ResponseText.content(of: Array(detail.utf8)).members
         return members.text("message") ?? members.text("error") ?? detail
     }
 }

@@ -73,7 +73,7 @@ public enum Program {
             try console.requireOutput()
             return console.exitCode(try await command.run(in: console))
         } catch {
-            var diagnosis = ErrorCatalogue.diagnosis(of: error)
+            var diagnosis = ErrorCatalog.diagnosis(of: error)
             if diagnosis.exitCode == .interrupt, let signal = context.interruption.signal {
                 diagnosis.exitCode = signal.exitCode
             }

@@ -8,11 +8,11 @@ public struct TusRecord: Sendable, Equatable {
         public var start: Int64
         /// Length in bytes.
         public var byteCount: Int64
-        /// The server's id; nil until creation was answered.
+        /// The server's id; nil until the response to its creation.
         public var tusID: String?
         /// `Upload-Expires`, if the server sends it.
         public var expiresAt: Date?
-        /// When creation was answered; nil if unknown.
+        /// When the response to its creation came; nil if unknown.
         public var createdAt: Date?
         /// The size of all chunks but the last in bytes, where the server counts chunks; nil where chunks may differ. A
         /// version that does not know this key drops it with its first write, so that a part that still has it was sent

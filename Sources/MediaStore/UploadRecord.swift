@@ -25,7 +25,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     case sending
     /// Every byte is sent; the response is pending.
     case sent
-    /// The server has answered with success; the token is being stored.
+    /// The server responded with success; the token is being stored.
     case finalized
     /// On the server, and the whole response is stored.
     case done

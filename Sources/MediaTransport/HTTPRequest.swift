@@ -43,7 +43,7 @@ public enum Repeatability: Sendable {
 }
 
 /// What a response means for a retry, where its status alone does not decide.
-public enum AnswerVerdict: Sendable {
+public enum ResponseVerdict: Sendable {
     /// By status: 408, 429, 502, 503 and 504 are retried, and 429 and 503 delay all requests of the client to the origin.
     case byStatus
     /// A retry cannot help. Delays no other request.
@@ -60,13 +60,13 @@ public struct TransferTimeouts: Sendable {
     public var stall: Duration
     /// From the last body byte to the end of the response; to its first byte for a download (a GET whose content goes to a
     /// receiver). The server may hash and probe for minutes (trap T20).
-    public var answer: Duration
+    public var response: Duration
 
     /// Makes a set of limits; the defaults are those of the command line.
-    public init(connect: Duration = .seconds(30), stall: Duration = .seconds(60), answer: Duration = .seconds(600)) {
+    public init(connect: Duration = .seconds(30), stall: Duration = .seconds(60), response: Duration = .seconds(600)) {
         self.connect = connect
         self.stall = stall
-        self.answer = answer
+        self.response = response
     }
 }
 
@@ -103,7 +103,7 @@ public struct HTTPRequest: Sendable {
     /// Whether it may be repeated.
     public var repeatability: Repeatability
     /// Decides what a response means for a retry. Runs on the caller's task, and gets the content of a response in memory.
-    public var verdict: @Sendable (HTTPResponse) -> AnswerVerdict
+    public var verdict: @Sendable (HTTPResponse) -> ResponseVerdict
     /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refusal costs no body. A
     /// server that ignores it costs a second, after which the body is sent anyway.
     public var asksBeforeLargeBody: Bool
@@ -120,7 +120,7 @@ public struct HTTPRequest: Sendable {
         body: (any RequestBody)? = nil,
         authorization: Authorization? = nil,
         repeatability: Repeatability,
-        verdict: @escaping @Sendable (HTTPResponse) -> AnswerVerdict = { _ in .byStatus },
+        verdict: @escaping @Sendable (HTTPResponse) -> ResponseVerdict = { _ in .byStatus },
         asksBeforeLargeBody: Bool = true,
         timeouts: TransferTimeouts = TransferTimeouts(),
         destination: ResponseDestination = .memory(limit: 8 << 20)

@@ -78,7 +78,7 @@ extension Transfer {
             .tls
         case CURLE_SEND_FAIL_REWIND: .repeatRefused
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2:
-            .invalidAnswer
+            .invalidResponse
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT, CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT: .unusable
         default: .connectionLost
         }
@@ -175,11 +175,11 @@ extension Transfer {
     /// The limit that has expired, if any. libcurl itself enforces the connect timeout.
     func overdue(at now: ContinuousClock.Instant) -> TransportError.Kind? {
         let silence = now - lastActivity
-        if !isDownload, let requestEnd, now - requestEnd > request.timeouts.answer { return .answerTimeout }
+        if !isDownload, let requestEnd, now - requestEnd > request.timeouts.response { return .responseTimeout }
         switch phase {
         case .connecting, .waitingToRetry: return nil
         case .sending, .receiving: return silence > request.timeouts.stall ? .stalled : nil
-        case .processing: return silence > request.timeouts.answer ? .answerTimeout : nil
+        case .processing: return silence > request.timeouts.response ? .responseTimeout : nil
         }
     }
 
@@ -196,10 +196,10 @@ extension Transfer {
         case .abandon: return true
         case .stop(let finishWithin):
             guard request.repeatability == .atMostOnce, isBodyComplete else { return true }
-            if let finishWithin, answerDeadline == nil {
-                answerDeadline = ContinuousClock.now + finishWithin
+            if let finishWithin, responseDeadline == nil {
+                responseDeadline = ContinuousClock.now + finishWithin
             }
-            return answerDeadline.map { ContinuousClock.now >= $0 } ?? false
+            return responseDeadline.map { ContinuousClock.now >= $0 } ?? false
         }
     }
 }

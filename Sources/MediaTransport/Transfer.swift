@@ -47,12 +47,12 @@ final class Transfer {
     var lastActivity = ContinuousClock.now
     /// When the whole request was out, or the final head had arrived.
     var requestEnd: ContinuousClock.Instant?
-    /// The first look comes later: most small bodies are out, and answered, before it.
+    /// The first look comes later: most small bodies are sent, and their responses received, before it.
     var lastLook = ContinuousClock.now
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?
     /// Set by a gentle stop after the last byte.
-    var answerDeadline: ContinuousClock.Instant?
+    var responseDeadline: ContinuousClock.Instant?
 
     var key: OpaquePointer { OpaquePointer(handle) }
 
@@ -316,7 +316,7 @@ extension Transfer {
             isHeadComplete = (head?.status ?? 0) >= 200
             if head?.status == 417, expectsContinue {
                 // libcurl alone would repeat the field forever.
-                callbackError = TransportError(.invalidAnswer, detail: "417 Expectation Failed")
+                callbackError = TransportError(.invalidResponse, detail: "417 Expectation Failed")
                 return false
             }
         } else if !isHeadComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {

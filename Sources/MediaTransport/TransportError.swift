@@ -22,11 +22,11 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         /// The peer accepted no byte within the stall limit while the body was being sent, or sent none of a begun response.
         case stalled
         /// No response within the limit after the last body byte.
-        case answerTimeout
+        case responseTimeout
         /// The connection was lost, or the response ended early.
         case connectionLost
         /// The peer broke the protocol.
-        case invalidAnswer
+        case invalidResponse
         /// The response is larger than the request allowed.
         case responseTooLarge
         /// The body's source failed; see `underlying`.
@@ -97,13 +97,13 @@ extension TransportError {
         switch kind {
         case .unknownHost: .unknownHost
         case .cannotConnect: .cannotConnect
-        case .connectTimeout, .stalled, .answerTimeout: .networkTimeout
-        case .connectionLost, .invalidAnswer, .repeatRefused: .connectionLost
+        case .connectTimeout, .stalled, .responseTimeout: .networkTimeout
+        case .connectionLost, .invalidResponse, .repeatRefused: .connectionLost
         case .certificateUntrusted: .certificateUntrusted
         case .certificateNameMismatch: .certificateNameMismatch
         case .pinnedKeyMismatch: .pinnedKeyMismatch
         case .tls: .tlsFailed
-        case .responseTooLarge: .unexpectedAnswer
+        case .responseTooLarge: .unexpectedResponse
         case .bodyUnreadable: .fileUnreadable
         case .loginRequired: .loginRequired
         case .loginExpired: .loginExpired
@@ -115,7 +115,7 @@ extension TransportError {
     /// Whether a retry of a repeatable request can help.
     package var isWorthRepeating: Bool {
         switch kind {
-        case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .answerTimeout, .connectionLost: true
+        case .unknownHost, .cannotConnect, .connectTimeout, .stalled, .responseTimeout, .connectionLost: true
         default: false
         }
     }

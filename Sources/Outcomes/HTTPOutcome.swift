@@ -55,7 +55,7 @@ extension OutcomeTable {
         case 401: .unauthorized
         case 403: .forbidden
         case 404: .notFound
-        case 405: .unexpectedAnswer
+        case 405: .unexpectedResponse
         case 408: .requestTimeout
         case 409: .conflict
         case 413: .payloadTooLarge
@@ -64,7 +64,7 @@ extension OutcomeTable {
         case 429: .rateLimited
         case 400..<500: .badRequest
         case 500..<600: .serverError
-        default: .unexpectedAnswer
+        default: .unexpectedResponse
         }
     }
 

@@ -38,7 +38,7 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
 public enum OutcomeTable {
     /// Every code, in the order of the documentation.
     public static let codes: [OutcomeCode] =
-        OutcomeCode.answerCodes + OutcomeCode.networkCodes + OutcomeCode.fileCodes + OutcomeCode.uploadCodes
+        OutcomeCode.responseCodes + OutcomeCode.networkCodes + OutcomeCode.fileCodes + OutcomeCode.uploadCodes
         + OutcomeCode.photoCodes + OutcomeCode.captureCodes + OutcomeCode.tapeCodes + OutcomeCode.localCodes
 
     private static let rows = Dictionary(codes.map { ($0.rawValue, $0) }) { first, _ in first }

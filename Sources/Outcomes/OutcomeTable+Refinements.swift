@@ -99,8 +99,8 @@ extension OutcomeTable {
         Refinement(.tus, 405...405, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
         Refinement(.tus, 412...412, .any, "tus 1.0.0 Tus-Version", .tusUnavailable),
         Refinement(.tus, 501...501, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
-        Refinement(.tus, 409...409, .any, "tus 1.0.0 PATCH", .unexpectedAnswer, isRetryable: true),
-        Refinement(.tus, 460...460, .any, "tus 1.0.0 Checksum", .unexpectedAnswer, isRetryable: true),
+        Refinement(.tus, 409...409, .any, "tus 1.0.0 PATCH", .unexpectedResponse, isRetryable: true),
+        Refinement(.tus, 460...460, .any, "tus 1.0.0 Checksum", .unexpectedResponse, isRetryable: true),
     ]
 
     // MARK: PhotoSync

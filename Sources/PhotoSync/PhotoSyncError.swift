@@ -67,7 +67,7 @@ extension PhotoSyncError {
         case .bodyUnreadable:
             self.init(unreadable: error)
         case .responseTooLarge:
-            self.init(.unexpectedAnswer, detail: "the response is too long", httpStatus: error.head?.status)
+            self.init(.unexpectedResponse, detail: "the response is too long", httpStatus: error.head?.status)
         default:
             self.init(
                 .transport,

@@ -136,7 +136,7 @@ final class ChunkEnd: Sendable {
     /// Waits for the sender. False if the transfer ended before its last byte.
     func reached() async -> Bool {
         await withCheckedContinuation { continuation in
-            let answer = state.withLock { state -> Bool? in
+            let response = state.withLock { state -> Bool? in
                 switch state.stage {
                 case .sending:
                     state.keeper = continuation
@@ -145,7 +145,7 @@ final class ChunkEnd: Sendable {
                 case .held, .released, .failed: return true
                 }
             }
-            if let answer { continuation.resume(returning: answer) }
+            if let response { continuation.resume(returning: response) }
         }
     }
 

@@ -42,8 +42,8 @@ public struct TusClient: Sendable {
         repeatsUnavailable: Bool = true,
         control: TransferControl = TransferControl()
     ) async throws(TusError) -> TusFeatures {
-        let answer = try await exchange(request(.options, repeatsUnavailable: repeatsUnavailable), control)
-        return try TusFeatures(answer.head)
+        let response = try await exchange(request(.options, repeatsUnavailable: repeatsUnavailable), control)
+        return try TusFeatures(response.head)
     }
 
     /// Creates an upload (`POST`, extension "creation").
@@ -181,14 +181,14 @@ extension TusClient {
 
     /// - Throws: `TusError` for everything but a 2xx.
     func exchange(_ request: HTTPRequest, _ control: TransferControl) async throws(TusError) -> HTTPResponse {
-        let answer: HTTPResponse
+        let response: HTTPResponse
         do throws(TransportError) {
-            answer = try await http.execute(request, control: control)
+            response = try await http.execute(request, control: control)
         } catch {
             throw TusError(error)
         }
-        guard (200..<300).contains(answer.status) else { throw TusError(answer: answer, to: request.method) }
-        return answer
+        guard (200..<300).contains(response.status) else { throw TusError(response: response, to: request.method) }
+        return response
     }
 
     func create(
@@ -208,14 +208,14 @@ extension TusClient {
             repeatability: isRepeatable ? .safe : .atMostOnce,
             repeatsUnavailable: repeatsUnavailable
         )
-        let answer = try await exchange(request, control)
-        guard let location = answer.head.value(of: "Location") else {
-            throw TusError(.unexpectedAnswer, detail: "the response has no Location", status: answer.status)
+        let response = try await exchange(request, control)
+        guard let location = response.head.value(of: "Location") else {
+            throw TusError(.unexpectedResponse, detail: "the response has no Location", status: response.status)
         }
         guard let id = TusLocation.id(in: location, createdAt: path) else {
-            throw TusError(.unexpectedAnswer, detail: "invalid Location \"\(location)\"", status: answer.status)
+            throw TusError(.unexpectedResponse, detail: "invalid Location \"\(location)\"", status: response.status)
         }
-        return TusCreation(id: id, expiresAt: answer.head.expiry)
+        return TusCreation(id: id, expiresAt: response.head.expiry)
     }
 
     func head(
@@ -224,14 +224,14 @@ extension TusClient {
         _ control: TransferControl
     ) async throws(TusError) -> TusStatus {
         let request = request(.head, try resource(id), repeatability: repeatability)
-        let answer = try await exchange(request, control)
-        guard let offset = answer.head.byteCount("Upload-Offset") else {
-            throw TusError(.unexpectedAnswer, detail: "the response has no Upload-Offset", status: answer.status)
+        let response = try await exchange(request, control)
+        guard let offset = response.head.byteCount("Upload-Offset") else {
+            throw TusError(.unexpectedResponse, detail: "the response has no Upload-Offset", status: response.status)
         }
         return TusStatus(
             offset: offset,
-            byteCount: answer.head.byteCount("Upload-Length"),
-            expiresAt: answer.head.expiry
+            byteCount: response.head.byteCount("Upload-Length"),
+            expiresAt: response.head.expiry
         )
     }
 
@@ -331,11 +331,11 @@ extension TusClient {
         async let keeping: Void = keepProof(of: content, at: range.upperBound, chunk.pipeline, when: end)
         var outcome = ChunkOutcome()
         do throws(TransportError) {
-            let answer = try await http.execute(request, control: control) { progress in
+            let response = try await http.execute(request, control: control) { progress in
                 onEvent(.progress(offset: range.lowerBound + progress.bytesAcknowledged, progress))
             }
-            outcome.error = refusal(in: answer, of: range)
-            outcome.bytesSent = answer.metrics.bodyBytesSent
+            outcome.error = refusal(in: response, of: range)
+            outcome.bytesSent = response.metrics.bodyBytesSent
         } catch {
             outcome.error = TusError(error)
             outcome.bytesSent = error.metrics.bodyBytesSent
@@ -386,15 +386,15 @@ extension TusClient {
     }
 
     /// Nil if the response confirms the whole chunk.
-    private func refusal(in answer: HTTPResponse, of chunk: Range<Int64>) -> TusError? {
-        guard (200..<300).contains(answer.status) else { return TusError(answer: answer, to: .patch) }
-        let offset = answer.head.byteCount("Upload-Offset")
+    private func refusal(in response: HTTPResponse, of chunk: Range<Int64>) -> TusError? {
+        guard (200..<300).contains(response.status) else { return TusError(response: response, to: .patch) }
+        let offset = response.head.byteCount("Upload-Offset")
         if offset == chunk.upperBound { return nil }
         let detail = offset.map { "the response has offset \($0), expected \(chunk.upperBound)" }
         return TusError(
-            .unexpectedAnswer,
+            .unexpectedResponse,
             detail: detail ?? "the response has no Upload-Offset",
-            status: answer.status
+            status: response.status
         )
     }
 

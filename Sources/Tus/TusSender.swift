@@ -174,7 +174,7 @@ struct TusSender {
         }
         var error = error
         // A body truncated by a proxy is refused as a bad request, and nothing of it is stored.
-        if error.status == 400 { error.kind = .unexpectedAnswer }
+        if error.status == 400 { error.kind = .unexpectedResponse }
         try await waitOut(error)
         try await settle(at: try await ask().offset, chunk, isKept: isKept)
     }

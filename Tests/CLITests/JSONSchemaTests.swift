@@ -43,7 +43,7 @@ import Testing
             result.checksumSHA256 = String(repeating: "b", count: 64)
             result.isVerified = true
             result.warnings = [
-                .notVerified, .noDeleteToken, .oddToken, .answeredInHTML, .rescued(uploadID: "u", fileID: 1),
+                .notVerified, .noDeleteToken, .oddToken, .respondedInHTML, .rescued(uploadID: "u", fileID: 1),
                 .unusableToken(rescuePath: "r"), .tokenKept(rescuePath: "r"), .responseKept(path: "r"),
                 .tokenLostEarlier, .tokenMayBeLost, .aboveDirectLimit,
                 .typeMismatch(declared: "a", sniffed: "b"),

@@ -101,14 +101,14 @@ import Testing
             let ends: [(Outcomes.OutcomeTable.Server, Diagnosis)] = [
                 (
                     .gigHive,
-                    ErrorCatalogue.diagnosis(
-                        of: GigHiveError.answered(head, message: nil, isJSON: type == "application/json")
+                    ErrorCatalog.diagnosis(
+                        of: GigHiveError.ofResponse(head, message: nil, isJSON: type == "application/json")
                     )
                 ),
-                (.photoSync, ErrorCatalogue.diagnosis(of: ServerRefusal(response).error())),
+                (.photoSync, ErrorCatalog.diagnosis(of: ServerRefusal(response).error())),
                 (
                     .captures,
-                    ErrorCatalogue.diagnosis(of: CaptureRefusal(head, body: response.body).error(of: .reading))
+                    ErrorCatalog.diagnosis(of: CaptureRefusal(head, body: response.body).error(of: .reading))
                 ),
             ]
             for (server, diagnosis) in ends {
@@ -120,7 +120,7 @@ import Testing
             }
             // An album is never the requested resource, so its error has one code, and the exit code of the status.
             let album = ImmichRefusal(response).error(needing: .addOnly)
-            let tape = ErrorCatalogue.diagnosis(of: TapesError(.libraryUnusable, underlying: album))
+            let tape = ErrorCatalog.diagnosis(of: TapesError(.libraryUnusable, underlying: album))
             #expect(tape.code == "library_unusable" && tape.exitCode.rawValue == row.exitCode)
         }
     }
@@ -134,7 +134,7 @@ import Testing
             body: [],
             metrics: TransferMetrics()
         )
-        let diagnosis = ErrorCatalogue.diagnosis(of: GigHiveError.tus(TusError(answer: response, to: .patch)))
+        let diagnosis = ErrorCatalog.diagnosis(of: GigHiveError.tus(TusError(response: response, to: .patch)))
         #expect(diagnosis.code == row.code && diagnosis.exitCode.rawValue == row.exitCode)
     }
 

@@ -99,7 +99,7 @@ import Testing
         #expect(!test.errors.contains("\r") && !test.errors.contains("\u{1b}"))
     }
 
-    @Test func silentSaysNothingButAnswersSIGUSR1() throws {
+    @Test func silentPrintsNothingButHandlesSIGUSR1() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .silent, writesRecords: false)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)

@@ -65,11 +65,11 @@ struct FirstContactTests {
     }
 
     @Test("any response but yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
-    func no(answer: String) async throws {
+    func no(response: String) async throws {
         let scene = try await Scene()
         let child = try scene.runner.start(["upload", try scene.file("one")], streams: .terminal(columns: 200))
         try await child.wait(for: "Trust this server? [y/N] ")
-        child.write(answer)
+        child.write(response)
         #expect(try await child.finish().exitCode == 6)
         #expect(!FileManager.default.fileExists(atPath: scene.known))
         #expect(try await scene.sandbox.requests().isEmpty)

@@ -56,49 +56,49 @@ struct ReverseProxyTests {
     func buffered(http2: Bool) async throws {
         let stage = try await Stage()
 
-        let answer = try await stage.post("/", byteCount: Self.largeByteCount, http2: http2)
+        let response = try await stage.post("/", byteCount: Self.largeByteCount, http2: http2)
 
-        let form = try ParsedForm(json: Data(answer.body))
+        let form = try ParsedForm(json: Data(response.body))
         #expect(form.files.map(\.size) == [Self.largeByteCount])
         // `head -c 25165824 /dev/zero | tr '\0' a | sha256sum`
         #expect(form.files.map(\.sha256) == ["c38d2e95982aef0a387477869ed79d2df511f8ce81ccc516128e40e6371240c9"])
-        #expect(answer.head.value(of: "X-Protocol") == (http2 ? "HTTP/2.0" : "HTTP/1.1"))
+        #expect(response.head.value(of: "X-Protocol") == (http2 ? "HTTP/2.0" : "HTTP/1.1"))
     }
 
     @Test("a body above the limit is refused before it is sent", arguments: [false, true])
     func tooLarge(http2: Bool) async throws {
         let stage = try await Stage()
 
-        let answer = try await stage.post("/small/", byteCount: Self.largeByteCount, http2: http2)
+        let response = try await stage.post("/small/", byteCount: Self.largeByteCount, http2: http2)
 
-        #expect(answer.status == 413)
-        #expect(answer.head.mediaType == "text/html")
-        #expect(answer.metrics.bodyBytesSent == 0)
+        #expect(response.status == 413)
+        #expect(response.head.mediaType == "text/html")
+        #expect(response.metrics.bodyBytesSent == 0)
     }
 
     @Test("a wrong password is refused before the body is sent", arguments: [false, true])
     func wrongPassword(http2: Bool) async throws {
         let stage = try await Stage()
 
-        let answer = try await stage.post(
+        let response = try await stage.post(
             "/private/",
             byteCount: Self.largeByteCount,
             http2: http2,
             password: "wrong"
         )
 
-        #expect(answer.status == 401)
-        #expect(answer.metrics.bodyBytesSent == 0)
+        #expect(response.status == 401)
+        #expect(response.metrics.bodyBytesSent == 0)
     }
 
     @Test("the right password lets the body through")
     func rightPassword() async throws {
         let stage = try await Stage()
 
-        let answer = try await stage.post("/private/", password: "secret")
+        let response = try await stage.post("/private/", password: "secret")
 
-        #expect(answer.status == 200)
-        #expect(try ParsedForm(json: Data(answer.body)).files.map(\.size) == [1000])
+        #expect(response.status == 200)
+        #expect(try ParsedForm(json: Data(response.body)).files.map(\.size) == [1000])
     }
 
     @Test("a certificate of an unknown authority is not trusted")
@@ -124,13 +124,13 @@ struct ReverseProxyTests {
     func pinnedKey() async throws {
         let stage = try await Stage()
 
-        let answer = try await stage.post(
+        let response = try await stage.post(
             "/",
             host: "other.localhost",
             trust: ServerTrust(pinnedKey: stage.proxy.pin)
         )
 
-        #expect(answer.status == 200)
+        #expect(response.status == 200)
     }
 
     @Test("another key than the pinned one is refused, also where nothing else is checked")

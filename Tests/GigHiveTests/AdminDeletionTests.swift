@@ -51,7 +51,7 @@ import Testing
     @Test func theServersIDsAreStatedWhenTheyAreOthers() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.answer(
+            try connection.respond(
                 200,
                 #"{"success":true,"deleted_count":2,"results":{"deleted":[{"asset_id":19},{"asset_id":20}]}}"#
             )
@@ -69,7 +69,7 @@ import Testing
     @Test func theIDsOfAnUnusualSuccessAreStated() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.answer(202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#)
+            try connection.respond(202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#)
             return true
         }
         let bench = try Workbench(server)
@@ -82,13 +82,13 @@ import Testing
     @Test func anotherFileInTheDescriptionIsStated() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/api/uploads/18" else { return false }
-            try connection.answer(200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#)
+            try connection.respond(200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#)
             return true
         }
         let bench = try Workbench(server)
         let file = server.store("abc", id: 18)
         let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
-        #expect(result.state == .failed && result.error?.code == .unexpectedAnswer)
+        #expect(result.state == .failed && result.error?.code == .unexpectedResponse)
         #expect(result.error?.detail == "the response describes file 19, not file 18")
     }
 
@@ -97,7 +97,7 @@ import Testing
         let server = try FakeGigHive { request, connection, server, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             if isGone { server.remove(18) }
-            try connection.answer(200, #"{"success":true,"deleted_count":1}"#)
+            try connection.respond(200, #"{"success":true,"deleted_count":1}"#)
             return true
         }
         let bench = try Workbench(server)

@@ -73,7 +73,7 @@ final class BatchLog: Sendable {
             guard request.path == "/api/uploads.php", let status = Int(request.fileContent.prefix(3)) else {
                 return false
             }
-            try connection.answer(status, #"{"error":"Bad Request","message":"no"}"#)
+            try connection.respond(status, #"{"error":"Bad Request","message":"no"}"#)
             return true
         }
     }
@@ -194,7 +194,7 @@ final class BatchLog: Sendable {
             try FakeGigHive { request, connection, server, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
                 server.store("a", id: 7)
-                try connection.answer(409, #"{"existing_asset_id":7}"#)
+                try connection.respond(409, #"{"existing_asset_id":7}"#)
                 return true
             }
         )

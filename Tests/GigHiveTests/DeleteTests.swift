@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    struct Answer: Sendable, CustomTestStringConvertible {
+    struct Response: Sendable, CustomTestStringConvertible {
         var status: Int
         var body = "<title>Oh</title>"
         var code: OutcomeCode
@@ -44,37 +44,37 @@ import Testing
     }
 
     @Test(arguments: [
-        Answer(status: 200, body: #"{"success":false,"deleted_count":0}"#, code: .notDeleted),
-        Answer(status: 200, body: #"{"deleted_count":2}"#, code: .otherFilesDeleted),
-        Answer(status: 200, body: #"{"deleted_count":1,"results":{"deleted":[]}}"#, code: .notDeleted),
-        Answer(
+        Response(status: 200, body: #"{"success":false,"deleted_count":0}"#, code: .notDeleted),
+        Response(status: 200, body: #"{"deleted_count":2}"#, code: .otherFilesDeleted),
+        Response(status: 200, body: #"{"deleted_count":1,"results":{"deleted":[]}}"#, code: .notDeleted),
+        Response(
             status: 200,
             body: #"{"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#,
             code: .otherFilesDeleted
         ),
-        Answer(
+        Response(
             status: 200,
             body: #"{"deleted_count":2,"results":{"deleted":[{"file_id":"18"},{"file_id":19}]}}"#,
             code: .otherFilesDeleted
         ),
-        Answer(status: 200, body: "welcome", code: .notDeleted),
-        Answer(status: 400, body: #"{"success":false,"error":"Bad Request","message":"M"}"#, code: .badRequest),
-        Answer(status: 401, code: .unauthorized),
-        Answer(status: 403, body: #"{"error":"Forbidden","message":"Forbidden"}"#, code: .forbidden),
-        Answer(status: 403, code: .forbidden),
-        Answer(status: 302, code: .redirected),
-        Answer(status: 405, code: .unexpectedAnswer),
-        Answer(status: 500, body: #"{"error":"Server Error","message":"M"}"#, code: .serverError),
-        Answer(status: 502, code: .serverError),
-    ]) func everyOtherAnswerKeepsTheEntry(_ answer: Answer) async throws {
+        Response(status: 200, body: "welcome", code: .notDeleted),
+        Response(status: 400, body: #"{"success":false,"error":"Bad Request","message":"M"}"#, code: .badRequest),
+        Response(status: 401, code: .unauthorized),
+        Response(status: 403, body: #"{"error":"Forbidden","message":"Forbidden"}"#, code: .forbidden),
+        Response(status: 403, code: .forbidden),
+        Response(status: 302, code: .redirected),
+        Response(status: 405, code: .unexpectedResponse),
+        Response(status: 500, body: #"{"error":"Server Error","message":"M"}"#, code: .serverError),
+        Response(status: 502, code: .serverError),
+    ]) func everyOtherResponseKeepsTheEntry(_ response: Response) async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.answer(answer.status, answer.body)
+            try connection.respond(response.status, response.body)
             return true
         }
         let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
         #expect(result.state == .failed)
-        #expect(result.error?.code == answer.code)
+        #expect(result.error?.code == response.code)
         #expect(result.error?.fileID == 18)
         #expect(try bench.store.tokens(host: nil).count == 1)
         #expect(bench.server.deletions.count == 1)
@@ -86,7 +86,7 @@ import Testing
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             let message = "Expected JSON body with \(wanted)"
-            try connection.answer(400, #"{"success":false,"error":"Bad Request","message":"\#(message)"}"#)
+            try connection.respond(400, #"{"success":false,"error":"Bad Request","message":"\#(message)"}"#)
             return true
         }
         let result =
@@ -110,12 +110,12 @@ import Testing
     @Test(arguments: [
         (404, "<title>404 Not Found</title>", OutcomeCode.notFound),
         (404, #"{"error":"Not Found","debug":{"method":"GET"}}"#, .notFound),
-        (200, #"{"id":19}"#, .unexpectedAnswer),
+        (200, #"{"id":19}"#, .unexpectedResponse),
         (401, "", .unauthorized),
     ]) func goneIsBelievedOnTheJSONOnly(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.method == "GET", request.path.hasPrefix("/api/uploads/") else { return false }
-            try connection.answer(status, body)
+            try connection.respond(status, body)
             return true
         }
         bench.server.remove(18)
@@ -151,7 +151,7 @@ import Testing
         #expect(bench.server.files.count == 1)
     }
 
-    @Test(arguments: [true, false]) func aLostAnswerIsResolvedByAsking(_ wasDeleted: Bool) async throws {
+    @Test(arguments: [true, false]) func aLostResponseIsResolvedByAsking(_ wasDeleted: Bool) async throws {
         let (bench, entry) = try await uploaded { request, connection, server, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             if wasDeleted {
@@ -167,7 +167,7 @@ import Testing
         #expect(bench.server.deletions.count == 1)
     }
 
-    @Test func aLostAnswerThatNobodyExplainsIsUnknown() async throws {
+    @Test func aLostResponseWithoutConfirmationIsUnknown() async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path != "/api/uploads.php" else { return false }
             connection.close()

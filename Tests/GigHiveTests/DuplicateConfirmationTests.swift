@@ -25,7 +25,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number < 4 else { return false }
-                try connection.answer(500, Self.collision(key))
+                try connection.respond(500, Self.collision(key))
                 return true
             }
         )
@@ -40,7 +40,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.answer(500, Self.collision(key))
+                try connection.respond(500, Self.collision(key))
                 return true
             }
         )
@@ -57,7 +57,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 server.store(request.fileContent)
-                try connection.answer(500, Self.collision(key))
+                try connection.respond(500, Self.collision(key))
                 return true
             }
         )
@@ -72,7 +72,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 if request.path == "/api/uploads.php", number == 1 {
-                    try connection.answer(500, Self.collision("unique_session_date_org"))
+                    try connection.respond(500, Self.collision("unique_session_date_org"))
                     return true
                 }
                 guard request.method == "HEAD" else { return false }
@@ -104,7 +104,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 switch request.path {
                 case "/api/uploads.php": try Self.refuse(connection, server, "existing_file_id")
-                case "/db/database.php": try connection.answer(500, #"{"error":"Internal Server Error"}"#)
+                case "/db/database.php": try connection.respond(500, #"{"error":"Internal Server Error"}"#)
                 default: return false
                 }
                 return true
@@ -131,7 +131,7 @@ import Testing
         bench.server.store("other bytes")
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
-        #expect(result.error?.code == .unexpectedAnswer)
+        #expect(result.error?.code == .unexpectedResponse)
     }
 
     // MARK: Refusals that do not identify the existing file
@@ -152,7 +152,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 if isOnServer { server.store(request.fileContent) }
-                try connection.answer(409, body, type: body.hasPrefix("<") ? "text/html" : "application/json")
+                try connection.respond(409, body, type: body.hasPrefix("<") ? "text/html" : "application/json")
                 return true
             }
         )
@@ -167,7 +167,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
-                try connection.answer(409, "")
+                try connection.respond(409, "")
                 return true
             }
         )
@@ -185,7 +185,7 @@ import Testing
                     server.store(request.fileContent)
                     connection.close()
                 } else {
-                    try connection.answer(409, "")
+                    try connection.respond(409, "")
                 }
                 return true
             }
@@ -217,7 +217,7 @@ import Testing
         _ spelling: String
     ) throws {
         let id = server.files.first?.id ?? 0
-        try connection.answer(
+        try connection.respond(
             409,
             #"{"error":"Duplicate Upload","\#(spelling)":\#(id),"checksum_sha256":"\#(abcChecksum)"}"#
         )
@@ -232,7 +232,7 @@ import Testing
         (#""session_id":3,"seq":2"#, [], .duplicate), (#""session_id":4,"seq":1"#, [], .linked),
         (#""session_id":3,"seq":1"#, [], .done),
     ]) func aSuccessWithoutTokenSaysWhetherTheEventHadTheFile(
-        _ reply: String,
+        _ response: String,
         _ events: [String],
         _ state: UploadState
     ) async throws {
@@ -241,9 +241,9 @@ import Testing
                 switch request.path {
                 case "/api/uploads.php":
                     for date in events { server.store("abc", id: 18, date: date) }
-                    try connection.answer(201, #"{"id":18,\#(reply),"checksum_sha256":"\#(abcChecksum)"}"#)
+                    try connection.respond(201, #"{"id":18,\#(response),"checksum_sha256":"\#(abcChecksum)"}"#)
                 case "/api/uploads/18":
-                    try connection.answer(
+                    try connection.respond(
                         200,
                         #"{"id":18,"session_id":3,"seq":1,"checksum_sha256":"\#(abcChecksum)"}"#
                     )
@@ -270,7 +270,7 @@ import Testing
                 } else if request.path.hasPrefix("/video/") {
                     try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
                 } else if request.path == "/db/database.php" {
-                    try connection.answer(500, #"{"error":"Internal Server Error"}"#)
+                    try connection.respond(500, #"{"error":"Internal Server Error"}"#)
                 } else {
                     return false
                 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Compressed responses in Base64, written with zlib by Python's `gzip` and `zlib` modules. The content is
-/// `{"id":18,"delete_token":"…"}` with the token of `UploadReplyTests`.
+/// `{"id":18,"delete_token":"…"}` with the token of `UploadResponseTests`.
 enum EncodedResponses {
     static let gzip =
         """

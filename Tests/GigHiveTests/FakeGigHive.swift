@@ -62,7 +62,7 @@ struct FakeFile: Sendable {
     }
 
     /// The answer of the newest dialect.
-    var reply: String {
+    var response: String {
         """
         {"id":\(id),"asset_id":\(id),"event_id":1,"event_item_id":1,"position":1,"file_name":"\(checksum).mp4",\
         "file_type":"video","mime_type":"video\\/mp4","size_bytes":\(size),"checksum_sha256":"\(checksum)",\
@@ -71,7 +71,7 @@ struct FakeFile: Sendable {
         """
     }
 
-    var replyWithoutToken: String { reply.replacing(",\"delete_token\":\"\(token)\"", with: "") }
+    var responseWithoutToken: String { response.replacing(",\"delete_token\":\"\(token)\"", with: "") }
 }
 
 /// A small GigHive on a scripted server: it stores, lists and deletes, and a test may answer any request otherwise.
@@ -123,7 +123,7 @@ final class FakeGigHive: Sendable {
         guard try !override(request, connection, self, uploads.count) else { return }
         switch (request.method, request.path) {
         case ("POST", "/api/uploads.php"):
-            try connection.answer(201, store(request.fileContent, date: request.field("event_date") ?? "").reply)
+            try connection.respond(201, store(request.fileContent, date: request.field("event_date") ?? "").response)
         case ("HEAD", _):
             let file = files.first { request.path == "/video/\($0.checksum).mp4" }
             try connection.write(
@@ -136,33 +136,33 @@ final class FakeGigHive: Sendable {
                 "org_name":"\(file.orgName)"}
                 """
             }
-            try connection.answer(
+            try connection.respond(
                 200,
                 #"{"pagination":{"page":1,"pageCount":1},"entries":[\#(entries.joined(separator: ","))]}"#
             )
         case ("GET", let path):
             if let file = files.first(where: { path == "/api/uploads/\($0.id)" }) {
-                try connection.answer(
+                try connection.respond(
                     200,
                     #"{"id":\#(file.id),"size_bytes":\#(file.size),"checksum_sha256":"\#(file.checksum)"}"#
                 )
             } else {
-                try connection.answer(404, #"{"error":"Not Found"}"#)
+                try connection.respond(404, #"{"error":"Not Found"}"#)
             }
         case ("POST", "/db/delete_media_files.php"):
             if let file = files.first(where: {
                 request.text.contains($0.token) || request.text.contains("asset_ids\":[\($0.id)]")
             }) {
                 remove(file.id)
-                try connection.answer(
+                try connection.respond(
                     200,
                     #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":\#(file.id)}],"errors":[]}}"#
                 )
             } else {
-                try connection.answer(403, #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#)
+                try connection.respond(403, #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#)
             }
         default:
-            try connection.answer(404, "<title>404 Not Found</title>", type: "text/html")
+            try connection.respond(404, "<title>404 Not Found</title>", type: "text/html")
         }
     }
 }

@@ -30,11 +30,11 @@ extension Uploader {
 
 extension UploadFailpoint {
     static let ofMultipart: [UploadFailpoint] = [
-        .afterIntent, .midBody, .afterBody, .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
+        .afterIntent, .midBody, .afterBody, .responseInRescueFile, .beforeTokenCommit, .afterTokenCommit,
     ]
     static let ofTus: [UploadFailpoint] = [
         .afterIntent, .afterCreate, .afterTusID, .midPatch, .afterPatch, .afterAllBytes, .finalizeSent,
-        .replyInRescueFile, .beforeTokenCommit, .afterTokenCommit,
+        .responseInRescueFile, .beforeTokenCommit, .afterTokenCommit,
     ]
 }
 

@@ -186,7 +186,7 @@ import Tus
     }
 
     /// What the server remembers of a guest's finalize holds the receipt again.
-    @Test func aLostAnswerGivesTheReceiptAgain() async throws {
+    @Test func aLostResponseGivesTheReceiptAgain() async throws {
         var bench = try await start(faults: ["finalize:drop-answer,times=1"])
         bench.options.guest = try await guest(bench)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))

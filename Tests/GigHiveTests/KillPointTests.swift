@@ -52,7 +52,7 @@ import Testing
             // The answer was never read.
             #expect([.tokenLost, .failed, .done].contains(settled.state))
             #expect((settled.state == .failed) == bench.server.files.isEmpty)
-        case .replyInRescueFile, .beforeTokenCommit:
+        case .responseInRescueFile, .beforeTokenCommit:
             #expect(rescued == [.rescued(uploadID: row.uploadID, fileID: 18)])
             #expect(settled.state == .done)
             #expect(tokens.map(\.token.secret) == [bench.server.files[0].token])

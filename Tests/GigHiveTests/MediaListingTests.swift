@@ -138,8 +138,8 @@ import Testing
         let readable = "the-band20260301_my-clip-2.mp4"
         let server = try FakeGigHive { request, connection, _, _ in
             switch request.path {
-            case "/db/database.php": try connection.answer(200, Self.page(1, [1], total: 1))
-            case "/api/uploads/1": try connection.answer(200, #"{"id":1,"source_relpath":"\#(readable)"}"#)
+            case "/db/database.php": try connection.respond(200, Self.page(1, [1], total: 1))
+            case "/api/uploads/1": try connection.respond(200, #"{"id":1,"source_relpath":"\#(readable)"}"#)
             default: return false
             }
             return true
@@ -184,7 +184,7 @@ import Testing
                 defer { number += 1 }
                 return min(number, pages.count - 1)
             }
-            try connection.answer(200, Self.page(number % 2 + 1, pages[number], total: total))
+            try connection.respond(200, Self.page(number % 2 + 1, pages[number], total: total))
             return true
         }
     }
@@ -205,6 +205,6 @@ import Testing
         let error = await #expect(throws: GigHiveError.self) {
             try await bench.client.media(matching: Self.byEvent)
         }
-        #expect(error?.code == .unexpectedAnswer)
+        #expect(error?.code == .unexpectedResponse)
     }
 }

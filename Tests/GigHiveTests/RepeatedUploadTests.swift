@@ -184,21 +184,21 @@ import Testing
     // MARK: Rescue files
 
     /// Leaves a rescue file as a process that dies does.
-    private func rescue(_ bench: Workbench, _ uploadID: String, status: Int?, _ reply: String) throws {
+    private func rescue(_ bench: Workbench, _ uploadID: String, status: Int?, _ response: String) throws {
         let file = try RescueLog(in: bench.directory).reserve(for: uploadID)
         if let status {
             try file.begin(status: status)
-            try Array(reply.utf8).withUnsafeBytes { try file.append($0) }
+            try Array(response.utf8).withUnsafeBytes { try file.append($0) }
         }
     }
 
-    @Test(arguments: [1, 2]) func aRescuedReplyStoresItsTokenOnce(_ runs: Int) async throws {
+    @Test(arguments: [1, 2]) func aRescuedResponseStoresItsTokenOnce(_ runs: Int) async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare(), checksum: abcChecksum)
         let file = FakeFile(id: 7, content: "abc")
         var warnings: [UploadWarning] = []
         for _ in 1...runs {
-            try rescue(bench, record.uploadID, status: 201, file.reply)
+            try rescue(bench, record.uploadID, status: 201, file.response)
             warnings += try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         }
         #expect(warnings == [.rescued(uploadID: record.uploadID, fileID: 7)])
@@ -218,17 +218,17 @@ import Testing
         (400, "{}", .failed), (401, "<html>", .failed), (413, "<html>", .failed),
         (500, "{}", .unknownOutcome), (502, "<html>", .unknownOutcome), (201, #"{"id":7,"delete_tok"#, .unknownOutcome),
         (201, #"{"id":7}"#, .done), (500, #"{"message":"1062 Duplicate entry"}"#, .unknownOutcome),
-    ]) func everyRescuedReplySettlesItsRow(_ status: Int, _ reply: String, _ state: UploadState) async throws {
+    ]) func everyRescuedResponseSettlesItsRow(_ status: Int, _ response: String, _ state: UploadState) async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare())
-        try rescue(bench, record.uploadID, status: status, reply)
+        try rescue(bench, record.uploadID, status: status, response)
         #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).isEmpty)
         #expect(try bench.row()?.state == state)
         #expect(try bench.store.tokens(host: nil).isEmpty)
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func aRescueFileWithoutAReplyLeavesTheRowForAsking() async throws {
+    @Test func aRescueFileWithoutAResponseLeavesTheRowForAsking() async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare())
         try rescue(bench, record.uploadID, status: nil, "")
@@ -237,11 +237,11 @@ import Testing
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func aTokenSalvagedFromABrokenReplyIsStored() async throws {
+    @Test func aTokenSalvagedFromABrokenResponseIsStored() async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare())
         let file = FakeFile(id: 7, content: "abc")
-        try rescue(bench, record.uploadID, status: 201, String(file.reply.dropLast(2)))
+        try rescue(bench, record.uploadID, status: 201, String(file.response.dropLast(2)))
         #expect(try await RescueAdoption.run(store: bench.store, directory: bench.directory).count == 1)
         #expect(try bench.store.tokens(host: bench.host, fileID: 7).count == 1)
     }
@@ -267,7 +267,7 @@ import Testing
     func aTokenThatCannotBePlacedStaysInItsFile(_ state: UploadState?) async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try state.map { try abandoned(bench, try bench.prepare(), state: $0) }
-        try rescue(bench, record?.uploadID ?? "u-gone", status: 201, FakeFile(id: 7, content: "abc").reply)
+        try rescue(bench, record?.uploadID ?? "u-gone", status: 201, FakeFile(id: 7, content: "abc").response)
         let kept = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         #expect(bench.rescueFiles.count == 1)
         #expect(kept == [.tokenKept(rescuePath: bench.directory.path + "/" + (bench.rescueFiles.first ?? ""))])
@@ -276,7 +276,7 @@ import Testing
     @Test func aFileOfAnotherShapeThatMayHoldATokenIsNamed() async throws {
         let bench = try Workbench(try FakeGigHive())
         let path = bench.directory.path + "/rescue-u-gone-x"
-        try Data(FakeFile(id: 7, content: "abc").reply.utf8).write(to: URL(fileURLWithPath: path))
+        try Data(FakeFile(id: 7, content: "abc").response.utf8).write(to: URL(fileURLWithPath: path))
         let kept = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         #expect(kept == [.tokenKept(rescuePath: path)])
         #expect(bench.rescueFiles.count == 1)
@@ -287,7 +287,7 @@ import Testing
     @Test func askingDoesNotStartTheServersTimeAnew() async throws {
         let bench = try Workbench(
             try FakeGigHive { _, connection, _, _ in
-                try connection.answer(503, "")
+                try connection.respond(503, "")
                 return true
             }
         )
@@ -331,7 +331,7 @@ import Testing
                     server.store(request.fileContent)
                     connection.close()
                 } else {
-                    try connection.answer(409, #"{"existing_asset_id":18}"#)
+                    try connection.respond(409, #"{"existing_asset_id":18}"#)
                 }
                 return true
             }
@@ -349,7 +349,7 @@ import Testing
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare())
         let file = FakeFile(id: 7, content: "abc")
-        try rescue(bench, record.uploadID, status: 201, file.reply)
+        try rescue(bench, record.uploadID, status: 201, file.response)
         let result = await bench.uploader.resolve(record)
         #expect(result.state == .done)
         #expect(result.hasDeleteToken)

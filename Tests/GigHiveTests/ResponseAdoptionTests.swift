@@ -21,7 +21,7 @@ import Testing
         let log = RescueLog(in: bench.directory)
         for record in try uploadIDs.map({ try log.reserve(for: $0) }) {
             try record.begin(status: 201)
-            try Array(file.reply.utf8).withUnsafeBytes { try record.append($0) }
+            try Array(file.response.utf8).withUnsafeBytes { try record.append($0) }
         }
     }
 
@@ -113,9 +113,9 @@ import Testing
         let bench = try Workbench(try FakeGigHive())
         let file = FakeFile(id: 7, content: "abc")
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
-        let entry = try await kept.adopt(.body(Array(file.reply.utf8)), server: bench.uploader.client.server).entry
+        let entry = try await kept.adopt(.body(Array(file.response.utf8)), server: bench.uploader.client.server).entry
         #expect(entry.sizeBytes == 3)
-        #expect(entry.fileName == UploadReply.parse(status: 201, body: Array(file.reply.utf8)).fileName)
+        #expect(entry.fileName == UploadResponse.parse(status: 201, body: Array(file.response.utf8)).fileName)
         #expect(!entry.fileName.isEmpty)
     }
 
@@ -123,7 +123,7 @@ import Testing
     @Test func aKeptResponseWhoseTokenIsStoredIsRemoved() async throws {
         let bench = try Workbench(try FakeGigHive())
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
-        let copy = Array(FakeFile(id: 7, content: "abc").reply.utf8)
+        let copy = Array(FakeFile(id: 7, content: "abc").response.utf8)
         _ = try await kept.adopt(.body(copy), server: bench.uploader.client.server)
         try respond(FakeFile(id: 7, content: "abc"), to: ["u-gone"], bench)
         let id = try #require(try kept.list().first?.id)
@@ -139,7 +139,7 @@ import Testing
         _ = try leave(bench)
         _ = try await adopt(bench)
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
-        let copy = Array(FakeFile(id: 7, content: "abc").reply.utf8)
+        let copy = Array(FakeFile(id: 7, content: "abc").response.utf8)
         // The store knows the server.
         let adoption = try await kept.adopt(.body(copy))
         #expect(adoption.wasStored)

@@ -15,7 +15,7 @@ import Testing
         var testDescription: String { name }
 
         init(_ name: String, _ text: String, hasID: Bool = true) {
-            self.init(name, Array(text.replacing("TOKEN", with: UploadReplyTests.token).utf8), hasID: hasID)
+            self.init(name, Array(text.replacing("TOKEN", with: UploadResponseTests.token).utf8), hasID: hasID)
         }
 
         init(_ name: String, _ bytes: [UInt8], hasID: Bool = true) {
@@ -28,7 +28,7 @@ import Testing
     }
 
     static let json = #"{"id":18,"delete_token":"TOKEN"}"#
-    private static let plain = json.replacing("TOKEN", with: UploadReplyTests.token)
+    private static let plain = json.replacing("TOKEN", with: UploadResponseTests.token)
 
     private static func wide(_ text: String, _ unit: Int, bigEndian: Bool, mark: Bool) -> [UInt8] {
         ((mark ? "\u{feff}" : "") + text).unicodeScalars.flatMap { scalar in
@@ -43,7 +43,7 @@ import Testing
         bytes += [18, 0xac]
         bytes += Array("delete_token".utf8)
         bytes += [0xd9, 64]
-        return bytes + Array(UploadReplyTests.token.utf8)
+        return bytes + Array(UploadResponseTests.token.utf8)
     }()
 
     /// As of an encoding that is not read, such as Brotli.
@@ -63,7 +63,7 @@ import Testing
         Form("deleteToken", #"{"id":18,"deleteToken":"TOKEN"}"#),
         Form("delete-token", #"{"id":18,"delete-token":"TOKEN"}"#),
         Form("DeleteToken", #"{"Id":18,"DeleteToken":"TOKEN"}"#),
-        Form("capitals", Array(#"{"ID":18,"DELETE_TOKEN":"\#(UploadReplyTests.token)"}"#.utf8)),
+        Form("capitals", Array(#"{"ID":18,"DELETE_TOKEN":"\#(UploadResponseTests.token)"}"#.utf8)),
         Form("delete token", #"{"id":18,"delete token":"TOKEN"}"#),
         Form("camel case in data", #"{"data":{"assetId":18,"deleteToken":"TOKEN"}}"#),
         Form("ID beside, named for files", #"{"asset_id":18,"tokens":{"delete_token":"TOKEN"}}"#),
@@ -145,7 +145,7 @@ import Testing
         Form(
             "UTF-16 XML",
             wide(
-                "<r><id>18</id><delete_token>\(UploadReplyTests.token)</delete_token></r>",
+                "<r><id>18</id><delete_token>\(UploadResponseTests.token)</delete_token></r>",
                 2,
                 bigEndian: true,
                 mark: true
@@ -160,10 +160,10 @@ import Testing
     ]
 
     @Test(arguments: forms) func tokenAndIDAreFound(_ form: Form) {
-        let reply = UploadReply.parse(status: 201, body: form.bytes, isComplete: true)
-        #expect(reply.deleteToken?.secret == UploadReplyTests.token)
-        #expect(reply.fileID == (form.hasID ? 18 : nil))
-        #expect(!reply.mayHoldUnreadToken(besides: nil))
+        let response = UploadResponse.parse(status: 201, body: form.bytes, isComplete: true)
+        #expect(response.deleteToken?.secret == UploadResponseTests.token)
+        #expect(response.fileID == (form.hasID ? 18 : nil))
+        #expect(!response.mayHoldUnreadToken(besides: nil))
     }
 
     @Test func thereAreAtLeast57Forms() { #expect(Self.forms.count >= 57) }
@@ -173,14 +173,14 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 server.store(request.fileContent)
-                try connection.answer(201, bytes: form.bytes)
+                try connection.respond(201, bytes: form.bytes)
                 return true
             }
         )
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.fileID == 18)
-        #expect(try bench.store.tokens(host: bench.host, fileID: 18).map(\.token.secret) == [UploadReplyTests.token])
+        #expect(try bench.store.tokens(host: bench.host, fileID: 18).map(\.token.secret) == [UploadResponseTests.token])
         #expect(bench.rescueFiles.isEmpty)
         #expect(bench.server.uploads.count == 1)
     }
@@ -201,7 +201,7 @@ import Testing
         }
         let resolved = await bench.uploader.resolve(record)
         #expect(resolved.state == .done)
-        #expect(try bench.store.tokens(host: nil).map(\.token.secret) == [UploadReplyTests.token])
+        #expect(try bench.store.tokens(host: nil).map(\.token.secret) == [UploadResponseTests.token])
         #expect(try bench.store.tokens(host: nil).map(\.fileID) == [18])
         #expect(bench.rescueFiles.isEmpty)
     }
@@ -224,12 +224,12 @@ import Testing
                 if isOnServer { server.store(request.fileContent) }
                 // Without a challenge, a 401 with JSON requires a login, and the server cannot be queried with a password.
                 let challenge = status == 401 ? [#"WWW-Authenticate: Basic realm="GigHive""#] : []
-                try connection.answer(status, Self.plain, headers: ["Location: /elsewhere"] + challenge)
+                try connection.respond(status, Self.plain, headers: ["Location: /elsewhere"] + challenge)
                 return true
             }
         )
         let result = await bench.uploader.upload(try bench.prepare())
-        #expect(try bench.store.tokens(host: nil).map(\.token.secret) == [UploadReplyTests.token])
+        #expect(try bench.store.tokens(host: nil).map(\.token.secret) == [UploadResponseTests.token])
         #expect(result.state == (isOnServer || status < 300 ? .done : .failed))
         #expect(result.fileID == (isOnServer || status < 300 ? 18 : nil))
         #expect(bench.rescueFiles.isEmpty)
@@ -258,7 +258,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 if isStored { server.store(request.fileContent) }
-                try connection.answer(status, bytes: body)
+                try connection.respond(status, bytes: body)
                 return true
             }
         )
@@ -272,9 +272,9 @@ import Testing
         "delete_token=TOKEN&delete_token=ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
     ])
     func twoTokensAreNone(_ text: String) {
-        let reply = UploadReply.parse(status: 201, body: Form("", text).bytes, isComplete: true)
-        #expect(reply.deleteToken == nil)
-        #expect(reply.hasUnusableToken)
+        let response = UploadResponse.parse(status: 201, body: Form("", text).bytes, isComplete: true)
+        #expect(response.deleteToken == nil)
+        #expect(response.hasUnusableToken)
     }
 
     @Test(arguments: [
@@ -285,9 +285,9 @@ import Testing
         "No delete token. SHA-256 TOKEN", "1062 Duplicate entry 'TOKEN' for key 'uq_asset_checksum'",
     ])
     func aChecksumIsNotAToken(_ text: String) {
-        let reply = UploadReply.parse(status: 201, body: Form("", text).bytes, isComplete: true)
-        #expect(reply.deleteToken == nil)
-        #expect(!reply.mayHoldUnreadToken(besides: nil))
+        let response = UploadResponse.parse(status: 201, body: Form("", text).bytes, isComplete: true)
+        #expect(response.deleteToken == nil)
+        #expect(!response.mayHoldUnreadToken(besides: nil))
     }
 
     @Test(
@@ -304,7 +304,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 server.store(request.fileContent)
-                try connection.answer(status, bytes: form.bytes)
+                try connection.respond(status, bytes: form.bytes)
                 return true
             }
         )
@@ -354,15 +354,18 @@ import Testing
         for index in bytes.indices {
             var changed = bytes
             changed[index] ^= 0x10
-            let reply = UploadReply.parse(status: 201, body: changed)
-            #expect(reply.deleteToken == nil || reply.deleteToken?.secret == UploadReplyTests.token, "\(index)")
+            let response = UploadResponse.parse(status: 201, body: changed)
+            #expect(
+                response.deleteToken == nil || response.deleteToken?.secret == UploadResponseTests.token,
+                "\(index)"
+            )
         }
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["{", "[", "{\"a\":", "&quot;", "<", "%", "delete_token"])
     func repetitionsEnd(_ text: String) {
         let count = (1 << 20) / text.utf8.count
-        let reply = UploadReply.parse(status: 201, body: Array(String(repeating: text, count: count).utf8))
-        #expect(reply.deleteToken == nil)
+        let response = UploadResponse.parse(status: 201, body: Array(String(repeating: text, count: count).utf8))
+        #expect(response.deleteToken == nil)
     }
 }

@@ -179,7 +179,7 @@ struct ResumableBench {
     func titles() async throws -> [String] {
         let request = client.request(.get, "/db/database.php", [("format", "json")])
         let body = try await client.http.execute(request).body
-        return ReplyText.content(of: body).members["entries"]?.elements.compactMap { $0.members?.text("song_title") }
+        return ResponseText.content(of: body).members["entries"]?.elements.compactMap { $0.members?.text("song_title") }
             ?? []
     }
 

@@ -70,7 +70,7 @@ import Tus
             ("finalize:truncate=60,times=1", .tokenLost),
         ]
     )
-    func aLostAnswerIsFollowedByOneRepeatAfterQuiet(_ fault: String, _ end: UploadState) async throws {
+    func aLostResponseIsFollowedByOneRepeatAfterQuiet(_ fault: String, _ end: UploadState) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: [fault]))
         let path = try bench.file()
         let log = EventLog()
@@ -164,13 +164,13 @@ import Tus
 
     /// The client waits for the answer as long as the server may need, however short its own limit is set.
     @Test(arguments: [(1, 330), (600, 600)])
-    func noAnswerLimitIsShorterThanTheServersOwn(_ set: Int, _ limit: Int)
+    func noResponseLimitIsShorterThanTheServersOwn(_ set: Int, _ limit: Int)
         async throws
     {
         var bench = try ResumableBench(try await SandboxProcess.start())
-        bench.options.timeouts.answer = .seconds(set)
+        bench.options.timeouts.response = .seconds(set)
         let request = FinalizeRequest("ab", details: try bench.details(), sizeBytes: 1, bench.uploader)
-        #expect(request.timeouts.answer == .seconds(limit))
+        #expect(request.timeouts.response == .seconds(limit))
     }
 
     /// A later process counts the quiet from the end of the request, not from its beginning.

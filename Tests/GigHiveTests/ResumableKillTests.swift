@@ -56,10 +56,10 @@ import Testing
 
         let rescued = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         let row = try #require(try bench.row())
-        if [.replyInRescueFile, .beforeTokenCommit].contains(point) {
+        if [.responseInRescueFile, .beforeTokenCommit].contains(point) {
             #expect(rescued == [.rescued(uploadID: row.uploadID, fileID: row.fileID ?? 0)])
         }
-        if [.replyInRescueFile, .beforeTokenCommit, .afterTokenCommit].contains(point) {
+        if [.responseInRescueFile, .beforeTokenCommit, .afterTokenCommit].contains(point) {
             #expect(row.state == .done)
         } else {
             let result =

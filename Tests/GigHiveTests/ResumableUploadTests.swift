@@ -76,15 +76,15 @@ import Tus
                 let extensions = offered.isEmpty ? "creation" : "creation,checksum"
                 let algorithms = offered.isEmpty ? [] : ["Tus-Checksum-Algorithm: \(offered)"]
                 let headers = ["Tus-Resumable: 1.0.0", "Tus-Version: 1.0.0", "Tus-Extension: \(extensions)"]
-                try connection.answer(200, "", headers: headers + algorithms)
+                try connection.respond(200, "", headers: headers + algorithms)
             case "POST":
-                try connection.answer(201, "", headers: ["Tus-Resumable: 1.0.0", "Location: /files/abc"])
+                try connection.respond(201, "", headers: ["Tus-Resumable: 1.0.0", "Location: /files/abc"])
             case "PATCH":
                 let line = request.head.components(separatedBy: "\r\n").first { $0.hasPrefix("Upload-Checksum: ") }
                 seen.withLock { $0.append(line.map { String($0.dropFirst("Upload-Checksum: ".count)) }) }
-                try connection.answer(403, "no")
+                try connection.respond(403, "no")
             default:
-                try connection.answer(
+                try connection.respond(
                     200,
                     "",
                     headers: ["Tus-Resumable: 1.0.0", "Upload-Offset: 0", "Upload-Length: 5"]
@@ -354,7 +354,7 @@ import Tus
         bench.options.transport = .tus
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
-        #expect(result.error?.code == .unexpectedAnswer)
+        #expect(result.error?.code == .unexpectedResponse)
         #expect(!fake.requests.contains { $0.method == "PATCH" })
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// What the answers of gighive contract 4.3 mean.
 @Suite struct ResumableVerdictTests {
     private func verdict(_ status: Int, _ body: String) -> FinalizeVerdict {
-        .of(UploadReply.parse(status: status, body: Array(body.utf8)), head: HTTPResponseHead(status: status))
+        .of(UploadResponse.parse(status: status, body: Array(body.utf8)), head: HTTPResponseHead(status: status))
     }
 
     private func name(_ verdict: FinalizeVerdict) -> String {

@@ -13,7 +13,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.answer(401, "<title>401 Unauthorized</title>", type: "text/html")
+                try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
                 return true
             }
         )
@@ -38,7 +38,7 @@ import Testing
 
     @Test func aConnectTimeoutEndsARunAndAnotherTimeoutDoesNot() {
         for (kind, endsRun) in [
-            (TransportError.Kind.connectTimeout, true), (.stalled, false), (.answerTimeout, false),
+            (TransportError.Kind.connectTimeout, true), (.stalled, false), (.responseTimeout, false),
         ] {
             #expect(GigHiveError.transport(TransportError(kind)).endsRun == endsRun)
         }
@@ -50,7 +50,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number <= failures else { return false }
-                try connection.answer(503, "<title>503 Service Unavailable</title>", type: "text/html")
+                try connection.respond(503, "<title>503 Service Unavailable</title>", type: "text/html")
                 return true
             },
             retries: 1
@@ -78,7 +78,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
-                try connection.answer(status, "<title>No</title>", type: "text/html")
+                try connection.respond(status, "<title>No</title>", type: "text/html")
                 return true
             },
             retries: 2
@@ -104,11 +104,11 @@ import Testing
                     lost.withLock { $0 = true }
                     throw CancellationError()
                 case ("POST", _):
-                    try connection.answer(401, "<title>401 Unauthorized</title>", type: "text/html")
+                    try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
                     return true
                 default:
                     guard lost.withLock({ $0 }) else { return false }
-                    try connection.answer(401, "<title>401 Unauthorized</title>", type: "text/html")
+                    try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
                     return true
                 }
             },
@@ -124,7 +124,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path != "/elsewhere" else { return false }
-                try connection.answer(503, "<title>503 Service Unavailable</title>", type: "text/html")
+                try connection.respond(503, "<title>503 Service Unavailable</title>", type: "text/html")
                 return true
             },
             retries: 1
@@ -161,7 +161,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.answer(status, body)
+                try connection.respond(status, body)
                 return true
             },
             retries: 3

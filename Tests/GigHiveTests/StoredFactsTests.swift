@@ -8,7 +8,7 @@ import Testing
 /// What the server stored, as its response says (gighive contract 2.2, trap T27).
 @Suite struct StoredFactsTests {
     private func stored(_ body: String) -> StoredFacts? {
-        UploadReply.parse(status: 201, body: Array(body.utf8)).stored
+        UploadResponse.parse(status: 201, body: Array(body.utf8)).stored
     }
 
     /// The example of contract 2.2.

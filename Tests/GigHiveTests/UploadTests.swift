@@ -72,7 +72,7 @@ import Testing
 
     // MARK: Answers
 
-    struct Answer: Sendable, CustomTestStringConvertible {
+    struct Response: Sendable, CustomTestStringConvertible {
         var status: Int
         var body = "<title>Gone wrong</title>"
         var headers: [String] = []
@@ -83,57 +83,57 @@ import Testing
     }
 
     @Test(arguments: [
-        Answer(status: 302, headers: ["Location: http://elsewhere.test/"], code: .redirected),
-        Answer(status: 400, body: #"{"error":"Bad Request","message":"Label is required"}"#, code: .badRequest),
-        Answer(status: 400, code: .badRequest),
-        Answer(status: 401, code: .unauthorized),
-        Answer(status: 403, code: .forbidden),
-        Answer(status: 404, code: .notFound),
-        Answer(status: 408, code: .requestTimeout, isRetryable: true),
+        Response(status: 302, headers: ["Location: http://elsewhere.test/"], code: .redirected),
+        Response(status: 400, body: #"{"error":"Bad Request","message":"Label is required"}"#, code: .badRequest),
+        Response(status: 400, code: .badRequest),
+        Response(status: 401, code: .unauthorized),
+        Response(status: 403, code: .forbidden),
+        Response(status: 404, code: .notFound),
+        Response(status: 408, code: .requestTimeout, isRetryable: true),
         // Refused as duplicates of files that the server does not have.
-        Answer(status: 409, body: #"{"existing_asset_id":8}"#, code: .unexpectedAnswer),
-        Answer(status: 409, body: #"{"existing_file_id":"8"}"#, code: .unexpectedAnswer),
-        Answer(status: 409, code: .unexpectedAnswer),
-        Answer(status: 413, body: #"{"error":"Payload Too Large","message":"M"}"#, code: .payloadTooLarge),
-        Answer(status: 413, code: .payloadTooLarge),
-        Answer(status: 415, code: .unsupportedMedia),
-        Answer(status: 423, code: .locked, isRetryable: true),
-        Answer(status: 429, headers: ["Retry-After: 7"], code: .rateLimited, isRetryable: true),
-        Answer(status: 500, body: #"{"error":"Server Error","message":"M"}"#, code: .serverError, isRetryable: true),
-        Answer(
+        Response(status: 409, body: #"{"existing_asset_id":8}"#, code: .unexpectedResponse),
+        Response(status: 409, body: #"{"existing_file_id":"8"}"#, code: .unexpectedResponse),
+        Response(status: 409, code: .unexpectedResponse),
+        Response(status: 413, body: #"{"error":"Payload Too Large","message":"M"}"#, code: .payloadTooLarge),
+        Response(status: 413, code: .payloadTooLarge),
+        Response(status: 415, code: .unsupportedMedia),
+        Response(status: 423, code: .locked, isRetryable: true),
+        Response(status: 429, headers: ["Retry-After: 7"], code: .rateLimited, isRetryable: true),
+        Response(status: 500, body: #"{"error":"Server Error","message":"M"}"#, code: .serverError, isRetryable: true),
+        Response(
             status: 500,
             body: #"{"message":"SQLSTATE: 1062 Duplicate entry 'x'"}"#,
             code: .serverRace,
             isRetryable: true
         ),
-        Answer(status: 501, body: #"{"error":"Not Implemented"}"#, code: .serverError),
-        Answer(status: 502, code: .serverError, isRetryable: true),
-        Answer(status: 503, code: .serverUnavailable, isRetryable: true),
-        Answer(status: 504, code: .serverError, isRetryable: true),
-        Answer(status: 200, body: "<title>Welcome to the hotel</title>", code: .unexpectedAnswer),
-        Answer(status: 418, code: .badRequest),
-    ]) func anAnswerWithoutAStoredFile(_ answer: Answer) async throws {
+        Response(status: 501, body: #"{"error":"Not Implemented"}"#, code: .serverError),
+        Response(status: 502, code: .serverError, isRetryable: true),
+        Response(status: 503, code: .serverUnavailable, isRetryable: true),
+        Response(status: 504, code: .serverError, isRetryable: true),
+        Response(status: 200, body: "<title>Welcome to the hotel</title>", code: .unexpectedResponse),
+        Response(status: 418, code: .badRequest),
+    ]) func aResponseWithoutAStoredFile(_ response: Response) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                let type = answer.body.hasPrefix("{") ? "application/json" : "text/html"
-                try connection.answer(answer.status, answer.body, type: type, headers: answer.headers)
+                let type = response.body.hasPrefix("{") ? "application/json" : "text/html"
+                try connection.respond(response.status, response.body, type: type, headers: response.headers)
                 return true
             }
         )
         let result = await bench.uploader.upload(try bench.prepare())
-        #expect(result.state == answer.state)
-        #expect(result.error?.code == answer.code)
-        #expect(result.error?.isRetryable ?? false == answer.isRetryable)
-        #expect(result.httpStatus == answer.status)
-        #expect(result.error?.retryAfterSeconds == (answer.status == 429 ? 7 : nil))
+        #expect(result.state == response.state)
+        #expect(result.error?.code == response.code)
+        #expect(result.error?.isRetryable ?? false == response.isRetryable)
+        #expect(result.httpStatus == response.status)
+        #expect(result.error?.retryAfterSeconds == (response.status == 429 ? 7 : nil))
         #expect(!result.hasDeleteToken)
         let row = try #require(try bench.row())
-        #expect(row.state == answer.state)
-        #expect(row.failureCode == answer.code?.rawValue)
+        #expect(row.state == response.state)
+        #expect(row.failureCode == response.code?.rawValue)
         #expect(try bench.store.tokens(host: nil).isEmpty)
         #expect(bench.rescueFiles.isEmpty)
-        #expect(bench.server.uploads.count == (answer.code == .serverRace ? 11 : 1))
+        #expect(bench.server.uploads.count == (response.code == .serverRace ? 11 : 1))
     }
 
     @Test func theTwoKindsOf413HaveTheirOwnWords() async throws {
@@ -143,7 +143,7 @@ import Testing
         ] {
             let bench = try Workbench(
                 try FakeGigHive { _, connection, _, _ in
-                    try connection.answer(413, body, type: type)
+                    try connection.respond(413, body, type: type)
                     return true
                 }
             )
@@ -159,7 +159,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
-                try connection.answer(status, "")
+                try connection.respond(status, "")
                 return true
             },
             retries: 1
@@ -190,7 +190,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 _ = server.store(request.fileContent)
-                try connection.answer(status, "{}")
+                try connection.respond(status, "{}")
                 return true
             },
             retries: 3
@@ -213,7 +213,7 @@ import Testing
                     heads.withLock { $0.append(content.dropFirst(22).contains { $0 != 0 } ? "a response" : "none") }
                 }
                 guard number == 1 else { return false }
-                try connection.answer(429, "{}")
+                try connection.respond(429, "{}")
                 return true
             },
             retries: 1
@@ -223,7 +223,7 @@ import Testing
         #expect(heads.withLock { $0 } == ["none", "none"])
     }
 
-    @Test func aLostAnswerIsLookedForOnEveryPage() async throws {
+    @Test func aLostResponseIsLookedForOnEveryPage() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 switch request.path {
@@ -233,7 +233,7 @@ import Testing
                 case "/db/database.php":
                     let page = request.query.contains("page=3&") ? 3 : request.query.contains("page=2&") ? 2 : 1
                     let name = page == 3 ? abcChecksum : "other"
-                    try connection.answer(
+                    try connection.respond(
                         200,
                         #"{"pagination":{"pageCount":"3"},"entries":[{"id":"\#(page)8","file_name":"\#(name).mp4"}]}"#
                     )
@@ -254,7 +254,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.answer(201, server.store(request.fileContent).replyWithoutToken)
+                try connection.respond(201, server.store(request.fileContent).responseWithoutToken)
                 return true
             }
         )
@@ -273,9 +273,9 @@ import Testing
                     return false
                 }
                 switch status {
-                case 201: try connection.answer(201, file.replyWithoutToken)
-                case 409: try connection.answer(409, #"{"existing_asset_id":\#(file.id)}"#)
-                default: try connection.answer(500, #"{"message":"1062 Duplicate entry"}"#)
+                case 201: try connection.respond(201, file.responseWithoutToken)
+                case 409: try connection.respond(409, #"{"existing_asset_id":\#(file.id)}"#)
+                default: try connection.respond(500, #"{"message":"1062 Duplicate entry"}"#)
                 }
                 return true
             }
@@ -296,7 +296,7 @@ import Testing
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
                 server.remove(18)
                 server.store("abc", id: 3)
-                try connection.answer(409, #"{"existing_asset_id":3}"#)
+                try connection.respond(409, #"{"existing_asset_id":3}"#)
                 return true
             }
         )
@@ -312,22 +312,22 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                let json = server.store(request.fileContent).reply.replacing("\"", with: "&quot;")
-                try connection.answer(201, "<!DOCTYPE html><pre>\(json)</pre>", type: "text/html")
+                let json = server.store(request.fileContent).response.replacing("\"", with: "&quot;")
+                try connection.respond(201, "<!DOCTYPE html><pre>\(json)</pre>", type: "text/html")
                 return true
             }
         )
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.hasDeleteToken)
-        #expect(result.warnings == [.answeredInHTML])
+        #expect(result.warnings == [.respondedInHTML])
     }
 
     @Test func aWrongChecksumFailsAndKeepsTheToken() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.answer(201, server.store("damaged").reply)
+                try connection.respond(201, server.store("damaged").response)
                 return true
             }
         )
@@ -344,7 +344,7 @@ import Testing
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 let file = server.store(request.fileContent)
-                try connection.answer(
+                try connection.respond(
                     201,
                     #"{\#(id)"checksum_sha256":"\#(file.checksum)","delete_token":"a\u001bb"}"#
                 )
@@ -370,13 +370,13 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.answer(409, #"{"existing_asset_id":8,"checksum_sha256":"\#(other)"}"#)
+                try connection.respond(409, #"{"existing_asset_id":8,"checksum_sha256":"\#(other)"}"#)
                 return true
             }
         )
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
-        #expect(result.error?.code == .unexpectedAnswer)
+        #expect(result.error?.code == .unexpectedResponse)
         #expect(result.error?.detail.contains(other) == true)
         #expect(result.error?.detail.contains(abcChecksum) == true)
         #expect(try bench.row()?.state == .failed)
@@ -388,7 +388,7 @@ import Testing
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 let file = FakeFile(id: 7, content: request.fileContent)
-                try connection.answer(201, #"{"id":\#(id),"delete_token":"\#(file.token)"}"#)
+                try connection.respond(201, #"{"id":\#(id),"delete_token":"\#(file.token)"}"#)
                 return true
             }
         )
@@ -414,7 +414,7 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                try connection.answer(201, #"{"id":18,"delete_token":"odd"}"#)
+                try connection.respond(201, #"{"id":18,"delete_token":"odd"}"#)
                 return true
             }
         )

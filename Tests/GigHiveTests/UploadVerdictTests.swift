@@ -13,7 +13,7 @@ import Testing
 
     private func verdict(_ status: Int, _ body: String, bodyComplete: Bool = true) -> UploadVerdict {
         .of(
-            UploadReply.parse(status: status, body: Array(body.utf8)),
+            UploadResponse.parse(status: status, body: Array(body.utf8)),
             head: HTTPResponseHead(status: status),
             bodyComplete: bodyComplete
         )
@@ -59,19 +59,19 @@ import Testing
     }
 
     @Test(arguments: others, bodies) func anUndefinedStatusOfFinalizeIsALostResponse(_ status: Int, _ body: String) {
-        let reply = UploadReply.parse(status: status, body: Array(body.utf8))
-        guard case .lost(let error) = FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status)) else {
-            Issue.record("\(FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status)))")
+        let response = UploadResponse.parse(status: status, body: Array(body.utf8))
+        guard case .lost(let error) = FinalizeVerdict.of(response, head: HTTPResponseHead(status: status)) else {
+            Issue.record("\(FinalizeVerdict.of(response, head: HTTPResponseHead(status: status)))")
             return
         }
         #expect(error.httpStatus == status)
     }
 
     @Test(arguments: refusals, bodies) func aRefusalOfFinalizeStaysOne(_ status: Int, _ body: String) {
-        let reply = UploadReply.parse(status: status, body: Array(body.utf8))
-        guard case .refused(_, mayRepeat: false) = FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status))
+        let response = UploadResponse.parse(status: status, body: Array(body.utf8))
+        guard case .refused(_, mayRepeat: false) = FinalizeVerdict.of(response, head: HTTPResponseHead(status: status))
         else {
-            Issue.record("\(FinalizeVerdict.of(reply, head: HTTPResponseHead(status: status)))")
+            Issue.record("\(FinalizeVerdict.of(response, head: HTTPResponseHead(status: status)))")
             return
         }
     }

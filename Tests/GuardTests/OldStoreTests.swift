@@ -21,18 +21,18 @@ private final class Seen: Sendable {
                 let (head, body) = try connection.readRequest()
                 let text = String(decoding: body, as: UTF8.self)
                 guard head.hasPrefix("POST ") else {
-                    try connection.answer(404, #"{"error":"Not Found","message":"File not found"}"#)
+                    try connection.respond(404, #"{"error":"Not Found","message":"File not found"}"#)
                     continue
                 }
                 bodies.append(text)
                 guard text.contains("\"\(token)\"") else {
-                    try connection.answer(
+                    try connection.respond(
                         403,
                         #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
                     )
                     continue
                 }
-                try connection.answer(
+                try connection.respond(
                     200,
                     #"{"success":true,"deleted_count":1,"error_count":0,"#
                         + #""results":{"deleted":[{"asset_id":\#(id)}],"errors":[]}}"#
@@ -178,7 +178,7 @@ private final class Seen: Sendable {
         let server = try ScriptedServer { connection, _ in
             let (head, _) = try connection.readRequest()
             heads.append(head)
-            try connection.answer(503, "")
+            try connection.respond(503, "")
         }
         let runner = try Guarded.machine(port: server.port)
         _ = try await runner.run(["sync", "status"])

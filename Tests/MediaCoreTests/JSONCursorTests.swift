@@ -54,14 +54,14 @@ import Testing
         let start = cursor.start()
         try cursor.skip()
         let known = start..<start + 9
-        var answers: [Bool] = []
+        var responses: [Bool] = []
         for _ in 0..<4 {
             isNext = try cursor.nextElement()
             let isSame = cursor.skipRepetition(of: known)
-            answers.append(isSame)
+            responses.append(isSame)
             if !isSame { try cursor.skip() }
         }
-        #expect(answers == [true, false, false, false])
+        #expect(responses == [true, false, false, false])
         isNext = try cursor.nextElement()
         #expect(isNext)
         let isSameAtEnd = cursor.skipRepetition(of: known)

@@ -12,22 +12,22 @@ import Testing
         let directory = try TemporaryDirectory()
         let sizes = StreamingAEADTests.sizes + [SealedBytes.first + 2 * SealedBytes.other, 5_000_000]
         var jobs: [String] = []
-        var answers: [String] = []
+        var responses: [String] = []
         for size in sizes {
             let plaintext = Array(SealedBytes.sample[..<size])
             let sealed = try SealedBytes.seal(plaintext, chunk: 100_003)
             try write(plaintext, directory.file("\(size).plain"))
             try write(sealed, directory.file("\(size).ours"))
             try write(sealed.dropLast() + [(sealed.last ?? 0) ^ 1], directory.file("\(size).damaged"))
-            for (job, answer, source, target) in [
+            for (job, response, source, target) in [
                 ("seal", "sealed", "plain", "theirs"), ("open", "opened", "ours", "opened"),
                 ("open", "refused", "damaged", "nothing"),
             ] {
                 jobs.append("\(job) \(directory.file("\(size).\(source)")) \(directory.file("\(size).\(target)"))\n")
-                answers.append(answer)
+                responses.append(response)
             }
         }
-        #expect(try await run(jobs, in: directory) == answers)
+        #expect(try await run(jobs, in: directory) == responses)
         for size in sizes {
             let plaintext = Array(SealedBytes.sample[..<size])
             #expect(areEqual(try read(directory.file("\(size).opened")), plaintext) == true)

@@ -131,8 +131,8 @@ import Testing
         let picture = ["-f", "lavfi", "-i", "testsrc=duration=1.24:size=64x64:rate=25"]
         try FFmpeg.run(picture + file.arguments + [path])
         let probe = ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path]
-        let answer = try ChildProcess.run("ffprobe", probe).output
-        let seconds = try #require(Double(answer.trimmingCharacters(in: .whitespacesAndNewlines)))
+        let response = try ChildProcess.run("ffprobe", probe).output
+        let seconds = try #require(Double(response.trimmingCharacters(in: .whitespacesAndNewlines)))
         let milliseconds = MediaDuration.milliseconds(of: try SourceFile(path: Array(path.utf8)))
         #expect(milliseconds == Int64((seconds * 1000).rounded()))
         #expect(seconds > 1.1 && seconds < 1.4)

@@ -12,7 +12,7 @@ struct ExchangeTests {
         let server = try ScriptedServer { connection, _ in
             let request = try connection.readRequest()
             seen.withLock { $0 = request.head + String(decoding: request.body, as: UTF8.self) }
-            try connection.answer(201, "{\"id\":1}", headers: ["X-Two:  spaced  "])
+            try connection.respond(201, "{\"id\":1}", headers: ["X-Two:  spaced  "])
         }
         let response = try await client().execute(
             HTTPRequest(.post, server.url("/api"), body: BytesBody("hello"), repeatability: .atMostOnce)
@@ -36,7 +36,7 @@ struct ExchangeTests {
         let server = try ScriptedServer { connection, _ in
             let head = try connection.readHead()
             expected.withLock { $0 = head.contains("\r\nExpect: 100-continue\r\n") }
-            try connection.answer(status, "<html>no</html>", type: "text/html", headers: ["Connection: close"])
+            try connection.respond(status, "<html>no</html>", type: "text/html", headers: ["Connection: close"])
             connection.waitForClose()
         }
         let body = CountingBody(10 << 20)
@@ -57,10 +57,10 @@ struct ExchangeTests {
                 let head = try connection.readHead()
                 heads.withLock { $0.append(head) }
                 if head.contains("Expect: 100-continue") {
-                    try connection.answer(417, "no")
+                    try connection.respond(417, "no")
                 } else {
                     try connection.readBody(ScriptedServer.Connection.contentLength(of: head))
-                    try connection.answer(201, "{}")
+                    try connection.respond(201, "{}")
                 }
             }
         }
@@ -84,7 +84,7 @@ struct ExchangeTests {
     func redirect() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.answer(302, "", headers: ["Location: http://127.0.0.1:1/elsewhere"])
+            try connection.respond(302, "", headers: ["Location: http://127.0.0.1:1/elsewhere"])
         }
         let response = try await client().execute(HTTPRequest(.get, server.url(), repeatability: .safe))
         #expect(response.status == 302)
@@ -98,7 +98,7 @@ struct ExchangeTests {
             heads.withLock { $0.append("") }
             let head = try connection.readHead()
             heads.withLock { $0[$0.count - 1] = head }
-            try connection.answer(200, "{}", headers: ["Connection: close"])
+            try connection.respond(200, "{}", headers: ["Connection: close"])
         }
         let origin = try server.url().origin
         let other = try ServerURL("http://127.0.0.1:1").origin
@@ -123,7 +123,7 @@ struct ExchangeTests {
     func responseLimit() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.answer(200, String(repeating: " ", count: 5000))
+            try connection.respond(200, String(repeating: " ", count: 5000))
             connection.waitForClose()
         }
         let http = try client()
@@ -142,7 +142,7 @@ struct ExchangeTests {
         let server = try ScriptedServer { connection, _ in
             let head = try connection.readHead()
             seen.withLock { $0 = head }
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         _ = try await client().execute(
             HTTPRequest(.get, server.url(), headers: [HTTPHeader("X-A", "1\r\nX-Evil: 2")], repeatability: .safe)
@@ -158,7 +158,7 @@ struct ExchangeTests {
             try connection.readRequest()
             arrived.open()
             release.wait()
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         let http = try client()
         let url = try server.url()

@@ -30,7 +30,7 @@ struct FaultTests {
                 }
                 // The second request is read to its last byte and never answered.
                 if number == 2 { return }
-                try connection.answer(201, "{}")
+                try connection.respond(201, "{}")
             }
         }
         let http = try client(retries: 3)
@@ -55,7 +55,7 @@ struct FaultTests {
         let (second, isDeaf) = (Gate(), Gate())
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.answer(201, "{}")
+            try connection.respond(201, "{}")
             try connection.readRequest()
             second.open()
             isDeaf.wait()
@@ -94,7 +94,7 @@ struct FaultTests {
                     return connection.reset()
                 }
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head))
-                try connection.answer(201, "{}")
+                try connection.respond(201, "{}")
             }
         }
         let http = try client(retries: 3)
@@ -119,7 +119,7 @@ struct FaultTests {
             while true {
                 let request = try connection.readRequest()
                 if request.head.contains("\r\nExpect:") { expectations.withLock { $0 += 1 } }
-                try connection.answer(201, "{}")
+                try connection.respond(201, "{}")
             }
         }
         let http = try client()
@@ -140,7 +140,7 @@ struct FaultTests {
                     return list.count
                 }
                 if number == 3 { return }
-                try connection.answer(201, "{}")
+                try connection.respond(201, "{}")
             }
         }
         let http = try client()
@@ -158,11 +158,11 @@ struct FaultTests {
         let server = try ScriptedServer { connection, number in
             if isKept {
                 try connection.readRequest()
-                try connection.answer(201, "{}")
+                try connection.respond(201, "{}")
             }
             try connection.readHead()
             // Like Apache and nginx: answer at once, then take what is still coming for a while.
-            try connection.answer(401, "<html>", type: "text/html", headers: ["Connection: close"])
+            try connection.respond(401, "<html>", type: "text/html", headers: ["Connection: close"])
             connection.waitForClose()
         }
         let http = try client()
@@ -176,7 +176,7 @@ struct FaultTests {
     func hastyRefusal(round: Int) async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readHead()
-            try connection.answer(401, "<html>", type: "text/html", headers: ["Connection: close"])
+            try connection.respond(401, "<html>", type: "text/html", headers: ["Connection: close"])
         }
         let response = try await client().execute(post(server.url(), CountingBody(1 << 20)))
         #expect(response.status == 401)
@@ -188,7 +188,7 @@ struct FaultTests {
         let server = try ScriptedServer { connection, number in
             try connection.readRequest()
             if number == 1 { return connection.reset() }
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         let response = try await client(retries: 2).execute(HTTPRequest(.get, server.url(), repeatability: .safe))
         #expect(response.status == 200)
@@ -200,7 +200,7 @@ struct FaultTests {
         let server = try ScriptedServer { connection, number in
             while true {
                 try connection.readRequest()
-                try connection.answer(
+                try connection.respond(
                     number == 1 ? status : 200,
                     "{}",
                     headers: ["Retry-After: 0", "Connection: close"]
@@ -213,7 +213,7 @@ struct FaultTests {
 
         let once = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.answer(status, "{}", headers: ["Connection: close"])
+            try connection.respond(status, "{}", headers: ["Connection: close"])
         }
         let refused = try await http.execute(post(once.url(), BytesBody("x")))
         #expect(refused.status == status && refused.metrics.attempts == 1)
@@ -224,7 +224,7 @@ struct FaultTests {
     func retriesEnd() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.answer(503, "{}", headers: ["Connection: close"])
+            try connection.respond(503, "{}", headers: ["Connection: close"])
         }
         let response = try await client(retries: 2).execute(HTTPRequest(.get, server.url(), repeatability: .safe))
         #expect(response.status == 503 && response.metrics.attempts == 3)
@@ -238,7 +238,7 @@ struct FaultTests {
             let request = try connection.readRequest()
             bodies.withLock { $0.append(request.body.count) }
             if number == 1 { return connection.reset() }
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         let response = try await client(retries: 1).execute(post(server.url(), CountingBody(300_000), .safe))
         #expect(response.status == 200)
@@ -267,7 +267,7 @@ struct FaultTests {
     }
 
     @Test("an answer cut short is a lost connection, its head is known")
-    func cutAnswer() async throws {
+    func cutResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
             try connection.write("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"id\":1,")
@@ -289,7 +289,7 @@ struct FaultTests {
         let http = try client()
         let request = HTTPRequest(.get, try server.url(), repeatability: .safe)
         let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
-        #expect(error?.kind == .invalidAnswer)
+        #expect(error?.kind == .invalidResponse)
     }
 
     @Test("nobody listening, and a name without an address, are told apart and seen to be before the request")
@@ -321,7 +321,7 @@ struct FaultTests {
         let request = post(
             try server.url(),
             CountingBody(50 << 20),
-            timeouts: TransferTimeouts(stall: .milliseconds(300), answer: .seconds(600))
+            timeouts: TransferTimeouts(stall: .milliseconds(300), response: .seconds(600))
         )
         let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
         #expect(error?.kind == .stalled)
@@ -336,13 +336,13 @@ struct FaultTests {
             try connection.readRequest()
             // Answer only when the client itself has said that it is waiting, well past the stall limit.
             processing.wait()
-            try connection.answer(201, "{}")
+            try connection.respond(201, "{}")
         }
         let request = post(
             try server.url(),
             CountingBody(200_000),
             // Short enough to be waited for, long enough for a server that has to wait for a processor.
-            timeouts: TransferTimeouts(stall: .seconds(1), answer: .seconds(120))
+            timeouts: TransferTimeouts(stall: .seconds(1), response: .seconds(120))
         )
         let started = ContinuousClock.now
         let response = try await client().execute(request) { progress in
@@ -359,7 +359,7 @@ struct FaultTests {
     }
 
     @Test("no answer within its limit is told apart, and the body was complete")
-    func answerTimeout() async throws {
+    func responseTimeout() async throws {
         let done = Gate()
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -370,10 +370,10 @@ struct FaultTests {
         let request = post(
             try server.url(),
             BytesBody("x"),
-            timeouts: TransferTimeouts(answer: .milliseconds(200))
+            timeouts: TransferTimeouts(response: .milliseconds(200))
         )
         let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
-        #expect(error?.kind == .answerTimeout)
+        #expect(error?.kind == .responseTimeout)
         #expect(error?.metrics.bodyComplete == true)
     }
 
@@ -409,7 +409,7 @@ struct FaultTests {
         }
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.answer(201, "{}")
+            try connection.respond(201, "{}")
         }
         let http = try client()
         let request = HTTPRequest(.get, try server.url(), repeatability: .safe, destination: .receiver(Full()))

@@ -86,7 +86,7 @@ struct HeldBodyTests {
             try connection.readBody(free)
             arrived.open()
             try connection.readBody(byteCount - free)
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         let body = HeldBody(Int64(byteCount), holdingAfter: Int64(free))
         let http = try client()
@@ -102,11 +102,11 @@ struct HeldBodyTests {
         let arrived = Gate()
         let server = try ScriptedServer { connection, _ in
             let head = try connection.readHead()
-            guard head.hasPrefix("PATCH") else { return try connection.answer(200, "{}") }
+            guard head.hasPrefix("PATCH") else { return try connection.respond(200, "{}") }
             try connection.readBody(999)
             arrived.open()
             try connection.readBody(1)
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         let body = HeldBody(1000, holdingAfter: 999)
         let http = try client()
@@ -161,7 +161,7 @@ struct HeldBodyTests {
         let server = try ScriptedServer { connection, _ in
             try connection.readHead()
             try connection.readBody(999)
-            try connection.answer(413, "{}", headers: ["Connection: close"])
+            try connection.respond(413, "{}", headers: ["Connection: close"])
         }
         let response = try await client().execute(patch(server, HeldBody(1000, holdingAfter: 999)))
         #expect(response.status == 413)
@@ -179,7 +179,7 @@ struct HeldBodyTests {
                     return count
                 }
                 if number == 3 { return }
-                try connection.answer(204, "")
+                try connection.respond(204, "")
             }
         }
         let http = try client(retries: 3)

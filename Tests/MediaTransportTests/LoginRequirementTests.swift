@@ -57,7 +57,7 @@ import Testing
         let server = try ScriptedServer { connection, _ in
             while true {
                 heads.add(try connection.readRequest().head)
-                try connection.answer(status, body, headers: fields)
+                try connection.respond(status, body, headers: fields)
             }
         }
         return (server, { heads.all })
@@ -107,7 +107,7 @@ import Testing
                     for _ in 0..<8 { areAllThere.open() }
                 }
                 areAllThere.wait()
-                try connection.answer(401, #"{"error":"unauthenticated"}"#)
+                try connection.respond(401, #"{"error":"unauthenticated"}"#)
             }
         }
         let http = try client()

@@ -23,7 +23,7 @@ struct QuietPeriodTests {
                     count += 1
                     return count == 1
                 }
-                try connection.answer(isFirst ? status : 200, "{}", headers: isFirst ? ["Retry-After: 3600"] : [])
+                try connection.respond(isFirst ? status : 200, "{}", headers: isFirst ? ["Retry-After: 3600"] : [])
             }
         }
     }

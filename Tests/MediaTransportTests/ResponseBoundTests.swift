@@ -50,7 +50,7 @@ struct ResponseBoundTests {
     )
     func endlessHeaders(start: String, text: String) async throws {
         let server = try endless(start, text)
-        let error = try await failure(of: server, TransferTimeouts(stall: .seconds(600), answer: .seconds(600)))
+        let error = try await failure(of: server, TransferTimeouts(stall: .seconds(600), response: .seconds(600)))
         #expect(error?.kind == .responseTooLarge)
     }
 
@@ -65,8 +65,8 @@ struct ResponseBoundTests {
     )
     func drips(start: String, text: String) async throws {
         let server = try endless(start, text, pause: 50_000)
-        let error = try await failure(of: server, TransferTimeouts(stall: .seconds(600), answer: .milliseconds(500)))
-        #expect(error?.kind == .answerTimeout)
+        let error = try await failure(of: server, TransferTimeouts(stall: .seconds(600), response: .milliseconds(500)))
+        #expect(error?.kind == .responseTimeout)
     }
 
     private final class Sink: ResponseReceiver {
@@ -77,8 +77,8 @@ struct ResponseBoundTests {
     @Test("the response to an upload has its limit although a receiver takes it")
     func upload() async throws {
         let server = try endless("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", " ", pause: 50_000)
-        let timeouts = TransferTimeouts(stall: .seconds(600), answer: .milliseconds(500))
-        #expect(try await failure(of: server, timeouts, .post, .receiver(Sink()))?.kind == .answerTimeout)
+        let timeouts = TransferTimeouts(stall: .seconds(600), response: .milliseconds(500))
+        #expect(try await failure(of: server, timeouts, .post, .receiver(Sink()))?.kind == .responseTimeout)
     }
 
     @Test("a download takes as long as bytes arrive")
@@ -91,7 +91,7 @@ struct ResponseBoundTests {
                 usleep(50_000)
             }
         }
-        let timeouts = TransferTimeouts(stall: .seconds(60), answer: .milliseconds(500))
+        let timeouts = TransferTimeouts(stall: .seconds(60), response: .milliseconds(500))
         #expect(try await failure(of: server, timeouts, .get, .receiver(Sink())) == nil)
     }
 
@@ -111,7 +111,7 @@ struct ResponseBoundTests {
             try server.url(),
             body: CountingBody(50 << 20),
             repeatability: .atMostOnce,
-            timeouts: TransferTimeouts(stall: .milliseconds(500), answer: .seconds(600))
+            timeouts: TransferTimeouts(stall: .milliseconds(500), response: .seconds(600))
         )
         let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
         #expect(error?.kind == .stalled)

@@ -53,12 +53,12 @@ struct StopTests {
 
     @Test("after the last byte a stop waits for the answer", .timeLimit(.minutes(4)))
     func stopWhileProcessing() async throws {
-        let (reached, answer) = (Gate(), Gate())
+        let (reached, released) = (Gate(), Gate())
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
             reached.open()
-            answer.wait()
-            try connection.answer(201, "{\"token\":1}")
+            released.wait()
+            try connection.respond(201, "{\"token\":1}")
         }
         let http = try client()
         let request = try upload(server, 200_000)
@@ -67,7 +67,7 @@ struct StopTests {
         #expect(await reached.opened())
         control.stop()
         task.cancel()
-        answer.open()
+        released.open()
         let response = try await task.value
         #expect(response.status == 201)
         #expect(!response.body.isEmpty)
@@ -157,7 +157,7 @@ struct StopTests {
             readSoFar.withLock { $0 = total }
             try connection.readBody(total - (1 << 20))
             processing.wait()
-            try connection.answer(201, "{}")
+            try connection.respond(201, "{}")
         }
         let log = ProgressLog()
         let request = try upload(server, Int64(total))

@@ -25,7 +25,7 @@ struct VerdictTests {
             while true {
                 try connection.readRequest()
                 let number = requests.next()
-                try connection.answer(statuses[min(number, statuses.count) - 1], "{\"n\":\(number)}")
+                try connection.respond(statuses[min(number, statuses.count) - 1], "{\"n\":\(number)}")
             }
         }
         return (server, requests)

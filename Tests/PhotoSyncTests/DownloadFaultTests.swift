@@ -62,9 +62,9 @@ import Testing
         ] as [(Int, String, OutcomeCode)]
     )
     func whatNoPhotoCanPassEndsTheRun(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
-        let answer =
+        let response =
             "HTTP/1.1 \(status) No\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        let server = try DownloadServer { _ in .raw(answer) }
+        let server = try DownloadServer { _ in .raw(response) }
         let bench = try DownloadBench(server.address)
         try bench.index(try photos("a", "b", "c"))
         let outcome = await bench.run(retries: 5)

@@ -94,7 +94,7 @@ import Testing
     @Test func aPageFromInBetweenIsNotARewrittenPhoto() async throws {
         let server = try DownloadServer(files: ["a": File(body: "<html>please log in</html>")])
         let bench = try bench(server)
-        #expect(await bench.run().only?.error?.code == .unexpectedAnswer)
+        #expect(await bench.run().only?.error?.code == .unexpectedResponse)
         try expectNothing(bench)
     }
 
@@ -102,7 +102,7 @@ import Testing
         let file = File(body: "squeezed", digest: try digest(of: uploaded), headers: ["Content-Encoding: gzip"])
         let server = try DownloadServer(files: ["a": file])
         let bench = try bench(server)
-        #expect(await bench.run().only?.error?.code == .unexpectedAnswer)
+        #expect(await bench.run().only?.error?.code == .unexpectedResponse)
         try expectNothing(bench)
     }
 
@@ -133,7 +133,7 @@ import Testing
             .raw("HTTP/1.1 200 OK\r\nX-Photosync-Hash: \(try digest(of: uploaded))\r\n\r\nsome bytes")
         }
         let bench = try bench(server)
-        #expect(await bench.run().only?.error?.code == .unexpectedAnswer)
+        #expect(await bench.run().only?.error?.code == .unexpectedResponse)
         try expectNothing(bench)
     }
 
@@ -297,7 +297,7 @@ import Testing
         }
         let bench = try bench(server, body: long)
         let outcome = await bench.run(retries: 20)
-        #expect(outcome.only?.error?.code == .unexpectedAnswer)
+        #expect(outcome.only?.error?.code == .unexpectedResponse)
         #expect(server.requests.count < 10)
         try expectNothing(bench)
     }

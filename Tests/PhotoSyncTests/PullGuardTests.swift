@@ -59,7 +59,7 @@ import Testing
     }
 
     /// One doubtful answer: begun anew once, then complete.
-    @Test(arguments: Lie.allCases) func oneDoubtfulAnswerCostsOneRestart(_ lie: Lie) async throws {
+    @Test(arguments: Lie.allCases) func oneDoubtfulResponseCostsOneRestart(_ lie: Lie) async throws {
         let bench = try PullBench(PullShelf(24))
         let shelf = bench.server.shelf
         let lies = Flag()

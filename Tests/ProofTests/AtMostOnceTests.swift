@@ -9,7 +9,7 @@ import Testing
     func secondUploadOfARunIsSentOnceAndThenAskedFor(second: KnownFile) async throws {
         let server = try ProofServer { connection, request, number in
             guard number == 1, let file = request.file else { return connection.close() }
-            try connection.answer(201, file.reply)
+            try connection.respond(201, file.response)
         }
         let bench = try Bench(server.address)
         let files = [
@@ -29,7 +29,7 @@ import Testing
     @Test func secondDeletionOfARunIsSentOnceAndThenAskedFor() async throws {
         let server = try ProofServer { connection, request, number in
             guard number < 4, let file = request.file else { return connection.close() }
-            try connection.answer(number < 3 ? 201 : 200, number < 3 ? file.reply : deletedReply(file.id))
+            try connection.respond(number < 3 ? 201 : 200, number < 3 ? file.response : deletedResponse(file.id))
         }
         let bench = try Bench(server.address)
         let files = [

@@ -29,7 +29,7 @@ import Testing
                 while true {
                     let request = try connection.readRequest()
                     log.text.withLock { $0 += request.head + String(decoding: request.body, as: UTF8.self) }
-                    try connection.answer(502, "<title>no</title>", type: "text/html")
+                    try connection.respond(502, "<title>no</title>", type: "text/html")
                 }
             }
         }
@@ -42,7 +42,7 @@ import Testing
         let server = try ScriptedServer { connection, _ in
             while true {
                 _ = try connection.readRequest()
-                try connection.answer(201, KnownFile.abc.reply)
+                try connection.respond(201, KnownFile.abc.response)
             }
         }
         // They listen as long as they are referenced.
@@ -96,7 +96,7 @@ import Testing
         let server = try ScriptedServer { connection, _ in
             while true {
                 _ = try connection.readRequest()
-                try connection.answer(201, KnownFile.abc.reply)
+                try connection.respond(201, KnownFile.abc.response)
             }
         }
         // They listen as long as they are referenced.

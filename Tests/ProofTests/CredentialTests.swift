@@ -13,11 +13,11 @@ import Testing
                 let request = try connection.readRequest()
                 // The first upload gives the token that the deletion shows.
                 if number == 1 && request.head.hasPrefix("POST /api/uploads") {
-                    try connection.answer(201, KnownFile.abc.reply)
+                    try connection.respond(201, KnownFile.abc.response)
                 } else {
                     isRedirecting.open()
                     let path = request.head.split(separator: " ").dropFirst().first ?? "/"
-                    try connection.answer(status, "", headers: ["Location: \(target)\(path)"])
+                    try connection.respond(status, "", headers: ["Location: \(target)\(path)"])
                 }
             }
         }
@@ -43,7 +43,7 @@ import Testing
         let server = try ScriptedServer(everyInterface: true) { connection, _ in
             while true {
                 _ = try connection.readRequest()
-                try connection.answer(201, KnownFile.abc.reply)
+                try connection.respond(201, KnownFile.abc.response)
             }
         }
         let bench = try Bench("http://\(address):\(server.port)")

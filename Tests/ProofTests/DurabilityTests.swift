@@ -9,7 +9,7 @@ import Testing
     )
     func everythingIsOnTheDiskBeforeItIsSaid(options: [String], word: String) async throws {
         let server = try ProofServer { connection, request, _ in
-            try connection.answer(201, request.file?.reply ?? "{}")
+            try connection.respond(201, request.file?.response ?? "{}")
         }
         let bench = try Bench(server.address)
         let tracePath = bench.runner.home.file("trace")

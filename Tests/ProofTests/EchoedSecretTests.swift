@@ -40,7 +40,7 @@ import Testing
             while true {
                 let request = try connection.readRequest()
                 if try handling(request.head, connection) { continue }
-                try connection.answer(status, page(echo(request.head, request.body, secret)), type: type)
+                try connection.respond(status, page(echo(request.head, request.body, secret)), type: type)
             }
         }
     }
@@ -98,7 +98,7 @@ import Testing
         let server = try Self.server(type: "text/plain", { $0 }) { head, connection in
             guard head.hasPrefix("OPTIONS /files") else { return false }
             let fields = ["Tus-Resumable: 1.0.0", "Tus-Version: 1.0.0", "Tus-Extension: creation,termination"]
-            try connection.answer(200, "", headers: fields)
+            try connection.respond(200, "", headers: fields)
             return true
         }
         // It listens as long as it is referenced.
@@ -111,9 +111,13 @@ import Testing
         let server = try Self.server(Self.gigHivePage) { head, connection in
             let fields = ["Tus-Resumable: 1.0.0", "Tus-Version: 1.0.0", "Tus-Extension: creation,termination"]
             switch head.prefix(while: { $0 != " " }) {
-            case "OPTIONS": try connection.answer(200, "", headers: fields)
+            case "OPTIONS": try connection.respond(200, "", headers: fields)
             case "POST" where head.hasPrefix("POST /files"):
-                try connection.answer(201, "", headers: fields + ["Location: /files/0123456789abcdef0123456789abcdef"])
+                try connection.respond(
+                    201,
+                    "",
+                    headers: fields + ["Location: /files/0123456789abcdef0123456789abcdef"]
+                )
             case "PATCH":
                 try connection.write("HTTP/1.1 204 No Content\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 3\r\n\r\n")
             case "HEAD" where head.hasPrefix("HEAD /files"):
@@ -150,7 +154,7 @@ import Testing
             guard head.hasPrefix("POST /api/uploads"), !once.isOver.exchange(true, ordering: .relaxed) else {
                 return false
             }
-            try connection.answer(201, KnownFile.abc.reply)
+            try connection.respond(201, KnownFile.abc.response)
             return true
         }
         // It listens as long as it is referenced.
@@ -173,7 +177,7 @@ import Testing
         let server = try Self.server(Self.gigHivePage) { head, connection in
             guard head.hasPrefix("GET /db/health.php") else { return false }
             let message = Self.quoted(Self.echo(head, [], Self.password))
-            try connection.answer(200, #"{"status":"error","message":\#(message)}"#)
+            try connection.respond(200, #"{"status":"error","message":\#(message)}"#)
             return true
         }
         // It listens as long as it is referenced.

@@ -38,7 +38,7 @@ import Testing
 
     /// What is said in HTML, by a hotel or a proxy, is no listing and no photo.
     @Test(arguments: ["html", "content-type=text/html", "wrong-types", "wrong-length", "truncate=20"])
-    func anAnswerOfAnotherKindIsNone(fault: String) async throws {
+    func aResponseOfAnotherKindIsRejected(fault: String) async throws {
         let bench = try await PhotoBench.loggedIn()
         let content = String(repeating: "one", count: 100)
         try await bench.sandbox.addPhotos(#"{"content":"\#(content)"}"#)
@@ -176,7 +176,7 @@ import Testing
     func aRedirectGetsNoKey(pattern: String) async throws {
         let thief = try ScriptedServer { connection, _ in
             _ = try connection.readHead()
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         let address = pattern.replacingOccurrences(of: "%d", with: "\(thief.port)")
         let bench = try await PhotoBench.loggedIn()

@@ -110,12 +110,12 @@ import Testing
             while true {
                 let head = try connection.readRequest().head
                 if head.hasPrefix("GET /api/upload-token.php") {
-                    try connection.answer(
+                    try connection.respond(
                         200,
                         #"{"event_id":1,"event_date":"2026-06-13","org_name":"The Larks","event_type":"band"}"#
                     )
                 } else {
-                    try connection.answer(
+                    try connection.respond(
                         401,
                         #"{"error":"Invalid or expired upload token"}"#,
                         headers: ["Content-Type: application/json"]

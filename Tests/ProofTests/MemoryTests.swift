@@ -28,7 +28,7 @@ import Testing
                 guard count > 0 else { return }
                 rest -= count
             }
-            try connection.answer(201, #"{"id":18,"delete_token":"\#(KnownFile.abc.token)"}"#)
+            try connection.respond(201, #"{"id":18,"delete_token":"\#(KnownFile.abc.token)"}"#)
         }
         let bench = try Bench(server.address)
         let file = try bench.file()

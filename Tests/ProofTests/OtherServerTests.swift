@@ -47,19 +47,19 @@ import Testing
                 let tus = "Tus-Resumable: 1.0.0"
                 switch (words.first, path) {
                 case ("OPTIONS", _):
-                    try connection.answer(204, "", headers: [tus, "Tus-Version: 1.0.0", "Tus-Extension: creation"])
+                    try connection.respond(204, "", headers: [tus, "Tus-Version: 1.0.0", "Tus-Extension: creation"])
                 case ("POST", "/files/"):
-                    try connection.answer(201, "", headers: [tus, "Location: \(elsewhere)/files/0123456789abcdef"])
+                    try connection.respond(201, "", headers: [tus, "Location: \(elsewhere)/files/0123456789abcdef"])
                 case ("PATCH", _) where watched.cutsUploads: return
-                case ("PATCH", _): try connection.answer(204, "", headers: [tus, "Upload-Offset: 3"])
+                case ("PATCH", _): try connection.respond(204, "", headers: [tus, "Upload-Offset: 3"])
                 case ("HEAD", _) where path.hasPrefix("/files/"):
                     try connection.write("HTTP/1.1 200 OK\r\n\(tus)\r\nUpload-Offset: 0\r\nUpload-Length: 3\r\n\r\n")
                 case ("POST", _) where path.hasPrefix("/api/uploads"):
-                    try connection.answer(201, KnownFile.abc.reply)
-                case ("POST", _): try connection.answer(200, deletedReply(KnownFile.abc.id))
-                case ("GET", "/db/database.php"): try connection.answer(200, KnownFile.listing(of: [.abc]))
-                case ("GET", "/db/health.php"): try connection.answer(200, #"{"status":"ok","message":"fine"}"#)
-                default: try connection.answer(404, #"{"error":"Not Found"}"#)
+                    try connection.respond(201, KnownFile.abc.response)
+                case ("POST", _): try connection.respond(200, deletedResponse(KnownFile.abc.id))
+                case ("GET", "/db/database.php"): try connection.respond(200, KnownFile.listing(of: [.abc]))
+                case ("GET", "/db/health.php"): try connection.respond(200, #"{"status":"ok","message":"fine"}"#)
+                default: try connection.respond(404, #"{"error":"Not Found"}"#)
                 }
             }
         }

@@ -8,14 +8,14 @@ import Testing
     /// A server that has the body, and answers when the test says so.
     private struct Processing {
         let bodyRead = Gate()
-        let mayAnswer = Gate()
+        let mayRespond = Gate()
         let server: ProofServer
 
         init() throws {
-            server = try ProofServer { [bodyRead, mayAnswer] connection, request, _ in
+            server = try ProofServer { [bodyRead, mayRespond] connection, request, _ in
                 bodyRead.open()
-                mayAnswer.wait()
-                try connection.answer(201, request.file?.reply ?? "{}")
+                mayRespond.wait()
+                try connection.respond(201, request.file?.response ?? "{}")
             }
         }
     }
@@ -37,7 +37,7 @@ import Testing
         for signal in signals.dropFirst() { child.signal(signal) }
         // SIGUSR1 shows the status: by then, the signals before it have been handled.
         child.signal(SIGUSR1)
-        processing.mayAnswer.open()
+        processing.mayRespond.open()
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         #expect(result.states == ["done"])
@@ -53,7 +53,7 @@ import Testing
         try await child.wait(for: "for the delete token")
         try await child.repeatSignal(SIGTERM)
         let result = try await child.finish()
-        processing.mayAnswer.open()
+        processing.mayRespond.open()
         #expect(result.exitCode == 143)
         #expect(result.states == ["unknown_outcome"])
     }

@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Status, type and body of an answer to an upload.
-    static let answers: [(Int, String, String)] = [
+    static let responses: [(Int, String, String)] = [
         (400, "application/json", #"{"error":"Bad Request","message":"\#(hostileJSON)"}"#),
         (403, "text/html", "<html><title>\(hostile)</title></html>"),
         (201, "application/json", #"{"message":"\#(hostileJSON)"}"#),
@@ -31,8 +31,8 @@ import Testing
         (409, "application/json", #"{"error":"\#(hostileJSON)","message":"\#(hostileJSON)","existing_file_id":18}"#),
     ]
 
-    @Test(arguments: answers) func answerOfAServer(status: Int, type: String, body: String) async throws {
-        let server = try ProofServer { connection, _, _ in try connection.answer(status, body, type: type) }
+    @Test(arguments: responses) func responseOfAServer(status: Int, type: String, body: String) async throws {
+        let server = try ProofServer { connection, _, _ in try connection.respond(status, body, type: type) }
         let bench = try Bench(server.address)
         let file = try bench.file()
         expectSafe(try await bench.runner.run(["upload", file, "-vv"] + bench.login))

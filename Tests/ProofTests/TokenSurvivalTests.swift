@@ -8,15 +8,15 @@ import Testing
     /// A server that has read an upload and answers when the gate is opened.
     private struct Processing {
         let bodyRead = Gate()
-        let mayAnswer = Gate()
+        let mayRespond = Gate()
         let server: ProofServer
 
         init(before: @escaping @Sendable () throws -> Void = {}) throws {
-            server = try ProofServer { [bodyRead, mayAnswer] connection, request, _ in
+            server = try ProofServer { [bodyRead, mayRespond] connection, request, _ in
                 bodyRead.open()
-                mayAnswer.wait()
+                mayRespond.wait()
                 try before()
-                try connection.answer(201, request.file?.reply ?? "{}")
+                try connection.respond(201, request.file?.response ?? "{}")
             }
         }
     }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["replyInRescueFile", "beforeTokenCommit", "afterTokenCommit"])
-    func killAfterTheReplyWasRead(point: String) async throws {
+    func killAfterTheResponseWasRead(point: String) async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)
         let upload = try await bench.runner.run(
@@ -48,7 +48,7 @@ import Testing
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)) func fullDiskAtTheCommit() async throws {
         let disk = try SmallDisk(kibibytes: 512)
         let processing = try Processing { try disk.fill() }
-        processing.mayAnswer.open()
+        processing.mayRespond.open()
         let bench = try Bench(processing.server.address)
         let place = ["--data-dir", disk.path + "/data"]
         let upload = try await bench.runner.run(["upload", try bench.file()] + place + bench.login)
@@ -76,7 +76,7 @@ import Testing
         #expect(await processing.bodyRead.opened())
         child.signal(signal)
         try await child.wait(for: "for the delete token")
-        processing.mayAnswer.open()
+        processing.mayRespond.open()
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         #expect(result.states == ["done"])
@@ -106,7 +106,7 @@ import Testing
         bench.runner.environment["TERM"] = "xterm"
         let child = try bench.runner.start(["upload", try bench.file()] + bench.login, through: Self.closingTerminal)
         try await child.wait(for: "closed")
-        processing.mayAnswer.open()
+        processing.mayRespond.open()
         #expect(try await child.finish().lines == ["closed", "129"])
         #expect(try bench.tokens().map(\.token.secret) == [KnownFile.abc.token])
         #expect(try bench.journal().map(\.state) == [.done])
@@ -131,13 +131,13 @@ import Testing
         case insideTheToken, behindTheToken
     }
 
-    @Test(arguments: Cut.allCases) func answerCutInItsJSON(_ cut: Cut) async throws {
-        let reply = KnownFile.abc.reply
-        let end = try #require(reply.range(of: KnownFile.abc.token + "\"")?.upperBound)
-        let sent = String(reply[..<(cut == .insideTheToken ? reply.index(end, offsetBy: -9) : end)])
+    @Test(arguments: Cut.allCases) func responseCutInItsJSON(_ cut: Cut) async throws {
+        let response = KnownFile.abc.response
+        let end = try #require(response.range(of: KnownFile.abc.token + "\"")?.upperBound)
+        let sent = String(response[..<(cut == .insideTheToken ? response.index(end, offsetBy: -9) : end)])
         let server = try ProofServer { connection, _, _ in
             try connection.write(
-                "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: \(reply.utf8.count)\r\n\r\n"
+                "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: \(response.utf8.count)\r\n\r\n"
                     + sent
             )
             connection.close()

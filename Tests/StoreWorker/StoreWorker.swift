@@ -132,7 +132,7 @@ struct StoreWorker {
         try log.reserve(for: "u-a").release()
         say("beginning")
         let record = try log.reserve(for: "u-b")
-        try answer("b", count: 600, in: record)
+        try response("b", count: 600, in: record)
         try await record.synchronize()
         record.release()
         say("ended")
@@ -147,14 +147,14 @@ struct StoreWorker {
             for letter in "abcdefghij" {
                 count = (count + 1_371) % 12_000
                 let record = try log.reserve(for: "u-\(letter)")
-                try answer(letter, count: count, in: record)
+                try response(letter, count: count, in: record)
                 say("\(letter)")
                 record.release()
             }
         }
     }
 
-    private static func answer(_ letter: Character, count: Int, in record: RescueRecord) throws {
+    private static func response(_ letter: Character, count: Int, in record: RescueRecord) throws {
         try record.begin(status: 201)
         try Array(String(repeating: letter, count: count).utf8).withUnsafeBytes { try record.append($0) }
     }

@@ -52,7 +52,7 @@ final class ScriptedLibrary: AlbumLibrary {
         /// The next calls of a name fail so; nil lets one through.
         var failures: [String: [AlbumError?]] = [:]
         /// The next calls of a name do what they are to do, and fail afterwards: the answer is lost.
-        var lostAnswers: [String: [AlbumError?]] = [:]
+        var lostResponses: [String: [AlbumError?]] = [:]
         /// By source; else the source is the name.
         var resolutions: [String: AssetResolution] = [:]
         /// By asset, one for each time that it is added; else it is added.
@@ -121,7 +121,7 @@ final class ScriptedLibrary: AlbumLibrary {
 
     private func end(_ name: String) throws(AlbumError) {
         let failure = script.withLock { script in
-            script.lostAnswers[name]?.isEmpty == false ? script.lostAnswers[name]?.removeFirst() : nil
+            script.lostResponses[name]?.isEmpty == false ? script.lostResponses[name]?.removeFirst() : nil
         }
         if let failure = failure ?? nil { throw failure }
     }

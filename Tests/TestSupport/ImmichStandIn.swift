@@ -174,9 +174,9 @@ public final class ImmichStandIn: Sendable {
         if let version { world["version"] = version }
         if let quota { world["quota"] = quota }
         world["gather"] = gather
-        struct Answer: Decodable { var name: String }
-        let answer = try await call("POST", origin + "/__control/worlds", world)
-        let name = try JSONDecoder().decode(Answer.self, from: answer).name
+        struct Response: Decodable { var name: String }
+        let response = try await call("POST", origin + "/__control/worlds", world)
+        let name = try JSONDecoder().decode(Response.self, from: response).name
         return ImmichStandIn(address: "\(origin)/\(name)", origin: origin, name: name)
     }
 
@@ -188,8 +188,8 @@ public final class ImmichStandIn: Sendable {
 
     /// All that the server knows.
     public func report() async throws -> Report {
-        let answer = try await Self.call("GET", "\(origin)/__control/worlds/\(name)", nil)
-        return try JSONDecoder().decode(Report.self, from: answer)
+        let response = try await Self.call("GET", "\(origin)/__control/worlds/\(name)", nil)
+        return try JSONDecoder().decode(Report.self, from: response)
     }
 
     /// Adds faults: `method`, `path` (an expression), `status`, `body`, `type`, `headers`, `times`, `skip`, `phase`
@@ -208,8 +208,8 @@ public final class ImmichStandIn: Sendable {
     /// - Returns: Their ids.
     @discardableResult
     public func add(assets: [[String: Any]]) async throws -> [String] {
-        struct Answer: Decodable { var ids: [String] }
-        return try JSONDecoder().decode(Answer.self, from: try await change("assets", assets)).ids
+        struct Response: Decodable { var ids: [String] }
+        return try JSONDecoder().decode(Response.self, from: try await change("assets", assets)).ids
     }
 
     /// Adds a key.

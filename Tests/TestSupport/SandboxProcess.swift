@@ -244,8 +244,8 @@ public final class SandboxProcess: Sendable {
     /// - Throws: ``Failure/control(status:_:)`` when a user or a device is not known.
     @discardableResult
     public func addPhotos(_ json: String = "{}") async throws -> [String] {
-        struct Answer: Decodable { var ids: [String] }
-        return try JSONDecoder().decode(Answer.self, from: try await control("POST", "photosync/photos", body: json))
+        struct Response: Decodable { var ids: [String] }
+        return try JSONDecoder().decode(Response.self, from: try await control("POST", "photosync/photos", body: json))
             .ids
     }
 

@@ -175,7 +175,7 @@ public final class ScriptedServer: Sendable {
         }
 
         /// Sends a response with these bytes as its body.
-        public func answer(_ status: Int, bytes: [UInt8], headers: [String] = []) throws {
+        public func respond(_ status: Int, bytes: [UInt8], headers: [String] = []) throws {
             let extra = headers.map { $0 + "\r\n" }.joined()
             try write("HTTP/1.1 \(status) Scripted\r\n\(extra)Content-Length: \(bytes.count)\r\n\r\n")
             var rest = bytes[...]
@@ -186,8 +186,8 @@ public final class ScriptedServer: Sendable {
             }
         }
 
-        /// Sends an answer with a body and its length.
-        public func answer(
+        /// Sends a response with a body and its length.
+        public func respond(
             _ status: Int,
             _ body: String,
             type: String = "application/json",

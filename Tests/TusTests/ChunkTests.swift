@@ -34,9 +34,9 @@ struct ChunkTests {
     @Test("cuts halve chunks down to the minimum, and make growing slower")
     func cuts() {
         var size = ChunkSize(options(8, 2, 64))
-        let answers = (0..<3).map { _ in (isSmaller: size.cut(), now: size.current) }
-        #expect(answers.map(\.isSmaller) == [true, true, false])
-        #expect(answers.map(\.now) == [4, 2, 2])
+        let responses = (0..<3).map { _ in (isSmaller: size.cut(), now: size.current) }
+        #expect(responses.map(\.isSmaller) == [true, true, false])
+        #expect(responses.map(\.now) == [4, 2, 2])
         var grewAfter = 0
         while size.current == 2 && grewAfter < 100 {
             size.completed(in: .seconds(1))
@@ -49,9 +49,9 @@ struct ChunkTests {
     func refusals() {
         var size = ChunkSize(options(64, 2, 64))
         // The last piece of a content is smaller than the current size.
-        let answers = [64, 10].map { (isSmaller: size.refused($0), now: size.current) }
-        #expect(answers.map(\.isSmaller) == [true, true])
-        #expect(answers.map(\.now) == [32, 5])
+        let responses = [64, 10].map { (isSmaller: size.refused($0), now: size.current) }
+        #expect(responses.map(\.isSmaller) == [true, true])
+        #expect(responses.map(\.now) == [32, 5])
         for _ in 0..<20 { size.completed(in: .seconds(1)) }
         #expect(size.current == 5)
         let last = [5, 2].map { (isSmaller: size.refused($0), now: size.current) }
@@ -63,7 +63,7 @@ struct ChunkTests {
     func tooLarge() async throws {
         let source = try Source(6000)
         let limit = try TusServer(length: 6000) { request, _ in
-            request.bodyLength > 700 ? .answer(413, [], body: "<html>", type: "text/html") : .obey
+            request.bodyLength > 700 ? .response(413, [], body: "<html>", type: "text/html") : .obey
         }
         let delivery = try await limit.client()
             .send(source.content(), to: "abc", options: plainOptions(chunk: 2000, minimum: 10, retries: 0))
@@ -72,7 +72,7 @@ struct ChunkTests {
         #expect(limit.chunks.prefix(3) == [2000, 1000, 500] && delivery.faults == 2)
         #expect(limit.chunks.dropFirst(2).allSatisfy { $0 == 500 })
 
-        let never = try TusServer(length: 6000) { request, _ in request.method == "PATCH" ? .answer(413) : .obey }
+        let never = try TusServer(length: 6000) { request, _ in request.method == "PATCH" ? .response(413) : .obey }
         let client = try never.client()
         let error = await tusError { () async throws(TusError) in
             try await client.send(source.content(), to: "abc", options: plainOptions(chunk: 2000, minimum: 500))

@@ -39,7 +39,7 @@ struct FixedChunkTests {
     func unit(extensions: String, limit: Int64?, expected: TusFeatures.OffsetUnit) async throws {
         let server = try TusServer(length: 0) { _, _ in
             let maximum = limit.map { ["Tus-Max-Size: \($0)"] } ?? []
-            return .answer(204, ["Tus-Version: 1.0.0", "Tus-Extension: \(extensions)"] + maximum)
+            return .response(204, ["Tus-Version: 1.0.0", "Tus-Extension: \(extensions)"] + maximum)
         }
         #expect(try await server.client().features().offsetUnit == expected)
     }
@@ -86,7 +86,7 @@ struct FixedChunkTests {
     func dead(status: Int, headers: [String]) async throws {
         let source = try Source(5000)
         let server = try TusServer(length: 5000) { request, number in
-            request.method == "PATCH" && number >= 2 ? .answer(status, headers) : .obey
+            request.method == "PATCH" && number >= 2 ? .response(status, headers) : .obey
         }
         let result = try await send(source, to: server)
         let error = #expect(throws: TusError.self) { try result.get() }
@@ -98,7 +98,7 @@ struct FixedChunkTests {
     func conflict() async throws {
         let source = try Source(4000)
         let server = try TusServer(length: 4000) { request, number in
-            request.method == "PATCH" && number == 2 ? .storeAndAnswer(409, ["Upload-Offset: 2000"]) : .obey
+            request.method == "PATCH" && number == 2 ? .storeAndRespond(409, ["Upload-Offset: 2000"]) : .obey
         }
         #expect(try await send(source, to: server, isNew: true).get().digest == (try source.digest))
         #expect(server.stored == source.bytes)
@@ -109,7 +109,7 @@ struct FixedChunkTests {
     func endedEarly(status: Int) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
-            request.method == "PATCH" && number == 2 ? .answer(status) : .obey
+            request.method == "PATCH" && number == 2 ? .response(status) : .obey
         }
         #expect(try await send(source, to: server).get().digest == (try source.digest))
         #expect(server.stored == source.bytes)

@@ -50,7 +50,7 @@ struct ResumeTests {
     }
 
     @Test("a lost answer to a chunk that arrived costs no byte")
-    func lostAnswer() async throws {
+    func lostResponse() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
             request.method == "PATCH" && number == 2 ? .closeUnanswered : .obey
@@ -154,14 +154,14 @@ struct ResumeTests {
         let other = try TusServer(length: 3001)
         #expect(try await failure(source, other, [])?.kind == .conflict)
         let ahead = try TusServer(length: 3000) { request, _ in
-            request.method == "HEAD" ? .answer(200, ["Upload-Offset: 3001", "Upload-Length: 3000"]) : .obey
+            request.method == "HEAD" ? .response(200, ["Upload-Offset: 3001", "Upload-Length: 3000"]) : .obey
         }
         #expect(try await failure(source, ahead, [])?.kind == .conflict)
         // The server forgets what it has acknowledged.
         let back = try TusServer(length: 3000) { request, number in
             switch (request.method, number) {
-            case ("PATCH", 3): .answer(500)
-            case ("HEAD", 2): .answer(200, ["Upload-Offset: 1000", "Upload-Length: 3000"])
+            case ("PATCH", 3): .response(500)
+            case ("HEAD", 2): .response(200, ["Upload-Offset: 1000", "Upload-Length: 3000"])
             default: .obey
             }
         }
@@ -171,8 +171,8 @@ struct ResumeTests {
         // Somebody else has sent more than this run did.
         let stranger = try TusServer(length: 3000) { request, number in
             switch (request.method, number) {
-            case ("PATCH", 1): .answer(409)
-            case ("HEAD", 2): .answer(200, ["Upload-Offset: 2000", "Upload-Length: 3000"])
+            case ("PATCH", 1): .response(409)
+            case ("HEAD", 2): .response(200, ["Upload-Offset: 2000", "Upload-Length: 3000"])
             default: .obey
             }
         }

@@ -51,15 +51,15 @@ struct StatusTests {
     static let persistent: [Row] = {
         let table: [(Int, TusError.Kind)] = [
             (408, .rateLimited), (409, .conflict), (429, .rateLimited), (460, .checksumMismatch), (500, .server),
-            (502, .server), (503, .server), (504, .server), (507, .server), (200, .unexpectedAnswer),
-            (204, .unexpectedAnswer),
+            (502, .server), (503, .server), (504, .server), (507, .server), (200, .unexpectedResponse),
+            (204, .unexpectedResponse),
         ]
         return table.flatMap { status, kind in
             ["text/plain", "text/html"].map { Row(status: status, verb: "PATCH", kind: kind, type: $0) }
         } + [
-            Row(status: 200, verb: "HEAD", kind: .unexpectedAnswer),
-            Row(status: 404, verb: "HEAD", kind: .unexpectedAnswer, type: "text/html"),
-            Row(status: 404, verb: "PATCH", kind: .unexpectedAnswer, type: "text/html"),
+            Row(status: 200, verb: "HEAD", kind: .unexpectedResponse),
+            Row(status: 404, verb: "HEAD", kind: .unexpectedResponse, type: "text/html"),
+            Row(status: 404, verb: "PATCH", kind: .unexpectedResponse, type: "text/html"),
             Row(status: 500, verb: "HEAD", kind: .server),
             Row(status: 503, verb: "HEAD", kind: .server, type: "text/html"),
         ]
@@ -68,7 +68,7 @@ struct StatusTests {
     private func server(_ row: Row) throws -> TusServer {
         try TusServer(length: 3000) { request, _ in
             request.method == row.verb
-                ? .answer(row.status, ["Location: http://127.0.0.1:1/files/else"], body: "words", type: row.type)
+                ? .response(row.status, ["Location: http://127.0.0.1:1/files/else"], body: "words", type: row.type)
                 : .obey
         }
     }
@@ -114,7 +114,7 @@ struct StatusTests {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
             request.method == row.verb && number == 2 || number == 1 && row.verb == "HEAD" && request.method == "HEAD"
-                ? .answer(row.status, [], body: "", type: row.type) : .obey
+                ? .response(row.status, [], body: "", type: row.type) : .obey
         }
         let delivery = try await server.client()
             .send(source.content(), to: "abc", options: plainOptions())
@@ -125,7 +125,7 @@ struct StatusTests {
 
     @Test("an upload that is gone already counts as given up", arguments: [204, 200, 404, 410])
     func terminated(status: Int) async throws {
-        let server = try TusServer(length: 3000) { _, _ in .answer(status) }
+        let server = try TusServer(length: 3000) { _, _ in .response(status) }
         try await server.client().terminate("abc")
         #expect(server.methods == ["DELETE"])
     }
@@ -134,7 +134,7 @@ struct StatusTests {
     func withoutOffset(status: Int) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, _ in
-            request.method == "PATCH" ? .storeAndAnswer(status) : .obey
+            request.method == "PATCH" ? .storeAndRespond(status) : .obey
         }
         let delivery = try await server.client().send(source.content(), to: "abc", options: plainOptions(retries: 1))
         #expect(server.stored == source.bytes && delivery.bytesSent == 3000)
@@ -144,7 +144,7 @@ struct StatusTests {
     func impossibleOffset(value: String) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
-            request.method == "PATCH" && number == 1 ? .answer(204, ["Upload-Offset: \(value)"]) : .obey
+            request.method == "PATCH" && number == 1 ? .response(204, ["Upload-Offset: \(value)"]) : .obey
         }
         let delivery = try await server.client().send(source.content(), to: "abc", options: plainOptions())
         #expect(server.stored == source.bytes && delivery.faults == 1)
@@ -154,7 +154,7 @@ struct StatusTests {
     func locked(verb: String) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
-            request.method == verb && number <= (verb == "DELETE" ? 1 : 7) ? .answer(423) : .obey
+            request.method == verb && number <= (verb == "DELETE" ? 1 : 7) ? .response(423) : .obey
         }
         if verb == "DELETE" {
             try await server.client().terminate("abc")
@@ -173,7 +173,7 @@ struct StatusTests {
     @Test("a lock that stays is reported when patience ends")
     func lockedForGood() async throws {
         let source = try Source(3000)
-        let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .answer(423) : .obey }
+        let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .response(423) : .obey }
         let client = try server.client()
         let waits = Mutex<[Duration]>([])
         let tries = Mutex<[Int]>([])
@@ -199,7 +199,7 @@ struct StatusTests {
     func retryAfter() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
-            request.method == "PATCH" && number == 1 ? .answer(429, ["Retry-After: 7"]) : .obey
+            request.method == "PATCH" && number == 1 ? .response(429, ["Retry-After: 7"]) : .obey
         }
         var options = plainOptions()
         options.retry.retryAfterCap = .milliseconds(3)

@@ -13,9 +13,9 @@ final class TusServer: Sendable {
         /// What the protocol asks for.
         case obey
         /// The request is read whole and answered with this; nothing is stored.
-        case answer(Int, [String] = [], body: String = "", type: String = "text/plain")
+        case response(Int, [String] = [], body: String = "", type: String = "text/plain")
         /// The bytes are stored, and the answer is this one.
-        case storeAndAnswer(Int, [String] = [], body: String = "", type: String = "text/plain")
+        case storeAndRespond(Int, [String] = [], body: String = "", type: String = "text/plain")
         /// The connection is reset after so many body bytes; they are stored, or not (a firewall that buffers).
         case reset(afterBytes: Int, storing: Bool)
         /// Everything is stored, then the connection closes without an answer.
@@ -88,13 +88,13 @@ final class TusServer: Sendable {
                 case .obey:
                     let body = try Self.body(of: request, connection, beforeLastByte)
                     try Self.obey(request, body, connection, shared)
-                case .answer(let status, let headers, let text, let type):
+                case .response(let status, let headers, let text, let type):
                     try connection.readBody(request.bodyLength)
-                    try Self.answer(status, headers, text, type, to: request, connection)
-                case .storeAndAnswer(let status, let headers, let text, let type):
+                    try Self.response(status, headers, text, type, to: request, connection)
+                case .storeAndRespond(let status, let headers, let text, let type):
                     let body = try connection.readBody(request.bodyLength)
                     shared.state.withLock { $0.stored += body }
-                    try Self.answer(status, headers, text, type, to: request, connection)
+                    try Self.response(status, headers, text, type, to: request, connection)
                 case .reset(let count, let storing):
                     let body = try connection.readBody(min(count, request.bodyLength))
                     if storing { shared.state.withLock { $0.stored += body } }
@@ -161,7 +161,7 @@ final class TusServer: Sendable {
         }
         switch request.method {
         case "OPTIONS":
-            try answer(
+            try response(
                 204,
                 ["Tus-Version: 1.0.0", "Tus-Extension: creation,termination"],
                 "",
@@ -169,17 +169,24 @@ final class TusServer: Sendable {
                 to: request,
                 connection
             )
-        case "POST": try answer(201, ["Location: /files/abc"], "", "", to: request, connection)
+        case "POST": try response(201, ["Location: /files/abc"], "", "", to: request, connection)
         case "HEAD":
-            try answer(200, ["Upload-Offset: \(offset)", "Upload-Length: \(length)"], "", "", to: request, connection)
+            try response(
+                200,
+                ["Upload-Offset: \(offset)", "Upload-Length: \(length)"],
+                "",
+                "",
+                to: request,
+                connection
+            )
         case "PATCH" where offset < 0:
-            try answer(409, [], "ERR_MISMATCHED_OFFSET", "text/plain", to: request, connection)
-        case "PATCH": try answer(204, ["Upload-Offset: \(offset)"], "", "", to: request, connection)
-        default: try answer(204, [], "", "", to: request, connection)
+            try response(409, [], "ERR_MISMATCHED_OFFSET", "text/plain", to: request, connection)
+        case "PATCH": try response(204, ["Upload-Offset: \(offset)"], "", "", to: request, connection)
+        default: try response(204, [], "", "", to: request, connection)
         }
     }
 
-    private static func answer(
+    private static func response(
         _ status: Int,
         _ headers: [String],
         _ body: String,

@@ -10,7 +10,7 @@
  *   resolve, settle, ask: UploadResolution, UploadOwnership, OutcomeInquiry
  *   finalize, mark, QUIET: Finalization, FinalizeVerdict, TusJournal
  *   adopt, adoptOne: RescueAdoption
- *   prepare, receive, release, keeper: RescueLog, ReplyCollector, LockedFile
+ *   prepare, receive, release, keeper: RescueLog, ResponseCollector, LockedFile
  *   commit, synchronize: TokenStore, GroupCommit
  *   Server: gighive contract 2, 3 and 4
  */

@@ -37,7 +37,7 @@ public struct CaptureClient: Sendable {
         challenge: RegistrationChallenge,
         signer: any CaptureSigner,
         evidence: TPM2Evidence?
-    ) async throws(CaptureError) -> RegistrationReply {
+    ) async throws(CaptureError) -> RegistrationResponse {
         let registration = Registration(
             model: model,
             challenge: challenge,
@@ -46,7 +46,7 @@ public struct CaptureClient: Sendable {
             evidence: evidence
         )
         let request = posting(BytesBody(registration.json), to: "/api/v1/devices/register")
-        return try RegistrationReply(reading: await answer(to: request))
+        return try RegistrationResponse(reading: await response(to: request))
     }
 
     /// `POST /api/v1/captures/hash-only`, at most once. A body without a real assertion is not sent. `headers` are those of
@@ -61,19 +61,19 @@ public struct CaptureClient: Sendable {
         requestID: String,
         profile: CaptureProfile,
         control: TransferControl = TransferControl()
-    ) async throws(CaptureError) -> SubmissionReply {
+    ) async throws(CaptureError) -> SubmissionResponse {
         let kept = try HashOnlyPayload.reading(body, profile: profile)
         guard Assertion(base64: kept.assertion) != nil else {
             throw CaptureError(.internalError, detail: "the body is not signed")
         }
         var request = posting(BytesBody(body.bytes), to: "/api/v1/captures/hash-only")
         request.headers += headers + [HTTPHeader("X-Request-Id", requestID)]
-        return try SubmissionReply(reading: await answer(to: request, control: control))
+        return try SubmissionResponse(reading: await response(to: request, control: control))
     }
 
     /// `GET /api/v1/captures/{uuid}` (contract 6.2), once. `headers` are those of `RequestSignature` for an empty body.
     ///
-    /// - Throws: `.captureNotFound`; `.forbidden` for another device's capture; `.unexpectedAnswer` for a response
+    /// - Throws: `.captureNotFound`; `.forbidden` for another device's capture; `.unexpectedResponse` for a response
     ///   about another capture.
     package func capture(
         _ id: String,
@@ -92,7 +92,7 @@ public struct CaptureClient: Sendable {
     /// `GET /api/v1/captures/by-hash/{hex}` (contract 3.4 no. 6), where the server supports it, once; nil if there is no
     /// capture of this hash. The hash is part of the address. `headers` are those of `RequestSignature` for an empty body.
     ///
-    /// - Throws: `.notFound` if the server has no such route; `.unexpectedAnswer` for a response with another hash.
+    /// - Throws: `.notFound` if the server has no such route; `.unexpectedResponse` for a response with another hash.
     package func capture(
         byHash hash: SHA256Digest,
         headers: [HTTPHeader],
@@ -113,13 +113,13 @@ public struct CaptureClient: Sendable {
     }
 
     private static func another(_ response: HTTPResponse) -> CaptureError {
-        CaptureError(.unexpectedAnswer, detail: "the response is about another capture", httpStatus: response.status)
+        CaptureError(.unexpectedResponse, detail: "the response is about another capture", httpStatus: response.status)
     }
 }
 
 extension CaptureClient {
     /// In bytes; a capture with its evidence is a few KB.
-    package static var longestAnswer: Int { 1 << 20 }
+    package static var longestResponse: Int { 1 << 20 }
 
     func posting(_ body: BytesBody, to path: String) -> HTTPRequest {
         HTTPRequest(
@@ -129,12 +129,12 @@ extension CaptureClient {
             body: body,
             repeatability: .atMostOnce,
             timeouts: timeouts,
-            destination: .memory(limit: Self.longestAnswer)
+            destination: .memory(limit: Self.longestResponse)
         )
     }
 
     /// Sends a request that may change something. Any status is a response.
-    func answer(
+    func response(
         to request: HTTPRequest,
         control: TransferControl = TransferControl()
     ) async throws(CaptureError) -> HTTPResponse {
@@ -158,7 +158,7 @@ extension CaptureClient {
             headers: [HTTPHeader("Accept", "application/json")] + headers,
             repeatability: repeatability,
             timeouts: timeouts,
-            destination: .memory(limit: Self.longestAnswer)
+            destination: .memory(limit: Self.longestResponse)
         )
         do {
             return try await http.execute(request, control: control)

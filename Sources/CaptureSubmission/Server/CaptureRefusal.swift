@@ -82,7 +82,7 @@ struct CaptureRefusal {
 extension CaptureError {
     /// No response to a request that changes nothing but a counter. The caller may repeat it with a new counter.
     init(reading error: TransportError) {
-        self.init(unanswered: error, isRetryable: error.isWorthRepeating)
+        self.init(noResponse: error, isRetryable: error.isWorthRepeating)
     }
 
     /// No response to a request that may have changed something.
@@ -94,18 +94,18 @@ extension CaptureError {
             self = CaptureRefusal(head, body: []).error(of: .submission)
             underlying = error
         } else if error.isBeforeRequest || !error.metrics.bodyComplete {
-            self.init(unanswered: error, isRetryable: true)
+            self.init(noResponse: error, isRetryable: true)
         } else {
             self.init(.unknownOutcome, detail: error.detail, httpStatus: error.head?.status, underlying: error)
         }
     }
 
-    private init(unanswered error: TransportError, isRetryable: Bool) {
+    private init(noResponse error: TransportError, isRetryable: Bool) {
         switch error.kind {
         case .cancelled:
             self.init(.cancelled, detail: error.detail)
         case .responseTooLarge:
-            self.init(.unexpectedAnswer, detail: "the response is too long", httpStatus: error.head?.status)
+            self.init(.unexpectedResponse, detail: "the response is too long", httpStatus: error.head?.status)
         default:
             self.init(
                 .transport,

@@ -86,10 +86,10 @@ package struct TPM2Credential: Sendable, Equatable {
     private static let longestMember = 4096
 
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureAnswer.data(of: response, status: 200, call: .reading)
+        let data = try CaptureResponse.data(of: response, status: 200, call: .reading)
         func member(_ name: String) throws(CaptureError) -> [UInt8] {
             guard let bytes = data[name]?.text.flatMap(Base64.decoded), (3...Self.longestMember).contains(bytes.count)
-            else { throw CaptureAnswer.unusable(name, response) }
+            else { throw CaptureResponse.unusable(name, response) }
             return bytes
         }
         idObject = try member("id_object")

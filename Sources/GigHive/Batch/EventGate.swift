@@ -25,7 +25,7 @@ final class EventGate: Sendable {
 
     private struct State {
         var isClosed = false
-        var dialect: UploadReply.Dialect?
+        var dialect: UploadResponse.Dialect?
         var events: [InventoryEvent: Event] = [:]
     }
 
@@ -51,7 +51,7 @@ final class EventGate: Sendable {
     }
 
     /// Ends an exclusive upload. `dialect` is the server's release, if the response shows that it is about a file of the event.
-    func leave(_ event: InventoryEvent, _ dialect: UploadReply.Dialect?) {
+    func leave(_ event: InventoryEvent, _ dialect: UploadResponse.Dialect?) {
         let (next, admission) = state.withLock { state -> ([CheckedContinuation<Admission, Never>], Admission) in
             state.dialect = dialect ?? state.dialect
             guard var entry = state.events[event] else { return ([], .refused) }
@@ -104,7 +104,7 @@ final class EventPass: Sendable {
     }
 
     /// Ends the upload, with or without a response; later calls have no effect.
-    func leave(_ dialect: UploadReply.Dialect? = nil) {
+    func leave(_ dialect: UploadResponse.Dialect? = nil) {
         let wasAlone = isAlone.withLock { isAlone in
             defer { isAlone = false }
             return isAlone
@@ -161,7 +161,7 @@ final class TransferSlots: Sendable {
     /// Waits for a slot, first come, first served. False if no further upload may start.
     func take() async -> Bool {
         await withCheckedContinuation { continuation in
-            let answer: Bool? = state.withLock { state in
+            let response: Bool? = state.withLock { state in
                 guard !state.isClosed else { return false }
                 guard state.free > 0 else {
                     state.waiting.append(continuation)
@@ -171,7 +171,7 @@ final class TransferSlots: Sendable {
                 state.pace.noteBegin(at: .now)
                 return true
             }
-            if let answer { continuation.resume(returning: answer) }
+            if let response { continuation.resume(returning: response) }
         }
     }
 

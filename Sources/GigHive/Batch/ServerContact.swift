@@ -20,7 +20,7 @@ final class ServerContact: Sendable {
     /// Waits until the item may send requests. False if no further request may be sent.
     func enter(_ item: Int) async -> Bool {
         await withCheckedContinuation { continuation in
-            let answer: Bool? = state.withLock { state in
+            let response: Bool? = state.withLock { state in
                 guard !state.isClosed else { return false }
                 guard !state.isEstablished, state.holder != item else { return true }
                 guard state.holder != nil else {
@@ -30,7 +30,7 @@ final class ServerContact: Sendable {
                 state.waiting.append((item, continuation))
                 return nil
             }
-            if let answer { continuation.resume(returning: answer) }
+            if let response { continuation.resume(returning: response) }
         }
     }
 

@@ -49,14 +49,14 @@ public struct ServerCheckup: Sendable {
         guard list.checks.last?.error?.httpStatus != 503 else {
             return list.skippingRest(of: Self.names, "not checked: server unavailable (503)")
         }
-        guard isKnown || list.isAnswered else {
+        guard isKnown || list.hasResponse else {
             return list.skippingRest(of: Self.names, "not checked: server unreachable")
         }
         guard isKnown, let kind = list.checks.last?.facts["kind"], kind == ServerKind.gighive.rawValue else {
             return list.skippingRest(of: Self.names, "not checked: not a GigHive server")
         }
         await list.run("health") { () throws(GigHiveError) in try await health() }
-        guard list.isAnswered else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
+        guard list.hasResponse else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
         await checkLogin(&list)
         let tusMaximum = list.checks.first { $0.name == "tus" }?.facts["max_size"].flatMap { Int64($0) }
         await list.run("limits") { () throws(GigHiveError) in limits(tusMaximum: tusMaximum) }
@@ -138,7 +138,7 @@ public struct ServerCheckup: Sendable {
             )
         case .unknown(let status):
             throw GigHiveError(
-                .unexpectedAnswer,
+                .unexpectedResponse,
                 detail: "not a GigHive, PhotoSync or hash-only capture server",
                 httpStatus: status
             )
@@ -233,7 +233,7 @@ public struct ServerCheckup: Sendable {
             return ServerCheck(.skipped, "not checked: this user cannot upload")
         } catch {
             throw GigHiveError(
-                .unexpectedAnswer,
+                .unexpectedResponse,
                 detail: error.detail,
                 httpStatus: error.status,
                 transport: error.transport
@@ -411,7 +411,7 @@ struct CheckList: Sendable {
     var isGood: Bool { !checks.contains { $0.status == .failed } }
 
     /// Whether the last check got a response, even an error: the server is reachable.
-    var isAnswered: Bool { checks.last?.error == nil || checks.last?.error?.httpStatus != nil }
+    var hasResponse: Bool { checks.last?.error == nil || checks.last?.error?.httpStatus != nil }
 
     /// Runs one check; an error that it throws is its failure. Returns whether it did not fail.
     @discardableResult
@@ -466,15 +466,15 @@ enum ServerKind: String, Sendable {
     /// 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
     static func find(_ client: GigHiveClient) async throws(GigHiveError) -> Finding {
         let health = try await client.send(client.healthRequest)
-        let members = ReplyText.content(of: health.body).members
+        let members = ResponseText.content(of: health.body).members
         if let status = members.text("status"), ["ok", "error"].contains(status) { return .kind(.gighive) }
         // Before its setup a PhotoSync server refuses every path like this.
         if members.text("setupUrl") != nil { return .kind(.photosync) }
         guard health.status < 500 else { return .failing(status: health.status) }
         let photos = try await look("/api/health", client)
-        if ReplyText.content(of: photos.body).members.text("status") == "healthy" { return .kind(.photosync) }
+        if ResponseText.content(of: photos.body).members.text("status") == "healthy" { return .kind(.photosync) }
         let captures = try await look("/api/v1/verify/00000000-0000-4000-8000-000000000000", client)
-        let meta = ReplyText.content(of: captures.body).members["meta"]?.members
+        let meta = ResponseText.content(of: captures.body).members["meta"]?.members
         if meta?.text("request_id") != nil { return .kind(.capture) }
         return .unknown(status: health.status)
     }

@@ -123,7 +123,7 @@ public struct SmokeTest: Sendable {
         }
         guard result.state == .done, let fileID = result.fileID else {
             throw GigHiveError(
-                .unexpectedAnswer,
+                .unexpectedResponse,
                 detail: "the upload of new bytes was reported as \(result.state.rawValue)",
                 httpStatus: result.httpStatus
             )
@@ -158,7 +158,7 @@ public struct SmokeTest: Sendable {
             let fileID: Int64
             switch await inquiry.lookOnce(control: TransferControl()) {
             case .present(let copy) where copy.placement == .event: fileID = copy.fileID ?? 0
-            case .unanswered(let error): throw error
+            case .noResponse(let error): throw error
             case .present, .absent, .stopped:
                 throw GigHiveError(.notFound, detail: "the event does not list the upload", fileID: stored.fileID)
             }

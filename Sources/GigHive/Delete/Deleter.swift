@@ -57,14 +57,14 @@ public struct Deleter: Sendable {
                 "file_id": .integer(entry.fileID), "asset_id": .integer(entry.fileID),
                 "delete_token": .string(entry.token.secret),
             ]
-            let answer = await send(body, fileID: entry.fileID, token: entry.token)
-            switch answer {
+            let response = await send(body, fileID: entry.fileID, token: entry.token)
+            switch response {
             case .rejected(let status):
                 return await settleRejected(entry, status, onInvalidToken)
             case .refused(let error) where error.neededLogin == .uploader:
                 return await deleteVerified(target)
             default:
-                return await settle(target, answer)
+                return await settle(target, response)
             }
         }.value
     }
@@ -82,8 +82,8 @@ public struct Deleter: Sendable {
         do throws(GigHiveError) {
             if try await verify(target) {
                 let ids: JSONValue = [.integer(target.fileID)]
-                let answer = await send(["file_ids": ids, "asset_ids": ids], fileID: target.fileID)
-                result = await settle(target, answer)
+                let response = await send(["file_ids": ids, "asset_ids": ids], fileID: target.fileID)
+                result = await settle(target, response)
             } else {
                 result = removed(target, .gone, 404)
             }
@@ -117,7 +117,7 @@ public struct Deleter: Sendable {
         return true
     }
 
-    private enum Answer: Sendable {
+    private enum Verdict: Sendable {
         /// 200, and exactly the requested file was deleted (trap T12).
         case deleted(status: Int)
         /// 403 `Invalid delete token`: it is wrong, or the file is gone or never had one (trap T11).
@@ -128,7 +128,7 @@ public struct Deleter: Sendable {
         case unclear(GigHiveError, isClaimed: Bool)
     }
 
-    private func send(_ body: JSONObject, fileID: Int64, token: DeleteToken? = nil) async -> Answer {
+    private func send(_ body: JSONObject, fileID: Int64, token: DeleteToken? = nil) async -> Verdict {
         let response: HTTPResponse
         var request = client.post("/db/delete_media_files.php", json: body)
         request.tokens = token.map { [$0.secret] } ?? []
@@ -138,21 +138,21 @@ public struct Deleter: Sendable {
             let wasSent = error.metrics.bodyComplete
             return wasSent ? .unclear(.transport(error), isClaimed: true) : .refused(.transport(error))
         }
-        let reply = DeleteReply.parse(response.body)
+        let content = DeleteResponse.parse(response.body)
         if (200..<300).contains(response.status) {
-            return judge(reply, response.status, fileID)
+            return judge(content, response.status, fileID)
         }
-        var error = GigHiveError.answered(
+        var error = GigHiveError.ofResponse(
             response.head,
-            message: reply.message ?? reply.error,
-            isJSON: reply.error != nil
+            message: content.message ?? content.error,
+            isJSON: content.error != nil
         )
-        if response.status == 400, let login = reply.neededLogin {
+        if response.status == 400, let login = content.neededLogin {
             error.code = .forbidden
             error.neededLogin = login
         }
         switch response.status {
-        case 403 where reply.rejectsToken:
+        case 403 where content.rejectsToken:
             return .rejected(status: 403)
         case 500...:
             return .unclear(error, isClaimed: true)
@@ -161,31 +161,31 @@ public struct Deleter: Sendable {
         }
     }
 
-    private func judge(_ reply: DeleteReply, _ status: Int, _ fileID: Int64) -> Answer {
-        switch reply.verdict(on: fileID) {
+    private func judge(_ response: DeleteResponse, _ status: Int, _ fileID: Int64) -> Verdict {
+        switch response.verdict(on: fileID) {
         case .deleted where status == 200: return .deleted(status: status)
         case .others:
-            let ids = reply.deletedIDs.map { "deleted IDs: " + $0.map(String.init).joined(separator: ", ") }
+            let ids = response.deletedIDs.map { "deleted IDs: " + $0.map(String.init).joined(separator: ", ") }
             return .refused(
                 GigHiveError(
                     .otherFilesDeleted,
-                    detail: ids ?? "\(reply.deletedCount ?? 0) files deleted",
+                    detail: ids ?? "\(response.deletedCount ?? 0) files deleted",
                     httpStatus: status
                 )
             )
         case .deleted, .unconfirmed:
-            let reasons = reply.itemErrors.joined(separator: ", ")
+            let reasons = response.itemErrors.joined(separator: ", ")
             return .unclear(
                 GigHiveError(.notDeleted, detail: reasons, httpStatus: status),
-                isClaimed: reply.deletedCount == 1
+                isClaimed: response.deletedCount == 1
             )
         }
     }
 
     // MARK: Outcomes
 
-    private func settle(_ target: AdminDeletion, _ answer: Answer) async -> DeleteResult {
-        switch answer {
+    private func settle(_ target: AdminDeletion, _ verdict: Verdict) async -> DeleteResult {
+        switch verdict {
         case .deleted(let status):
             return await confirmed(target, status)
         case .rejected(let status):
@@ -384,15 +384,15 @@ extension GigHiveClient {
     ///
     /// - Throws: `GigHiveError`: `.forbidden` with `neededLogin` for an uploader, `.unauthorized` for every other user.
     public func requireAdmin() async throws(GigHiveError) {
-        let (response, reply) = try await deletionWithoutIDs()
+        let (response, content) = try await deletionWithoutIDs()
         // Any other 400 does not show the role; the deletion itself will.
-        guard response.status != 400 || reply.neededLogin == .admin else { return }
-        var error = GigHiveError.answered(
+        guard response.status != 400 || content.neededLogin == .admin else { return }
+        var error = GigHiveError.ofResponse(
             response.head,
-            message: reply.message ?? reply.error,
-            isJSON: reply.error != nil
+            message: content.message ?? content.error,
+            isJSON: content.error != nil
         )
-        if reply.neededLogin == .admin {
+        if content.neededLogin == .admin {
             error = GigHiveError(.forbidden, httpStatus: response.status)
             error.neededLogin = .admin
         }
@@ -401,14 +401,14 @@ extension GigHiveClient {
 
     /// Whether the login is an admin's, by the same request; nil if the response does not show it.
     func isAdmin() async throws(GigHiveError) -> Bool? {
-        let (response, reply) = try await deletionWithoutIDs()
-        guard response.status == 400, let login = reply.neededLogin else { return nil }
+        let (response, content) = try await deletionWithoutIDs()
+        guard response.status == 400, let login = content.neededLogin else { return nil }
         // The server expects an admin's list: a deletion by token would need an uploader's login.
         return login == .uploader
     }
 
-    private func deletionWithoutIDs() async throws(GigHiveError) -> (response: HTTPResponse, reply: DeleteReply) {
+    private func deletionWithoutIDs() async throws(GigHiveError) -> (response: HTTPResponse, content: DeleteResponse) {
         let response = try await send(post("/db/delete_media_files.php", json: [:]))
-        return (response, DeleteReply.parse(response.body))
+        return (response, DeleteResponse.parse(response.body))
     }
 }

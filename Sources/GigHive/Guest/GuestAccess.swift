@@ -124,15 +124,15 @@ extension GigHiveClient {
         // Counted in Unicode scalars; nil if it is blank.
         let displayName = try DetailRule("display_name").limited(displayName, limit: 100)
         let response = try await ask("/api/upload-token.php", (name: "token", value: token.secret))
-        let content = ReplyText.content(of: response.body)
+        let content = ResponseText.content(of: response.body)
         guard response.status == 200 else {
-            throw GigHiveError.answered(response.head, content, to: .guest)
+            throw GigHiveError.ofResponse(response.head, content, to: .guest)
         }
         let members = content.members
         guard let eventID = members.identifier("event_id"), let date = members.text("event_date"),
             let organization = members.text("org_name")
         else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the response has no event", httpStatus: response.status)
+            throw GigHiveError(.unexpectedResponse, detail: "the response has no event", httpStatus: response.status)
         }
         let event = GuestAccess.Event(
             eventID: eventID,
@@ -147,16 +147,16 @@ extension GigHiveClient {
     /// sent.
     public func guestState(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestState? {
         let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
-        let content = ReplyText.content(of: response.body)
+        let content = ResponseText.content(of: response.body)
         let members = content.members
         if response.status == 404, content.form == .json, members.text("error") == "not found" {
             return nil
         }
         guard response.status == 200 else {
-            throw GigHiveError.answered(response.head, content, to: .guest)
+            throw GigHiveError.ofResponse(response.head, content, to: .guest)
         }
         guard let state = members.text("status").flatMap(GuestState.init), state != .hidden else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the response is not a status", httpStatus: response.status)
+            throw GigHiveError(.unexpectedResponse, detail: "the response is not a status", httpStatus: response.status)
         }
         return state
     }
@@ -172,12 +172,12 @@ extension GigHiveClient {
         request.authorization = nil
         request.tokens = [receipt.nonce]
         let response = try await send(request)
-        let content = ReplyText.content(of: response.body)
+        let content = ResponseText.content(of: response.body)
         guard response.status == 200 else {
-            throw GigHiveError.answered(response.head, content, to: .guest)
+            throw GigHiveError.ofResponse(response.head, content, to: .guest)
         }
         guard content.members.text("status") == "deleted" else {
-            throw GigHiveError(.unexpectedAnswer, detail: "not a confirmation", httpStatus: response.status)
+            throw GigHiveError(.unexpectedResponse, detail: "not a confirmation", httpStatus: response.status)
         }
     }
 

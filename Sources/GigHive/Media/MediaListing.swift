@@ -34,7 +34,7 @@ extension GigHiveClient {
     /// are requested if a filter needs them, for the files that are left; size and MIME type are not. `control.abandon()`
     /// cancels the request in flight.
     ///
-    /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report what a filter needs, `.unexpectedAnswer` if
+    /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report what a filter needs, `.unexpectedResponse` if
     ///   the listing stays incomplete.
     public func media(
         matching query: MediaQuery = MediaQuery(),
@@ -103,7 +103,7 @@ extension GigHiveClient {
             guard let total, collection.rowCount < total else { return collection.media }
         }
         throw GigHiveError(
-            .unexpectedAnswer,
+            .unexpectedResponse,
             detail: "incomplete listing: fewer files than the server reports",
             isRetryable: true
         )

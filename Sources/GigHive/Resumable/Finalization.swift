@@ -30,7 +30,7 @@ struct Finalization {
         case complete
         case incomplete
         case gone(GigHiveError)
-        case unanswered(GigHiveError)
+        case noResponse(GigHiveError)
     }
 
     let uploader: Uploader
@@ -54,7 +54,7 @@ struct Finalization {
     var pendingAttempts: Backoff
     private var refusals: Backoff
     private var losses: Backoff
-    private var usedUpAnswers = 0
+    private var usedUpResponses = 0
     private var collisions: Backoff
     /// Whether the server lost this upload in a race, and may have consumed its data with it.
     private var hasCollided = false
@@ -127,7 +127,7 @@ struct Finalization {
         let began = ContinuousClock.now
         let pulse = journal.pulse(every: max(uploader.options.settleTime / 20, .milliseconds(1)))
         let request = FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
-        let answer =
+        let attempt =
             isQuestion
             ? await control.abandoning(evenIfStopped: false) {
                 await request.send(rescue: rescue, control: $0, onEvent: onEvent)
@@ -135,14 +135,14 @@ struct Finalization {
             : await request.send(rescue: rescue, control: control, onEvent: onEvent)
         pulse.cancel()
         await pulse.value
-        let verdict = FinalizeVerdict.of(answer.outcome)
-        pass.leave(answer.reply?.dialect)
-        settlement.note(status: answer.reply?.status)
-        settlement.note(response: answer.reply, isConfirmation: verdict.isStored)
-        let rescuePath = answer.rescueError == nil ? rescue.path : nil
+        let verdict = FinalizeVerdict.of(attempt.outcome)
+        pass.leave(attempt.response?.dialect)
+        settlement.note(status: attempt.response?.status)
+        settlement.note(response: attempt.response, isConfirmation: verdict.isStored)
+        let rescuePath = attempt.rescueError == nil ? rescue.path : nil
         let step = try await settle(verdict, rescuePath, since: began)
-        await settlement.finish(response: answer.reply, rescuePath: rescue.path)
-        if settlement.keepsReply {
+        await settlement.finish(response: attempt.response, rescuePath: rescue.path)
+        if settlement.keepsResponse {
             rescue.keep()
         } else {
             rescue.release()
@@ -156,10 +156,10 @@ struct Finalization {
         since began: ContinuousClock.Instant
     ) async throws(StoreError) -> Step {
         switch verdict {
-        case .stored(let reply):
-            return await store(reply, rescuePath, since: began)
-        case .duplicate(let reply):
-            return await settleDuplicate(reply, since: began)
+        case .stored(let response):
+            return await store(response, rescuePath, since: began)
+        case .duplicate(let response):
+            return await settleDuplicate(response, since: began)
         case .collided(let error) where isOfOwnGuestUpload(error):
             return try await settleGuestRepetition(error)
         case .pending(let error):
@@ -173,10 +173,10 @@ struct Finalization {
         case .collided(let error):
             return try await settleCollision(error)
         case .tooEarly(let error):
-            try await noteAnswered()
+            try await noteResponded()
             return try await waitForHook(error)
         case .unknownUpload(let error):
-            try await noteAnswered()
+            try await noteResponded()
             return try await settleGone(error)
         case .usedUp(let error):
             return try await settleUsedUp(error)
@@ -195,20 +195,20 @@ struct Finalization {
     // MARK: Responses
 
     private mutating func store(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         _ rescuePath: String?,
         since began: ContinuousClock.Instant
     ) async -> Step {
         let sent = settlement.record.checksumSHA256
-        let reply = await uploader.identified(reply, settlement, of: details, sent: sent, control)
+        let response = await uploader.identified(response, settlement, of: details, sent: sent, control)
         UploadFailpoint.beforeTokenCommit.reach()
-        if lostAt != nil && reply.isWithoutToken && reply.guest == nil && !reply.hasNoTokens {
-            settlement.endAsRemembered(reply)
+        if lostAt != nil && response.isWithoutToken && response.guest == nil && !response.hasNoTokens {
+            settlement.endAsRemembered(response)
         } else {
             let isUnchanged = isSourceUnchanged()
-            let tokenless = await tokenlessState(reply, since: began)
+            let tokenless = await tokenlessState(response, since: began)
             await settlement.commit(
-                reply,
+                response,
                 isSourceUnchanged: isUnchanged,
                 tokenless: tokenless,
                 rescuePath: rescuePath
@@ -219,31 +219,34 @@ struct Finalization {
     }
 
     /// The state after a success without a token, as far as it is known.
-    private func tokenlessState(_ reply: UploadReply, since began: ContinuousClock.Instant) async -> UploadState? {
-        guard reply.isWithoutToken else { return nil }
-        if let state = stateOfKnownContent(reply) { return state }
+    private func tokenlessState(_ response: UploadResponse, since began: ContinuousClock.Instant) async -> UploadState?
+    {
+        guard response.isWithoutToken else { return nil }
+        if let state = stateOfKnownContent(response) { return state }
         return await uploader.duplicateCheck(details, control)
-            .state(ofTokenless: reply, checksum: settlement.record.checksumSHA256, since: began)
+            .state(ofTokenless: response, checksum: settlement.record.checksumSHA256, since: began)
     }
 
     func inquiry(_ checksum: String) -> OutcomeInquiry {
         uploader.inquiry(settlement, of: details, checksum: checksum)
     }
 
-    private mutating func settleDuplicate(_ reply: UploadReply, since began: ContinuousClock.Instant) async -> Step {
+    private mutating func settleDuplicate(_ response: UploadResponse, since began: ContinuousClock.Instant) async
+        -> Step
+    {
         let finding = await uploader.duplicateCheck(details, control).refusal(
-            reply,
+            response,
             checksum: settlement.record.checksumSHA256,
             since: began
         )
-        settlement.end(finding, of: reply)
+        settlement.end(finding, of: response)
         return await ended()
     }
 
     /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists, else
     /// the file is sent again.
     private mutating func settleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
-        try await noteAnswered()
+        try await noteResponded()
         if let checksum = settlement.record.checksumSHA256, lostAt == nil,
             case .present(let copy) = await inquiry(checksum).lookOnce(control: control),
             copy.placement == .event || copy.placement == .noEvent
@@ -277,14 +280,14 @@ struct Finalization {
             return .end(.sendAgain(error))
         case .gone(let gone):
             return try await settleGone(gone)
-        case .unanswered(let reason):
+        case .noResponse(let reason):
             return fail(reason)
         }
     }
 
     /// This finalize is not in flight any more. An earlier one whose response was lost may be: this response shows nothing
     /// about it.
-    func noteAnswered() async throws(StoreError) {
+    func noteResponded() async throws(StoreError) {
         if let lostAt {
             try await journal.finalizing(at: lostAt)
         } else {
@@ -293,7 +296,7 @@ struct Finalization {
     }
 
     private mutating func settleRefusal(_ error: GigHiveError, mayRepeat: Bool) async throws(StoreError) -> Step {
-        try await noteAnswered()
+        try await noteResponded()
         guard error.code != .cancelled else { return stopped() }
         guard mayRepeat, let delay = refusals.next(after: error) else { return fail(error) }
         return await retry(refusals.failures, after: delay, because: error)
@@ -314,12 +317,12 @@ struct Finalization {
             race.code = .serverRace
             return .end(.sendAgain(race))
         }
-        usedUpAnswers += 1
+        usedUpResponses += 1
         let wasLost = lostAt != nil
         let since = lostAt ?? uploader.now()
         lostAt = since
         try await journal.finalizing(at: since)
-        guard usedUpAnswers == 1 else {
+        guard usedUpResponses == 1 else {
             return try await ask(error, for: remaining(since: since))
         }
         return wasLost ? await waitForQuiet(since: since, endsWhenGone: false) : .request
@@ -344,8 +347,8 @@ struct Finalization {
         var error = error
         error.path = settlement.record.path
         // The server may already have stored the file, and only the query failed.
-        let isUnanswered = isQuestion && (error.httpStatus ?? 500) >= 500
-        let isKnown = isKnown || (lostAt == nil && !isUnanswered)
+        let hasNoResponse = isQuestion && (error.httpStatus ?? 500) >= 500
+        let isKnown = isKnown || (lostAt == nil && !hasNoResponse)
         settlement.end(isKnown ? .failed : .unknownOutcome, isKnown ? error : error.asUnknownOutcome)
         return .end(.settled)
     }
@@ -367,7 +370,7 @@ struct Finalization {
                 let status = try await uploader.tus.status(of: tusID, control: inner)
                 return status.byteCount == nil || status.byteCount == status.offset ? .complete : .incomplete
             } catch {
-                return error.kind == .gone ? .gone(.tus(error)) : .unanswered(.tus(error))
+                return error.kind == .gone ? .gone(.tus(error)) : .noResponse(.tus(error))
             }
         }
     }
@@ -417,7 +420,7 @@ extension Finalization {
         case .gone(let gone):
             try await journal.forget()
             return .end(.sendAgain(gone))
-        case .unanswered(let reason):
+        case .noResponse(let reason):
             return fail(reason)
         }
         guard let delay = pendingAttempts.next() else {
@@ -433,9 +436,9 @@ extension Finalization {
 
     /// Content that was on the server keeps its ID, and an event that has it does not change (gighive-d4 contract section 6).
     /// The response does not show that; a listing or an earlier upload from this machine does.
-    func stateOfKnownContent(_ reply: UploadReply) -> UploadState? {
+    func stateOfKnownContent(_ response: UploadResponse) -> UploadState? {
         let record = settlement.record
-        guard reply.hasNoTokens, uploader.options.guest == nil, let fileID = reply.fileID else { return nil }
+        guard response.hasNoTokens, uploader.options.guest == nil, let fileID = response.fileID else { return nil }
         if let storedBefore, storedBefore.fileID == fileID {
             return storedBefore.isInEvent ? .duplicate : .linked
         }
@@ -478,9 +481,9 @@ extension Finalization {
     mutating func settleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await look() {
         case .complete, .incomplete:
-            try await noteAnswered()
+            try await noteResponded()
             return fail(error)
-        case .gone, .unanswered:
+        case .gone, .noResponse:
             return try await ask(error, for: nil)
         }
     }
@@ -504,7 +507,7 @@ extension Finalization {
         case .present, .absent:
             try await journal.forget()
             return .end(.sendAgain(error))
-        case .unanswered(let reason): settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
+        case .noResponse(let reason): settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
         case .stopped: settlement.end(.unknownOutcome, error.asUnknownOutcome)
         }
         return .end(.settled)

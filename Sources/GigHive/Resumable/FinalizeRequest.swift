@@ -8,7 +8,7 @@ internal import Outcomes
 /// The request that turns a finished tus upload into a stored file (gighive contract 4.2, for guests section 6).
 struct FinalizeRequest {
     /// Longer than the server's own limit of 300 s.
-    static let shortestAnswerLimit = Duration.seconds(330)
+    static let shortestResponseLimit = Duration.seconds(330)
 
     /// Whether the application accepts an upload ID (gighive contract 4.1).
     static func canName(_ tusID: String) -> Bool {
@@ -24,7 +24,7 @@ struct FinalizeRequest {
         self.sizeBytes = sizeBytes
         self.uploader = uploader
         var timeouts = uploader.options.timeouts
-        timeouts.answer = max(timeouts.answer, Self.shortestAnswerLimit)
+        timeouts.response = max(timeouts.response, Self.shortestResponseLimit)
         self.timeouts = timeouts
         var members: JSONObject = ["upload_id": .string(tusID)]
         if let guest = uploader.options.guest {
@@ -69,9 +69,9 @@ struct FinalizeRequest {
 /// The meaning of a response to a finalize request, or of its absence (gighive contract 4.3 and 4.4).
 enum FinalizeVerdict: Sendable {
     /// On the server now, as the response reports. Whether a missing token is lost depends on earlier requests.
-    case stored(UploadReply)
+    case stored(UploadResponse)
     /// Refused because the server has the bytes; the upload ID is used up. To be confirmed.
-    case duplicate(UploadReply)
+    case duplicate(UploadResponse)
     /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, has
     /// the file or not, and may have consumed the uploaded data.
     case collided(GigHiveError)
@@ -99,33 +99,38 @@ enum FinalizeVerdict: Sendable {
 
     var isStored: Bool { if case .stored = self { true } else { false } }
 
-    static func of(_ reply: UploadReply, head: HTTPResponseHead) -> FinalizeVerdict {
-        let isJSON = reply.form == .json
-        var error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON, to: .finalize)
-        let asGuest = OutcomeTable.outcome(of: head.status, from: .gigHive, to: .guest, mark: reply.error)
+    static func of(_ response: UploadResponse, head: HTTPResponseHead) -> FinalizeVerdict {
+        let isJSON = response.form == .json
+        var error = GigHiveError.ofResponse(
+            head,
+            message: response.message ?? response.error,
+            isJSON: isJSON,
+            to: .finalize
+        )
+        let asGuest = OutcomeTable.outcome(of: head.status, from: .gigHive, to: .guest, mark: response.error)
         if isJSON, asGuest.code == .invalidEventLink { error.code = asGuest.code }
-        if reply.deleteToken != nil, !(200..<300).contains(head.status), head.status != 409 {
+        if response.deleteToken != nil, !(200..<300).contains(head.status), head.status != 409 {
             // The token contradicts the status: the server has finished, and is queried.
             return .broken(error)
         }
         switch head.status {
         case 200..<300:
-            return success(reply)
+            return success(response)
         case 300..<400:
             // Redirects are not followed. The server has finished, and may have stored the file first.
             return .broken(error)
-        case 400 where isJSON && reply.message == "Unsupported media type":
+        case 400 where isJSON && response.message == "Unsupported media type":
             return .unsupportedMedia(error)
         case 400:
-            error.field = correctableField(reply.message)
+            error.field = correctableField(response.message)
             return .refused(error, mayRepeat: false)
         case 409:
-            return .duplicate(reply)
+            return .duplicate(response)
         case 400..<500 where !UploadVerdict.refusals.contains(head.status):
             // From a proxy; the application behind it may continue, since only the body was left to send.
             return .lost(error)
         case 500:
-            return failure(reply, error)
+            return failure(response, error)
         case 501:
             return .refused(error, mayRepeat: false)
         case 503:
@@ -142,45 +147,45 @@ enum FinalizeVerdict: Sendable {
     /// The status of a truncated response decides; only a success requires its body.
     static func of(_ outcome: RescuedResponse.Outcome) -> FinalizeVerdict {
         switch outcome {
-        case .complete(let reply, let response): return of(reply, head: response.head)
-        case .failed(let failure, let reply):
+        case .complete(let content, let response): return of(content, head: response.head)
+        case .failed(let failure, let response):
             let error = GigHiveError.transport(failure)
-            guard let reply, let head = failure.head else {
+            guard let response, let head = failure.head else {
                 // A server without the whole request cannot act on it.
                 return failure.metrics.bodyComplete
                     ? .lost(error) : .refused(error, mayRepeat: error.isRetryable)
             }
-            switch of(reply, head: head) {
+            switch of(response, head: head) {
             case .lost, .broken: return .lost(error)
             case let verdict: return verdict
             }
         }
     }
 
-    private static func success(_ reply: UploadReply) -> FinalizeVerdict {
-        if reply.isPending {
+    private static func success(_ response: UploadResponse) -> FinalizeVerdict {
+        if response.isPending {
             let detail = "the server has not completed the upload yet"
             return .pending(
-                GigHiveError(.unexpectedAnswer, detail: detail, httpStatus: reply.status, isRetryable: true)
+                GigHiveError(.unexpectedResponse, detail: detail, httpStatus: response.status, isRetryable: true)
             )
         }
-        if reply.isOfDeletedFile {
+        if response.isOfDeletedFile {
             let detail = "the file was stored, and has been deleted from the server since"
             return .deleted(
-                GigHiveError(.uploadExpired, detail: detail, httpStatus: reply.status, fileID: reply.fileID)
+                GigHiveError(.uploadExpired, detail: detail, httpStatus: response.status, fileID: response.fileID)
             )
         }
-        if reply.saysStored {
-            return .stored(reply)
+        if response.saysStored {
+            return .stored(response)
         }
-        return .broken(reply.asHollowSuccess)
+        return .broken(response.asHollowSuccess)
     }
 
-    private static func failure(_ reply: UploadReply, _ error: GigHiveError) -> FinalizeVerdict {
+    private static func failure(_ response: UploadResponse, _ error: GigHiveError) -> FinalizeVerdict {
         if error.code == .serverRace {
             return .collided(error)
         }
-        let message = reply.message ?? ""
+        let message = response.message ?? ""
         let failure = failures.first { $0.words.contains { message.contains($0) } }
         return failure?.verdict(error) ?? .broken(error)
     }

@@ -200,10 +200,10 @@ struct TusTransfer: Sendable {
         }
     }
 
-    /// Throws `.unexpectedAnswer`, before the bytes are sent, for an id that could never be finalized.
+    /// Throws `.unexpectedResponse`, before the bytes are sent, for an id that could never be finalized.
     private func finalizable(_ creation: TusCreation) throws(TusError) -> TusCreation {
         guard FinalizeRequest.canName(creation.id) else {
-            throw TusError(.unexpectedAnswer, detail: "the upload ID \"\(creation.id)\" cannot be finalized")
+            throw TusError(.unexpectedResponse, detail: "the upload ID \"\(creation.id)\" cannot be finalized")
         }
         return creation
     }
@@ -308,22 +308,22 @@ final class TransferStatistics: Sendable {
 
 /// Caches the features of a server's tus side, so that many uploads query them once. A failed query is repeated.
 actor TusFeatureCache {
-    private typealias Answer = Result<TusFeatures?, GigHiveError>
+    private typealias Response = Result<TusFeatures?, GigHiveError>
 
-    private var question: Task<Answer, Never>?
+    private var question: Task<Response, Never>?
 
     /// nil when there is no tus server.
     func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
         let asked = question ?? Task { await Self.ask(tus, repeatsUnavailable) }
         question = asked
-        let answer = await asked.value
-        if case .failure = answer, question == asked {
+        let response = await asked.value
+        if case .failure = response, question == asked {
             question = nil
         }
-        return try answer.get()
+        return try response.get()
     }
 
-    private static func ask(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Answer {
+    private static func ask(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Response {
         do {
             let features = try await tus.features(repeatsUnavailable: repeatsUnavailable)
             return .success(features.extensions.contains(.creation) ? features : nil)

@@ -58,7 +58,7 @@ public struct GigHiveClient: Sendable {
     /// 404 is an error (wrong address or a proxy).
     public func asset(_ fileID: Int64) async throws(GigHiveError) -> Asset? {
         let response = try await send(request(.get, "/api/uploads/\(fileID)"))
-        let content = ReplyText.content(of: response.body)
+        let content = ResponseText.content(of: response.body)
         let members = content.members
         // For a path that the application does not know there is also a `debug` key.
         if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil
@@ -69,7 +69,7 @@ public struct GigHiveClient: Sendable {
         let found = content.form == .json ? members.identifier("id") ?? members.identifier("asset_id") : nil
         guard found == fileID else {
             throw GigHiveError(
-                .unexpectedAnswer,
+                .unexpectedResponse,
                 detail: found.map { "the response describes file \($0), not file \(fileID)" }
                     ?? "the response does not describe file \(fileID)",
                 httpStatus: response.status
@@ -108,7 +108,7 @@ public struct GigHiveClient: Sendable {
         let response = try await send(request(.get, "/db/database.php", query), control: control)
         try Self.requireSuccess(response)
         guard let listing = ListingPage.parse(response.body) else {
-            throw GigHiveError(.unexpectedAnswer, detail: "not a media listing", httpStatus: response.status)
+            throw GigHiveError(.unexpectedResponse, detail: "not a media listing", httpStatus: response.status)
         }
         return listing
     }
@@ -116,10 +116,10 @@ public struct GigHiveClient: Sendable {
     /// Queries the server's health (`GET /db/health.php`) without credentials: whether it reports `ok`, and its message.
     public func health() async throws(GigHiveError) -> (isHealthy: Bool, message: String) {
         let response = try await send(healthRequest)
-        let members = ReplyText.content(of: response.body).members
+        let members = ResponseText.content(of: response.body).members
         guard let status = members.text("status") else {
             try Self.requireSuccess(response)
-            throw GigHiveError(.unexpectedAnswer, detail: "not a health report", httpStatus: response.status)
+            throw GigHiveError(.unexpectedResponse, detail: "not a health report", httpStatus: response.status)
         }
         return (response.status == 200 && status == "ok", members.text("message") ?? status)
     }
@@ -195,10 +195,10 @@ public struct GigHiveClient: Sendable {
 
     static func requireSuccess(_ response: HTTPResponse) throws(GigHiveError) {
         guard (200..<300).contains(response.status) else {
-            let content = ReplyText.content(of: response.body)
-            throw .answered(
+            let content = ResponseText.content(of: response.body)
+            throw .ofResponse(
                 response.head,
-                message: content.members.text("message") ?? ReplyText.title(of: content.text),
+                message: content.members.text("message") ?? ResponseText.title(of: content.text),
                 isJSON: content.form == .json
             )
         }
@@ -253,11 +253,11 @@ extension GigHiveClient {
         request.authorization = nil
         request.tokens = [password]
         let response = try await send(request)
-        let content = ReplyText.content(of: response.body)
+        let content = ResponseText.content(of: response.body)
         guard response.status == 200 else { throw refusal(of: response, content) }
         let members = content.members
         guard let token = members["token"]?.text, Self.isToken(token) else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the response has no usable token", httpStatus: 200)
+            throw GigHiveError(.unexpectedResponse, detail: "the response has no usable token", httpStatus: 200)
         }
         return IssuedLogin(
             token: token,
@@ -275,8 +275,8 @@ extension GigHiveClient {
         let response = try await send(request(.get, "/api/verify.php"))
         if response.status == 404 { return false }
         try Self.requireSuccess(response)
-        guard case .bool(true)? = ReplyText.content(of: response.body).members["valid"] else {
-            throw GigHiveError(.unexpectedAnswer, detail: "the login was not confirmed", httpStatus: response.status)
+        guard case .bool(true)? = ResponseText.content(of: response.body).members["valid"] else {
+            throw GigHiveError(.unexpectedResponse, detail: "the login was not confirmed", httpStatus: response.status)
         }
         return true
     }
@@ -284,7 +284,7 @@ extension GigHiveClient {
     /// Whether the server has logins: without credentials, `GET /api/verify.php` is refused by the application itself.
     public func offersLogin() async throws(GigHiveError) -> Bool {
         let response = try await send(request(.get, "/api/verify.php", isAuthorized: false))
-        let error = ReplyText.content(of: response.body).members.text("error") ?? ""
+        let error = ResponseText.content(of: response.body).members.text("error") ?? ""
         return response.status == 401 && ["unauthenticated", "invalid_token", "token_expired"].contains(error)
     }
 
@@ -296,14 +296,14 @@ extension GigHiveClient {
         return LoginChallenge.of(response.head, body: response.body)
     }
 
-    private func refusal(of response: HTTPResponse, _ content: ReplyText.Content) -> GigHiveError {
+    private func refusal(of response: HTTPResponse, _ content: ResponseText.Content) -> GigHiveError {
         let code = content.members.text("error")
         // A server without logins protects the address with a password, or has no such page.
         let isMissing = response.status == 404 || LoginChallenge.of(response.head, body: response.body) == .password
         guard !isMissing else {
             return .login(.loginUnavailable, at: server.origin, httpStatus: response.status)
         }
-        var error = GigHiveError.answered(response.head, content)
+        var error = GigHiveError.ofResponse(response.head, content)
         error.origin = server.origin
         switch (response.status, code) {
         case (401, _):

@@ -253,11 +253,11 @@ struct DuplicateCheck: Sendable {
     let control: TransferControl
 
     /// Verifies a 409 to bytes with this SHA-256. A listing older than the request does not count against the event.
-    func refusal(_ reply: UploadReply, checksum: String?, since began: ContinuousClock.Instant) async -> Finding {
-        guard let fileID = reply.existingFileID else {
+    func refusal(_ response: UploadResponse, checksum: String?, since began: ContinuousClock.Instant) async -> Finding {
+        guard let fileID = response.existingFileID else {
             return await listed(checksum, fileID: nil, ServedName(kind: nil), since: began)
         }
-        if let sent = checksum, let stated = reply.checksumSHA256, stated != sent {
+        if let sent = checksum, let stated = response.checksumSHA256, stated != sent {
             return .contradicted(otherBytes(sent, stated, fileID))
         }
         var served = ServedName(kind: nil)
@@ -266,7 +266,7 @@ struct DuplicateCheck: Sendable {
             do throws(GigHiveError) {
                 guard let asset = try await uploader.client.asset(fileID) else {
                     let detail = "the server refused the file as a duplicate of \(fileID), which does not exist"
-                    return .contradicted(GigHiveError(.unexpectedAnswer, detail: detail, fileID: fileID))
+                    return .contradicted(GigHiveError(.unexpectedResponse, detail: detail, fileID: fileID))
                 }
                 if let sent = checksum, let stored = asset.checksumSHA256, stored != sent {
                     return .contradicted(otherBytes(sent, stored, fileID))
@@ -274,19 +274,19 @@ struct DuplicateCheck: Sendable {
                 served = asset.servedName
             } catch {
                 // The refusal itself contains ID and digest.
-                guard reply.checksumSHA256 == checksum, checksum != nil else {
+                guard response.checksumSHA256 == checksum, checksum != nil else {
                     return .eventUnknown(fileID: fileID, error)
                 }
             }
         }
         // D3 refuses only files that the event itself has.
-        guard reply.dialect != .assets else { return .inEvent(fileID: fileID, served) }
+        guard response.dialect != .assets else { return .inEvent(fileID: fileID, served) }
         return await listed(checksum, fileID: fileID, served, since: began)
     }
 
     private func otherBytes(_ sent: String, _ stored: String, _ fileID: Int64) -> GigHiveError {
         let detail = "the server refused \(sent) as a duplicate of other bytes, \(stored)"
-        return GigHiveError(.unexpectedAnswer, detail: detail, fileID: fileID)
+        return GigHiveError(.unexpectedResponse, detail: detail, fileID: fileID)
     }
 
     private func listed(
@@ -295,7 +295,7 @@ struct DuplicateCheck: Sendable {
         _ served: ServedName,
         since began: ContinuousClock.Instant
     ) async -> Finding {
-        let unlisted = GigHiveError(.unexpectedAnswer, detail: "this user cannot read the server's listing")
+        let unlisted = GigHiveError(.unexpectedResponse, detail: "this user cannot read the server's listing")
         guard let checksum, uploader.options.guest == nil else {
             return unknown(fileID, unlisted)
         }
@@ -303,14 +303,14 @@ struct DuplicateCheck: Sendable {
             switch try await uploader.inventory.find(checksum, in: event, since: began, control: control) {
             case .stored(let stored) where stored.isInEvent && !stored.isOnlyInEvent:
                 let detail = "the server lists the file in several events because of its label"
-                return unknown(stored.fileID, GigHiveError(.unexpectedAnswer, detail: detail))
+                return unknown(stored.fileID, GigHiveError(.unexpectedResponse, detail: detail))
             case .stored(let stored) where stored.isInEvent:
                 return .inEvent(fileID: stored.fileID, stored.served)
             case .stored(let stored):
                 return .elsewhere(fileID: stored.fileID, stored.served)
             case .absent where fileID == nil:
                 let detail = "the server refused the file as a duplicate, and does not list it"
-                return .contradicted(GigHiveError(.unexpectedAnswer, detail: detail))
+                return .contradicted(GigHiveError(.unexpectedResponse, detail: detail))
             case .absent:
                 return .elsewhere(fileID: fileID, served)
             case .unavailable:
@@ -330,12 +330,12 @@ struct DuplicateCheck: Sendable {
     /// (D3, `linked`) or counted one more number for them (D1, `duplicate`). Nil if the server does not show that; it may also
     /// send no token for new bytes.
     func state(
-        ofTokenless reply: UploadReply,
+        ofTokenless response: UploadResponse,
         checksum: String?,
         since began: ContinuousClock.Instant
     ) async -> UploadState? {
-        guard uploader.options.guest == nil, reply.guest == nil, let fileID = reply.fileID else { return nil }
-        switch reply.dialect {
+        guard uploader.options.guest == nil, response.guest == nil, let fileID = response.fileID else { return nil }
+        switch response.dialect {
         case nil: return nil
         case .assets?:
             guard let checksum,
@@ -351,9 +351,9 @@ struct DuplicateCheck: Sendable {
             guard let asset = try? await uploader.client.asset(fileID), let session = asset.sessionID else {
                 return nil
             }
-            guard session == reply.eventID else { return wasLinkedFromHere(fileID, checksum) ? .duplicate : .linked }
+            guard session == response.eventID else { return wasLinkedFromHere(fileID, checksum) ? .duplicate : .linked }
             // The file keeps its first number.
-            return asset.sequence == reply.stored?.position ? nil : .duplicate
+            return asset.sequence == response.stored?.position ? nil : .duplicate
         }
     }
 

@@ -82,29 +82,29 @@ public struct KeptResponses: Sendable {
     ) async throws(AdoptionError) -> Adoption {
         do {
             var content = try content(of: source)
-            var reply = content.reply
-            if let typed { reply.deleteToken = typed }
-            if case .token(let token) = source { reply.deleteToken = token }
-            guard let token = reply.deleteToken else { throw AdoptionError.noToken }
+            var response = content.parsed
+            if let typed { response.deleteToken = typed }
+            if case .token(let token) = source { response.deleteToken = token }
+            guard let token = response.deleteToken else { throw AdoptionError.noToken }
             // A response about another file is not reused for this file.
-            if let fileID, typed == nil, let own = reply.fileID, own != fileID { throw AdoptionError.otherFile(own) }
-            guard let id = fileID ?? reply.fileID ?? content.record?.fileID else { throw AdoptionError.noFileID }
-            reply.fileID = id
+            if let fileID, typed == nil, let own = response.fileID, own != fileID { throw AdoptionError.otherFile(own) }
+            guard let id = fileID ?? response.fileID ?? content.record?.fileID else { throw AdoptionError.noFileID }
+            response.fileID = id
             let hasNoUpload = content.record == nil
-            if hasNoUpload { content.record = try journaled(reply, id, on: server) }
+            if hasNoUpload { content.record = try journaled(response, id, on: server) }
             let known = try store.tokens(fileID: id, host: server?.scope ?? content.record?.host).first {
                 $0.token == token
             }
             if content.record == nil, let known {
-                if !isDryRun, let response = content.response {
+                if !isDryRun, let stored = content.stored {
                     try store.synchronize()
-                    response.release()
+                    stored.release()
                 }
                 return Adoption(entry: known, wasStored: true)
             }
             let record = try content.record(on: server, now: now())
             if try store.hasToken(token, host: record.host, ofOtherThan: id) { throw AdoptionError.tokenInUse }
-            guard let entry = UploadSettlement(store: store, record: record).entry(reply) else {
+            guard let entry = UploadSettlement(store: store, record: record).entry(response) else {
                 throw AdoptionError.noFileID
             }
             if hasNoUpload, known == nil,
@@ -117,7 +117,7 @@ public struct KeptResponses: Sendable {
             let isAwaited = content.record.map { [.tokenLost, .finalized].contains($0.state) } ?? false
             let change = UploadChange(state: isAwaited ? .done : nil, fileID: id, clearsFailure: isAwaited)
             try await store.commit(record.uploadID, change, token: entry)
-            content.response?.release()
+            content.stored?.release()
             return adoption
         } catch let error as AdoptionError {
             throw error
@@ -132,11 +132,11 @@ public struct KeptResponses: Sendable {
 
     /// The upload of this machine that a copy of a response is about; nil if there is none, or more than one.
     private func journaled(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         _ id: Int64,
         on server: ServerURL?
     ) throws(StoreError) -> UploadRecord? {
-        guard let checksum = reply.checksumSHA256 else { return nil }
+        guard let checksum = response.checksumSHA256 else { return nil }
         let records = try store.uploads(fileID: id, host: server?.scope).filter { $0.checksumSHA256 == checksum }
         return Set(records.map(\.host)).count == 1 ? records.first : nil
     }
@@ -161,31 +161,31 @@ public struct KeptResponses: Sendable {
     }
 
     private struct Content {
-        var response: StoredResponse?
-        var reply: UploadReply
+        var stored: StoredResponse?
+        var parsed: UploadResponse
         var record: UploadRecord?
 
-        init(_ response: StoredResponse, _ store: TokenStore) throws(StoreError) {
-            self.response = response
-            reply = UploadReply.parse(status: response.status ?? 0, body: response.body)
-            record = try store.upload(response.uploadID)
+        init(_ stored: StoredResponse, _ store: TokenStore) throws(StoreError) {
+            self.stored = stored
+            parsed = UploadResponse.parse(status: stored.status ?? 0, body: stored.body)
+            record = try store.upload(stored.uploadID)
         }
 
         init(_ body: [UInt8]) {
-            reply = UploadReply.parse(status: 0, body: body, isComplete: true)
+            parsed = UploadResponse.parse(status: 0, body: body, isComplete: true)
         }
 
         var summary: KeptResponse {
             KeptResponse(
-                id: response?.id ?? "",
-                uploadID: response.flatMap { $0.uploadID.isEmpty ? nil : $0.uploadID },
+                id: stored?.id ?? "",
+                uploadID: stored.flatMap { $0.uploadID.isEmpty ? nil : $0.uploadID },
                 host: record?.host,
-                status: response?.status,
-                receivedAt: response?.receivedAt ?? Date(timeIntervalSince1970: 0),
-                sizeBytes: response?.body.count ?? 0,
-                hasToken: reply.deleteToken != nil,
-                fileID: reply.fileID ?? record?.fileID,
-                path: response?.path ?? ""
+                status: stored?.status,
+                receivedAt: stored?.receivedAt ?? Date(timeIntervalSince1970: 0),
+                sizeBytes: stored?.body.count ?? 0,
+                hasToken: parsed.deleteToken != nil,
+                fileID: parsed.fileID ?? record?.fileID,
+                path: stored?.path ?? ""
             )
         }
 
@@ -198,7 +198,7 @@ public struct KeptResponses: Sendable {
             guard let server else { throw .noServer }
             return UploadRecord(
                 uploadID: TokenStore.newUploadID(),
-                path: Array((reply.fileName ?? "").utf8),
+                path: Array((parsed.fileName ?? "").utf8),
                 state: .done,
                 host: server.scope,
                 baseURL: server.description,

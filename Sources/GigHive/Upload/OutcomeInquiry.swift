@@ -43,15 +43,15 @@ struct OutcomeInquiry: Sendable {
         /// Neither the event nor the server's list of files has it.
         case absent
         /// The server did not show it.
-        case unanswered(GigHiveError)
+        case noResponse(GigHiveError)
         /// The user stopped it.
         case stopped
 
         /// Whether there is no HTTP server at the address, so that waiting for the file is pointless.
         fileprivate var findsNoServer: Bool {
-            guard case .unanswered(let error) = self else { return false }
+            guard case .noResponse(let error) = self else { return false }
             return switch error.transport?.kind {
-            case .cannotConnect, .unknownHost, .invalidAnswer: true
+            case .cannotConnect, .unknownHost, .invalidResponse: true
             default: false
             }
         }
@@ -85,10 +85,10 @@ struct OutcomeInquiry: Sendable {
                 return finding
             case .absent where isLast:
                 return finding
-            case .unanswered(let error)
+            case .noResponse(let error)
             where isLast || !error.isRetryable || deadLooks >= schedule.deadLooks:
                 return control.isStopRequested ? .stopped : finding
-            case .present, .absent, .unanswered, .stopped:
+            case .present, .absent, .noResponse, .stopped:
                 let pause = schedule.pause(after: looks)
                 _ = await control.waitForStop(upTo: deadline == nil ? pause : min(pause, remaining))
             }
@@ -120,7 +120,7 @@ struct OutcomeInquiry: Sendable {
     // MARK: One look
 
     private static let contradiction = GigHiveError(
-        .unexpectedAnswer,
+        .unexpectedResponse,
         detail: "the server serves the file but does not list it",
         isRetryable: true
     )
@@ -134,17 +134,17 @@ struct OutcomeInquiry: Sendable {
             served = try await servedKind(control: control)
             guard served != nil || isLast else { return .absent }
         } catch {
-            return .unanswered(error)
+            return .noResponse(error)
         }
         do throws(GigHiveError) {
             if var copy = try await listedCopy(control: control) {
                 copy.served.kind = copy.served.kind ?? served
                 return .present(copy)
             }
-            return served == nil || hasFinished ? .absent : .unanswered(Self.contradiction)
+            return served == nil || hasFinished ? .absent : .noResponse(Self.contradiction)
         } catch {
             // A server that refuses this user the listing does not contradict the served file.
-            guard error.transport == nil, let served else { return .unanswered(error) }
+            guard error.transport == nil, let served else { return .noResponse(error) }
             let name = ServedName(kind: served, pathExtension: pathExtension)
             return .present(Copy(fileID: nil, served: name, placement: .unlisted))
         }
@@ -376,7 +376,7 @@ struct UploadResolution {
                     path: record.path
                 )
             )
-        case .unanswered(let reason):
+        case .noResponse(let reason):
             settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome).asUnknownOutcome(reason))
         case .stopped:
             settlement.end(

@@ -51,69 +51,71 @@ public enum RescueAdoption {
         _ store: TokenStore
     ) async throws(StoreError) -> UploadWarning? {
         let status = abandoned.status ?? 0
-        var reply = UploadReply.parse(status: status, body: abandoned.body)
+        var response = UploadResponse.parse(status: status, body: abandoned.body)
         guard abandoned.status != nil, let record = try store.upload(abandoned.uploadID) else {
             // Without its row, the file of a token is unknown; `uploads adopt` accepts it with an ID.
-            return releaseUnlessNeeded(abandoned, reply, isTokenStored: false)
+            return releaseUnlessNeeded(abandoned, response, isTokenStored: false)
         }
         // The row that makes a response unnecessary may be in SQLite's log and not on disk yet.
         try store.synchronize()
-        guard awaitsReply(record.state) else {
+        guard awaitsResponse(record.state) else {
             // Already committed; only the response was left. A row with another result must not remove the only copy of
             // a token.
             let isStored =
-                try reply.deleteToken.map { token throws(StoreError) in
+                try response.deleteToken.map { token throws(StoreError) in
                     try store.hasToken(token, host: record.host, ofOtherThan: nil)
                 } ?? false
-            return releaseUnlessNeeded(abandoned, reply, isTokenStored: isStored, checksum: record.checksumSHA256)
+            return releaseUnlessNeeded(abandoned, response, isTokenStored: isStored, checksum: record.checksumSHA256)
         }
         // An invalid response may lack the ID that a query found since.
-        reply.fileID = reply.fileID ?? record.fileID
-        if let token = reply.deleteToken, try store.hasToken(token, host: record.host, ofOtherThan: reply.fileID) {
+        response.fileID = response.fileID ?? record.fileID
+        if let token = response.deleteToken, try store.hasToken(token, host: record.host, ofOtherThan: response.fileID)
+        {
             // Part of the response to an earlier upload, left by a torn write. It counts as no response.
             abandoned.release()
             return nil
         }
-        guard reply.deleteToken != nil || !record.state.isFinal else {
+        guard response.deleteToken != nil || !record.state.isFinal else {
             // The server has confirmed the loss; only a token changes that.
-            return releaseUnlessNeeded(abandoned, reply, isTokenStored: false, checksum: record.checksumSHA256)
+            return releaseUnlessNeeded(abandoned, response, isTokenStored: false, checksum: record.checksumSHA256)
         }
         var settlement = UploadSettlement(store: store, record: record)
-        if (200..<300).contains(status) == false, status != 409, reply.deleteToken != nil {
-            return try await adoptUnconfirmed(reply, abandoned, &settlement)
+        if (200..<300).contains(status) == false, status != 409, response.deleteToken != nil {
+            return try await adoptUnconfirmed(response, abandoned, &settlement)
         }
         switch record.transport {
-        case .multipart: await settle(reply, abandoned, &settlement)
-        case .tus: try await settleFinalize(reply, abandoned, &settlement)
+        case .multipart: await settle(response, abandoned, &settlement)
+        case .tus: try await settleFinalize(response, abandoned, &settlement)
         }
         if let error = settlement.result.error?.store {
             throw error
         }
-        guard !settlement.keepsReply, !reply.hasUnusableToken, !reply.mayHoldUnreadToken(besides: record.checksumSHA256)
+        guard !settlement.keepsResponse, !response.hasUnusableToken,
+            !response.mayHoldUnreadToken(besides: record.checksumSHA256)
         else {
-            return releaseUnlessNeeded(abandoned, reply, isTokenStored: false, checksum: record.checksumSHA256)
+            return releaseUnlessNeeded(abandoned, response, isTokenStored: false, checksum: record.checksumSHA256)
         }
         abandoned.release()
-        guard reply.deleteToken != nil, let fileID = settlement.result.fileID else { return nil }
+        guard response.deleteToken != nil, let fileID = settlement.result.fileID else { return nil }
         return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
     /// A token whose status contradicts the upload: it is stored for its ID, or for the file that the server has reported
     /// since. A query decides about the upload.
     private static func adoptUnconfirmed(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         _ abandoned: StoredResponse,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) -> UploadWarning? {
         let record = settlement.record
         let isReported = record.state == .tokenLost
-        guard let fileID = reply.fileID, let entry = settlement.entry(reply) else {
-            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome, httpStatus: reply.status))
+        guard let fileID = response.fileID, let entry = settlement.entry(response) else {
+            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome, httpStatus: response.status))
             return .tokenKept(rescuePath: abandoned.path)
         }
         let change = UploadChange(
             state: isReported ? .done : .unknownOutcome,
-            httpStatus: reply.status,
+            httpStatus: response.status,
             clearsFailure: isReported,
             updatedAt: record.updatedAt
         )
@@ -123,16 +125,16 @@ public enum RescueAdoption {
     }
 
     private static func settle(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         _ abandoned: StoredResponse,
         _ settlement: inout UploadSettlement
     ) async {
         // Whether the body was complete is unknown here; a refusal that depends on it is left to a query.
-        switch UploadVerdict.of(reply, head: HTTPResponseHead(status: reply.status), bodyComplete: true) {
-        case .stored(let reply):
-            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.path)
-        case .duplicate(let reply):
-            settlement.endAsUnconfirmedDuplicate(reply)
+        switch UploadVerdict.of(response, head: HTTPResponseHead(status: response.status), bodyComplete: true) {
+        case .stored(let response):
+            await settlement.commit(response, isSourceUnchanged: true, rescuePath: abandoned.path)
+        case .duplicate(let response):
+            settlement.endAsUnconfirmedDuplicate(response)
         case .refused(let error, _):
             settlement.end(.failed, error)
         case .unknown(let error, _), .collided(let error):
@@ -142,20 +144,20 @@ public enum RescueAdoption {
 
     /// The response to a finalize. One without a result only shows whether that finalize may still be in flight.
     private static func settleFinalize(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         _ abandoned: StoredResponse,
         _ settlement: inout UploadSettlement
     ) async throws(StoreError) {
         // After a lost response the row has this state until its end.
         let isRepeat = settlement.record.state == .unknownOutcome
-        switch FinalizeVerdict.of(reply, head: HTTPResponseHead(status: reply.status)) {
-        case .stored(let reply)
-        where isRepeat && reply.isWithoutToken && reply.guest == nil && !reply.hasNoTokens:
-            settlement.endAsRemembered(reply)
-        case .stored(let reply):
-            await settlement.commit(reply, isSourceUnchanged: true, rescuePath: abandoned.path)
-        case .duplicate(let reply):
-            settlement.endAsUnconfirmedDuplicate(reply)
+        switch FinalizeVerdict.of(response, head: HTTPResponseHead(status: response.status)) {
+        case .stored(let response)
+        where isRepeat && response.isWithoutToken && response.guest == nil && !response.hasNoTokens:
+            settlement.endAsRemembered(response)
+        case .stored(let response):
+            await settlement.commit(response, isSourceUnchanged: true, rescuePath: abandoned.path)
+        case .duplicate(let response):
+            settlement.endAsUnconfirmedDuplicate(response)
         case .tooEarly, .pending, .dead, .unknownUpload, .refused, .unsupportedMedia:
             guard !isRepeat, let tus = try settlement.store.tusRecord(settlement.record.uploadID) else { return }
             try await TusJournal(tus, store: settlement.store).finalizeRefused()
@@ -171,17 +173,17 @@ public enum RescueAdoption {
     /// Releases a file without anything left to store; warns of any other.
     private static func releaseUnlessNeeded(
         _ abandoned: StoredResponse,
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         isTokenStored: Bool,
         checksum: String? = nil
     ) -> UploadWarning? {
-        if reply.deleteToken != nil && !isTokenStored {
+        if response.deleteToken != nil && !isTokenStored {
             return .tokenKept(rescuePath: abandoned.path)
         }
-        if reply.hasUnusableToken {
+        if response.hasUnusableToken {
             return .unusableToken(rescuePath: abandoned.path)
         }
-        if abandoned.status != nil, reply.mayHoldUnreadToken(besides: checksum) {
+        if abandoned.status != nil, response.mayHoldUnreadToken(besides: checksum) {
             return .responseKept(path: abandoned.path)
         }
         abandoned.release()
@@ -189,7 +191,7 @@ public enum RescueAdoption {
     }
 
     /// Whether a response may still change a row. `token_lost` may: its token was found after all.
-    private static func awaitsReply(_ state: UploadState) -> Bool {
+    private static func awaitsResponse(_ state: UploadState) -> Bool {
         !state.isFinal || state == .tokenLost
     }
 }

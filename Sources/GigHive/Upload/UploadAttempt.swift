@@ -136,9 +136,9 @@ private final class BodyEnd: Sendable {
 /// The meaning of a response to an upload, or of its absence (gighive contract 2.5 and section 3).
 enum UploadVerdict: Sendable {
     /// On the server now, as the response reports.
-    case stored(UploadReply)
+    case stored(UploadResponse)
     /// The server refused the bytes because it has them: to be confirmed.
-    case duplicate(UploadReply)
+    case duplicate(UploadResponse)
     /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, and
     /// has the file or not.
     case collided(GigHiveError)
@@ -155,21 +155,21 @@ enum UploadVerdict: Sendable {
     static let refusals: Set<Int> = [400, 401, 403, 404, 413, 415]
 
     /// `bodyComplete` is whether the whole body was handed to the network. If not, the server cannot have stored it.
-    static func of(_ reply: UploadReply, head: HTTPResponseHead, bodyComplete: Bool) -> UploadVerdict {
-        let isJSON = reply.form == .json
-        let error = GigHiveError.answered(head, message: reply.message ?? reply.error, isJSON: isJSON)
-        if reply.deleteToken != nil, bodyComplete, !(200..<300).contains(head.status), head.status != 409 {
+    static func of(_ response: UploadResponse, head: HTTPResponseHead, bodyComplete: Bool) -> UploadVerdict {
+        let isJSON = response.form == .json
+        let error = GigHiveError.ofResponse(head, message: response.message ?? response.error, isJSON: isJSON)
+        if response.deleteToken != nil, bodyComplete, !(200..<300).contains(head.status), head.status != 409 {
             // The token contradicts the status: the server has finished, and is queried.
             return .unknown(error, isSettled: true)
         }
         switch head.status {
         case 200..<300:
-            return success(reply, bodyComplete: bodyComplete)
+            return success(response, bodyComplete: bodyComplete)
         case 300..<400:
             // Redirects are not followed. A web form stores its file before it redirects, so the server is queried.
             return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
         case 409:
-            return .duplicate(reply)
+            return .duplicate(response)
         case 400 where !isJSON && !bodyComplete:
             // From a web server or proxy that did not receive the whole request; the application responds in JSON.
             return .refused(error, mayRepeat: true)
@@ -197,27 +197,27 @@ enum UploadVerdict: Sendable {
         }
     }
 
-    private static func success(_ reply: UploadReply, bodyComplete: Bool) -> UploadVerdict {
-        if reply.saysStored {
-            return .stored(reply)
+    private static func success(_ response: UploadResponse, bodyComplete: Bool) -> UploadVerdict {
+        if response.saysStored {
+            return .stored(response)
         }
-        let error = reply.asHollowSuccess
+        let error = response.asHollowSuccess
         return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
     }
 
     /// The status of a truncated response decides; only a success requires its body.
     static func of(_ outcome: RescuedResponse.Outcome) -> UploadVerdict {
         switch outcome {
-        case .complete(let reply, let response):
-            return of(reply, head: response.head, bodyComplete: response.metrics.bodyComplete)
-        case .failed(let failure, let reply):
+        case .complete(let content, let response):
+            return of(content, head: response.head, bodyComplete: response.metrics.bodyComplete)
+        case .failed(let failure, let response):
             let bodyComplete = failure.metrics.bodyComplete
             let error = GigHiveError.transport(failure)
-            guard let reply, let head = failure.head else {
+            guard let response, let head = failure.head else {
                 return bodyComplete
                     ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: error.isRetryable)
             }
-            let verdict = of(reply, head: head, bodyComplete: bodyComplete)
+            let verdict = of(response, head: head, bodyComplete: bodyComplete)
             if case .unknown(_, let isSettled) = verdict { return .unknown(error, isSettled: isSettled) }
             return verdict
         }

@@ -9,7 +9,7 @@ enum UploadFailpoint: String, CaseIterable, Failpoint {
     /// Every byte is sent, the response is pending.
     case afterBody
     /// The response is only in the rescue file.
-    case replyInRescueFile
+    case responseInRescueFile
     /// The response is parsed, its token not yet committed.
     case beforeTokenCommit
     /// The token is committed, the rescue file still exists.

@@ -104,7 +104,7 @@ public enum UploadWarning: Sendable, Equatable {
     /// machine may have stored it; its delete token is then lost.
     case tokenMayBeLost
     /// The server responded in HTML, which contained the JSON.
-    case answeredInHTML
+    case respondedInHTML
     /// The response to an earlier upload was found and its token stored.
     case rescued(uploadID: String, fileID: Int64)
     /// The size exceeds Apache's limit for direct bodies (1 GiB); the server will probably refuse it.
@@ -164,10 +164,10 @@ public enum UploadEvent: Sendable {
 /// Facts from the store and the row.
 extension UploadSettlement {
     /// The entry for the token of a response; nil without token or ID.
-    func entry(_ reply: UploadReply) -> TokenEntry? {
-        guard let token = reply.deleteToken, let fileID = reply.fileID else { return nil }
+    func entry(_ response: UploadResponse) -> TokenEntry? {
+        guard let token = response.deleteToken, let fileID = response.fileID else { return nil }
         // The server normalizes text (trap T27): operators see and search for the normalized text.
-        let stored = reply.stored
+        let stored = response.stored
         let guessed = AcceptedMedia.kind(ofExtension: FileName.pathExtension(of: result.fileName))
         return TokenEntry(
             host: record.host,
@@ -179,19 +179,20 @@ extension UploadSettlement {
             eventType: stored?.eventType ?? record.fields["event_type"] ?? "",
             label: stored?.label ?? record.fields["label"],
             fileName: result.fileName,
-            fileType: reply.fileType ?? guessed ?? "",
-            checksumSHA256: reply.checksumSHA256 ?? record.checksumSHA256 ?? "",
-            sizeBytes: record.sizeBytes > 0 ? record.sizeBytes : reply.sizeBytes ?? 0,
+            fileType: response.fileType ?? guessed ?? "",
+            checksumSHA256: response.checksumSHA256 ?? record.checksumSHA256 ?? "",
+            sizeBytes: record.sizeBytes > 0 ? record.sizeBytes : response.sizeBytes ?? 0,
             baseURL: record.baseURL
         )
     }
 
     /// The stored file that a response describes; nil if it has no event.
-    func storedFile(_ reply: UploadReply) -> StoredFile? {
-        guard let fileID = reply.fileID, let facts = reply.stored, facts.eventDate != nil || facts.orgName != nil else {
+    func storedFile(_ response: UploadResponse) -> StoredFile? {
+        guard let fileID = response.fileID, let facts = response.stored, facts.eventDate != nil || facts.orgName != nil
+        else {
             return nil
         }
-        let checksum = reply.checksumSHA256 ?? record.checksumSHA256 ?? ""
+        let checksum = response.checksumSHA256 ?? record.checksumSHA256 ?? ""
         return StoredFile(host: record.host, fileID: fileID, checksumSHA256: checksum, facts: facts)
     }
 

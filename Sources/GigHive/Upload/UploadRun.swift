@@ -148,7 +148,7 @@ struct UploadRun {
                 break
             }
             settlement.note(attempt)
-            if let dialect = attempt.response.reply?.dialect {
+            if let dialect = attempt.response.response?.dialect {
                 pass.leave(dialect)
             }
             if let end = lookAhead?.end, case .refused(let error, _) = attempt.verdict, error.code == .cancelled {
@@ -159,7 +159,7 @@ struct UploadRun {
                 uploader.keep(checksum, of: upload, readingBegan: settlement.record.createdAt)
             }
             let again = await settle(attempt, file, rescue)
-            await settlement.finish(response: attempt.response.reply, rescuePath: rescue.path)
+            await settlement.finish(response: attempt.response.response, rescuePath: rescue.path)
             guard let again else { break }
             pass.leave()
             guard await waitToRepeat(again), await mayBegin() else {
@@ -168,7 +168,7 @@ struct UploadRun {
             }
             do {
                 // After a crash an earlier refusal must not be taken for the last response.
-                if settlement.keepsReply {
+                if settlement.keepsResponse {
                     rescue.keep()
                     rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
                 } else {
@@ -180,7 +180,7 @@ struct UploadRun {
             }
             settlement.reopen()
         }
-        if settlement.keepsReply {
+        if settlement.keepsResponse {
             rescue.keep()
         } else {
             rescue.release()
@@ -199,12 +199,12 @@ struct UploadRun {
     /// Updates the journal after an attempt. Returns when and why the file is sent again; nil if it is not.
     private mutating func settle(_ attempt: UploadAttempt, _ file: FileContent, _ rescue: RescueRecord) async -> Again?
     {
-        settlement.note(response: attempt.response.reply, isConfirmation: attempt.verdict.isStored)
+        settlement.note(response: attempt.response.response, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
-        case .stored(let reply):
-            await store(reply, attempt, rescue)
-        case .duplicate(let reply):
-            await settleDuplicate(reply, attempt)
+        case .stored(let response):
+            await store(response, attempt, rescue)
+        case .duplicate(let response):
+            await settleDuplicate(response, attempt)
         case .collided(let error):
             return await settleCollision(error, attempt, file)
         case .refused(let error, let mayRepeat):
@@ -230,21 +230,27 @@ struct UploadRun {
     }
 
     private mutating func store(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         _ attempt: UploadAttempt,
         _ rescue: RescueRecord
     ) async {
-        let reply = await uploader.identified(reply, settlement, of: upload.details, sent: attempt.checksum, control)
+        let response = await uploader.identified(
+            response,
+            settlement,
+            of: upload.details,
+            sent: attempt.checksum,
+            control
+        )
         let tokenless =
-            reply.isWithoutToken
+            response.isWithoutToken
             ? await uploader.duplicateCheck(upload.details, control)
-                .state(ofTokenless: reply, checksum: attempt.checksum, since: attempt.began) : nil
+                .state(ofTokenless: response, checksum: attempt.checksum, since: attempt.began) : nil
         UploadFailpoint.beforeTokenCommit.reach()
         if hasLostResponse, tokenless == .duplicate {
-            settlement.endAsRemembered(reply)
+            settlement.endAsRemembered(response)
         } else {
             await settlement.commit(
-                reply,
+                response,
                 isSourceUnchanged: attempt.isSourceUnchanged,
                 tokenless: tokenless,
                 rescuePath: attempt.response.rescueError == nil ? rescue.path : nil
@@ -253,9 +259,9 @@ struct UploadRun {
         UploadFailpoint.afterTokenCommit.reach()
     }
 
-    private mutating func settleDuplicate(_ reply: UploadReply, _ attempt: UploadAttempt) async {
+    private mutating func settleDuplicate(_ response: UploadResponse, _ attempt: UploadAttempt) async {
         let finding = await uploader.duplicateCheck(upload.details, control).refusal(
-            reply,
+            response,
             checksum: attempt.checksum,
             since: attempt.began
         )
@@ -264,7 +270,7 @@ struct UploadRun {
             let copy = OutcomeInquiry.Copy(fileID: fileID, served: served, placement: .event)
             settlement.endAsPresent(copy, cause: nil)
         } else {
-            settlement.end(finding, of: reply)
+            settlement.end(finding, of: response)
         }
     }
 
@@ -288,11 +294,11 @@ struct UploadRun {
         case .stopped:
             settlement.end(.unknownOutcome, error.asUnknownOutcome)
             return nil
-        case .present, .absent, .unanswered:
+        case .present, .absent, .noResponse:
             guard file.isUnchanged, !control.isStopRequested, let delay = collisions.next() else { break }
             return Again(error: error, delay: delay)
         }
-        if case .unanswered(let reason) = finding {
+        if case .noResponse(let reason) = finding {
             settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
         } else {
             settlement.end(.failed, error)
@@ -351,7 +357,7 @@ struct UploadRun {
                 return nil
             }
             return again(error, after: delay)
-        case .unanswered(let reason):
+        case .noResponse(let reason):
             settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
         case .stopped:
             break

@@ -15,9 +15,9 @@ struct UploadSettlement {
     /// Whether the token is committed at once, without waiting for those of other uploads.
     var isUrgent = true
     /// Whether only the rescue file has what the server sent about the token.
-    var keepsReply = false
+    var keepsResponse = false
     /// A response with a token whose status does not confirm the upload.
-    var unconfirmed: UploadReply?
+    var unconfirmed: UploadResponse?
     var now: @Sendable () -> Date = { Date() }
 }
 
@@ -97,7 +97,7 @@ extension UploadSettlement {
         result.attempts = record.attempts
         result.bytesSent = metrics.bodyBytesSent
         result.checksumSHA256 = record.checksumSHA256
-        note(status: attempt.response.reply?.status)
+        note(status: attempt.response.response?.status)
         // A refused login and a server that is down have processed nothing.
         if case .refused(let error, _) = attempt.verdict, error.endsRun || metrics.bodyBytesSent == 0 { return }
         result.hasSentContent = true
@@ -206,20 +206,20 @@ extension UploadSettlement {
     ///
     /// If this machine has no token for the file, it was in the lost response, or there was none because the server had the
     /// bytes in another event (gighive contract 4.4).
-    mutating func endAsRemembered(_ reply: UploadReply) {
-        describe(reply)
-        if let problem = problem(reply, isSourceUnchanged: true) {
+    mutating func endAsRemembered(_ response: UploadResponse) {
+        describe(response)
+        if let problem = problem(response, isSourceUnchanged: true) {
             end(.failed, problem)
             return
         }
-        let tokens = knownTokens(fileID: reply.fileID, checksum: reply.checksumSHA256 ?? record.checksumSHA256)
+        let tokens = knownTokens(fileID: response.fileID, checksum: response.checksumSHA256 ?? record.checksumSHA256)
         result.hasDeleteToken = !tokens.isEmpty
         guard tokens.isEmpty else {
             end(.done, nil)
             return
         }
         let detail = "the response with its token was lost, or the server already had the file in another event"
-        end(.tokenLost, GigHiveError(.tokenLost, detail: detail, httpStatus: reply.status, fileID: reply.fileID))
+        end(.tokenLost, GigHiveError(.tokenLost, detail: detail, httpStatus: response.status, fileID: response.fileID))
     }
 
     /// The server has stored a guest's upload, and its only response with a receipt was lost.
@@ -237,43 +237,43 @@ extension UploadSettlement {
     ///
     /// `tokenless` is the state of a success without a token; nil if it is unknown.
     mutating func commit(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         isSourceUnchanged: Bool,
         tokenless: UploadState? = nil,
         rescuePath: String?
     ) async {
         // An earlier attempt may have ended as unknown.
         result.error = nil
-        describe(reply)
-        let problem = problem(reply, isSourceUnchanged: isSourceUnchanged)
+        describe(response)
+        let problem = problem(response, isSourceUnchanged: isSourceUnchanged)
         let tokens =
-            reply.deleteToken == nil
-            ? knownTokens(fileID: reply.fileID, checksum: reply.checksumSHA256 ?? record.checksumSHA256) : []
-        let entry = entry(reply)
-        if let token = reply.deleteToken, entry == nil {
+            response.deleteToken == nil
+            ? knownTokens(fileID: response.fileID, checksum: response.checksumSHA256 ?? record.checksumSHA256) : []
+        let entry = entry(response)
+        if let token = response.deleteToken, entry == nil {
             leaveUnstored(token, "the response contains a token but no ID", nil, rescuePath)
             return
         }
-        let unusable = reply.hasUnusableToken ? unusableToken(rescuePath) : nil
-        let state = problem == nil ? storedState(reply, tokenless, isTokenKnown: !tokens.isEmpty) : .failed
+        let unusable = response.hasUnusableToken ? unusableToken(rescuePath) : nil
+        let state = problem == nil ? storedState(response, tokenless, isTokenKnown: !tokens.isEmpty) : .failed
         do {
             try await store.commit(
                 record.uploadID,
                 UploadChange(
                     state: state,
-                    checksumSHA256: record.checksumSHA256 ?? reply.checksumSHA256,
-                    fileID: reply.fileID,
+                    checksumSHA256: record.checksumSHA256 ?? response.checksumSHA256,
+                    fileID: response.fileID,
                     attempts: record.attempts,
-                    httpStatus: reply.status,
+                    httpStatus: response.status,
                     failureCode: (problem ?? unusable)?.code.rawValue
                 ),
                 token: entry,
-                guest: reply.guest,
-                stored: storedFile(reply),
+                guest: response.guest,
+                stored: storedFile(response),
                 isUrgent: isUrgent
             )
         } catch {
-            if let token = reply.deleteToken {
+            if let token = response.deleteToken {
                 leaveUnstored(token, error.detail, error, rescuePath)
                 return
             }
@@ -284,17 +284,18 @@ extension UploadSettlement {
         result.hasDeleteToken = entry != nil || !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
         // A guest deletes the file with the receipt. Damaged bytes have an error with the server's digest instead.
-        if reply.deleteToken == nil && tokens.isEmpty && reply.guest == nil && problem?.code != .checksumMismatch {
+        if response.deleteToken == nil && tokens.isEmpty && response.guest == nil && problem?.code != .checksumMismatch
+        {
             result.warnings.append(.noDeleteToken)
         }
-        if reply.hasUnusableToken {
-            keepsReply = true
+        if response.hasUnusableToken {
+            keepsResponse = true
             result.warnings.append(.unusableToken(rescuePath: rescuePath))
         }
     }
 
-    private func storedState(_ reply: UploadReply, _ tokenless: UploadState?, isTokenKnown: Bool) -> UploadState {
-        guard reply.isWithoutToken, reply.guest == nil else { return .done }
+    private func storedState(_ response: UploadResponse, _ tokenless: UploadState?, isTokenKnown: Bool) -> UploadState {
+        guard response.isWithoutToken, response.guest == nil else { return .done }
         return tokenless ?? (isTokenKnown ? .linked : .done)
     }
 
@@ -308,54 +309,54 @@ extension UploadSettlement {
         )
     }
 
-    private mutating func describe(_ reply: UploadReply) {
-        result.fileID = reply.fileID
-        result.fileType = reply.fileType
-        result.stored = reply.stored
-        result.isTokenlessByDesign = reply.hasNoTokens
-        result.guest = reply.guest ?? result.guest
-        result.httpStatus = reply.status
-        result.isVerified = reply.checksumSHA256 != nil && reply.checksumSHA256 == record.checksumSHA256
-        result.mediaURL = mediaURL(ServedName(kind: reply.fileType, names: [reply.fileName]))
-        if reply.checksumSHA256 == nil {
+    private mutating func describe(_ response: UploadResponse) {
+        result.fileID = response.fileID
+        result.fileType = response.fileType
+        result.stored = response.stored
+        result.isTokenlessByDesign = response.hasNoTokens
+        result.guest = response.guest ?? result.guest
+        result.httpStatus = response.status
+        result.isVerified = response.checksumSHA256 != nil && response.checksumSHA256 == record.checksumSHA256
+        result.mediaURL = mediaURL(ServedName(kind: response.fileType, names: [response.fileName]))
+        if response.checksumSHA256 == nil {
             result.warnings.append(.notVerified)
         }
-        if reply.form == .html {
-            result.warnings.append(.answeredInHTML)
+        if response.form == .html {
+            result.warnings.append(.respondedInHTML)
         }
-        if let token = reply.deleteToken, !token.isWellFormed {
+        if let token = response.deleteToken, !token.isWellFormed {
             result.warnings.append(.oddToken)
         }
     }
 
-    private func problem(_ reply: UploadReply, isSourceUnchanged: Bool) -> GigHiveError? {
+    private func problem(_ response: UploadResponse, isSourceUnchanged: Bool) -> GigHiveError? {
         guard let sent = record.checksumSHA256 else {
             return result.isResumed
                 ? nil
                 : GigHiveError(
-                    .unexpectedAnswer,
+                    .unexpectedResponse,
                     detail: "the server responded before the whole file was sent",
-                    httpStatus: reply.status,
-                    fileID: reply.fileID
+                    httpStatus: response.status,
+                    fileID: response.fileID
                 )
         }
-        if let stored = reply.checksumSHA256, stored != sent {
+        if let stored = response.checksumSHA256, stored != sent {
             return GigHiveError(
                 .checksumMismatch,
-                detail: "sent \(sent), the server has \(stored)\(reply.fileID.map { " as \($0)" } ?? "")",
-                httpStatus: reply.status,
+                detail: "sent \(sent), the server has \(stored)\(response.fileID.map { " as \($0)" } ?? "")",
+                httpStatus: response.status,
                 value: stored,
-                fileID: reply.fileID,
-                neededLogin: reply.deleteToken == nil && reply.guest == nil ? .admin : nil
+                fileID: response.fileID,
+                neededLogin: response.deleteToken == nil && response.guest == nil ? .admin : nil
             )
         }
         guard isSourceUnchanged else {
             return GigHiveError(
                 .sourceChanged,
                 detail: "the file was modified during the upload",
-                httpStatus: reply.status,
+                httpStatus: response.status,
                 path: record.path,
-                fileID: reply.fileID
+                fileID: response.fileID
             )
         }
         return nil
@@ -367,7 +368,7 @@ extension UploadSettlement {
         _ error: StoreError?,
         _ rescuePath: String?
     ) {
-        keepsReply = true
+        keepsResponse = true
         result.unstoredToken = token
         result.state = .finalized
         result.error = GigHiveError(
@@ -395,12 +396,12 @@ extension UploadSettlement {
 /// Results of uploads whose bytes the server has, without a response that contains their token.
 extension UploadSettlement {
     /// Records a refused duplicate, according to what the server confirmed.
-    mutating func end(_ finding: DuplicateCheck.Finding, of reply: UploadReply) {
+    mutating func end(_ finding: DuplicateCheck.Finding, of response: UploadResponse) {
         switch finding {
         case .inEvent(let fileID, let served):
             result.fileType = served.kind ?? result.fileType
             endAsDuplicate(of: fileID, served: served)
-            if !reply.identifiesExistingFile(record.checksumSHA256) { warnOfUnidentifiedFile() }
+            if !response.identifiesExistingFile(record.checksumSHA256) { warnOfUnidentifiedFile() }
         case .elsewhere(let fileID, let served):
             result.fileType = served.kind ?? result.fileType
             endAsRefusedDuplicate(of: fileID)
@@ -439,13 +440,14 @@ extension UploadSettlement {
 
     /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself; for others
     /// the server is queried later.
-    mutating func endAsUnconfirmedDuplicate(_ reply: UploadReply) {
-        guard reply.dialect == .assets, let checksum = reply.checksumSHA256, checksum == record.checksumSHA256 else {
+    mutating func endAsUnconfirmedDuplicate(_ response: UploadResponse) {
+        guard response.dialect == .assets, let checksum = response.checksumSHA256, checksum == record.checksumSHA256
+        else {
             let detail = "the server refused the file as a duplicate; whether the event has it was not checked"
-            end(.unknownOutcome, GigHiveError(.unknownOutcome, detail: detail, httpStatus: reply.status))
+            end(.unknownOutcome, GigHiveError(.unknownOutcome, detail: detail, httpStatus: response.status))
             return
         }
-        endAsDuplicate(of: reply.existingFileID)
+        endAsDuplicate(of: response.existingFileID)
     }
 
     /// The event has the bytes, as the server confirmed. `fileID` and `served` are the server's copy, if known.
@@ -523,40 +525,40 @@ extension UploadSettlement {
 /// Responses that do not confirm an upload, and may contain its token nevertheless.
 extension UploadSettlement {
     /// Takes over a response. The token of one that does not confirm the upload is stored only if a query confirms the file.
-    mutating func note(response reply: UploadReply?, isConfirmation: Bool) {
-        keepsReply = false
-        unconfirmed = isConfirmation || reply?.deleteToken == nil ? nil : reply
+    mutating func note(response: UploadResponse?, isConfirmation: Bool) {
+        keepsResponse = false
+        unconfirmed = isConfirmation || response?.deleteToken == nil ? nil : response
     }
 
     /// Stores the token of an unconfirmed response for the file that the server reports, unless the response is about another
     /// file.
     mutating func storeToken(confirmedBy fileID: Int64?) async {
-        guard var reply = unconfirmed, let fileID, reply.fileID ?? fileID == fileID else { return }
-        reply.fileID = fileID
-        await storeToken(of: reply)
+        guard var response = unconfirmed, let fileID, response.fileID ?? fileID == fileID else { return }
+        response.fileID = fileID
+        await storeToken(of: response)
     }
 
     /// Decides at the end of an attempt whether the rescue file of a response stays: as long as it has, or may have, a token
     /// that is not in the store.
-    mutating func finish(response reply: UploadReply?, rescuePath: String) async {
-        if let reply = unconfirmed {
+    mutating func finish(response: UploadResponse?, rescuePath: String) async {
+        if let response = unconfirmed {
             // Without a report of the server, the response's own ID is used; it was not contradicted.
-            if result.fileID == nil || result.fileID == reply.fileID { await storeToken(of: reply) }
+            if result.fileID == nil || result.fileID == response.fileID { await storeToken(of: response) }
             guard unconfirmed != nil else { return }
             unconfirmed = nil
-            keepsReply = true
+            keepsResponse = true
             result.warnings.append(.tokenKept(rescuePath: rescuePath))
-        } else if !keepsReply, let reply, reply.hasUnusableToken {
-            keepsReply = true
+        } else if !keepsResponse, let response, response.hasUnusableToken {
+            keepsResponse = true
             result.warnings.append(.unusableToken(rescuePath: rescuePath))
-        } else if !keepsReply, let reply, reply.mayHoldUnreadToken(besides: record.checksumSHA256) {
-            keepsReply = true
+        } else if !keepsResponse, let response, response.mayHoldUnreadToken(besides: record.checksumSHA256) {
+            keepsResponse = true
             result.warnings.append(.responseKept(path: rescuePath))
         }
     }
 
-    private mutating func storeToken(of reply: UploadReply) async {
-        guard let entry = entry(reply) else { return }
+    private mutating func storeToken(of response: UploadResponse) async {
+        guard let entry = entry(response) else { return }
         do throws(StoreError) {
             try await store.commit(record.uploadID, UploadChange(), token: entry)
             unconfirmed = nil

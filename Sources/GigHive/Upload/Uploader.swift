@@ -211,20 +211,20 @@ public struct Uploader: Sendable {
 
     /// A response with the server's ID, also for a token without one: the listing has it.
     func identified(
-        _ reply: UploadReply,
+        _ response: UploadResponse,
         _ settlement: UploadSettlement,
         of details: UploadDetails,
         sent checksum: String?,
         _ control: TransferControl
-    ) async -> UploadReply {
-        var reply = reply
-        if reply.fileID == nil, let checksum = reply.checksumSHA256 ?? checksum,
+    ) async -> UploadResponse {
+        var response = response
+        if response.fileID == nil, let checksum = response.checksumSHA256 ?? checksum,
             case .present(let copy) = await inquiry(settlement, of: details, checksum: checksum)
                 .run(for: nil, control: control)
         {
-            reply.fileID = copy.fileID
+            response.fileID = copy.fileID
         }
-        return reply
+        return response
     }
 
     func duplicateCheck(_ details: UploadDetails, _ control: TransferControl) -> DuplicateCheck {

@@ -78,15 +78,15 @@ struct CaptureExchange: Sendable {
         )
         CaptureFailpoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
-        let reply = try await sender.client.submit(
+        let response = try await sender.client.submit(
             submission.body,
             headers: headers,
             requestID: submission.requestID,
             profile: sender.device.profile,
             control: control
         )
-        CaptureFailpoint.answered.reach()
-        try settle(&progress, reply)
+        CaptureFailpoint.ofResponse.reach()
+        try settle(&progress, response)
         CaptureFailpoint.settled.reach()
     }
 
@@ -105,8 +105,8 @@ struct CaptureExchange: Sendable {
         return payload
     }
 
-    func settle(_ progress: inout Progress, _ reply: SubmissionReply) throws(CaptureError) {
-        switch reply {
+    func settle(_ progress: inout Progress, _ response: SubmissionResponse) throws(CaptureError) {
+        switch response {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
         case .duplicate(let id?):
@@ -325,7 +325,7 @@ enum SubmissionVerdict: Equatable {
         case .assertionRefused, .requestSignatureRefused, .counterOutdated, .unauthorized, .forbidden: self = .again
         case .deviceUnknown, .deviceUnverified, .notRegistered: self = .again
         case .badRequest, .unsupportedMedia, .duplicate, .conflict, .payloadTooLarge: self = .rejected
-        case .unexpectedAnswer, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
+        case .unexpectedResponse, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
         case .storeUnusable, .diskFull, .recordUnusable, .internalError: self = .again
         // Detected before anything was sent.
         case .sourceChanged, .fileUnreadable, .fileNotFound: self = .again

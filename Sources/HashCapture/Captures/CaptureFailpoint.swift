@@ -23,7 +23,7 @@ enum CaptureFailpoint: String, CaseIterable, Failpoint {
     /// The record is `submitted`, nothing is sent.
     case submitted
     /// The server has responded, but the response is not stored.
-    case answered
+    case ofResponse
     /// The record has its final state.
     case settled
 }

@@ -73,10 +73,10 @@ struct CaptureSender: Sendable {
     }
 
     /// Sends a query; once more with the server's time when its clock differs (contract 1.3).
-    private func asking<Answer>(
+    private func asking<Response>(
         at time: Date,
-        _ ask: ([HTTPHeader]) async throws(CaptureError) -> Answer
-    ) async throws(CaptureError) -> Answer {
+        _ ask: ([HTTPHeader]) async throws(CaptureError) -> Response
+    ) async throws(CaptureError) -> Response {
         do throws(CaptureError) {
             return try await ask(try await headersOfQuestion(at: time))
         } catch {

@@ -202,7 +202,7 @@ extension CaptureSession {
         // The query failed. A server without it still responds with 409 to a duplicate; after any other failure a
         // submission would fail too.
         let cause = (error.underlying as? CaptureError)?.code
-        guard cause == nil || cause == .unexpectedAnswer || cause == .notFound else { return asked }
+        guard cause == nil || cause == .unexpectedResponse || cause == .notFound else { return asked }
         return try await send(asked.record, exchange)
     }
 

@@ -65,7 +65,7 @@ public struct DeviceEnrolment: Sendable {
     /// `control` ends a signing program or a tool of the TPM, but not the registration itself.
     ///
     /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`; `.tpmUnusable`;
-    ///   `.cancelled`; `.unexpectedAnswer` for a level that was not proven.
+    ///   `.cancelled`; `.unexpectedResponse` for a level that was not proven.
     public func register(
         _ plan: Plan,
         control: TransferControl = TransferControl()
@@ -87,14 +87,14 @@ public struct DeviceEnrolment: Sendable {
         CaptureFailpoint.keyWritten.reach()
         let device: CaptureDeviceRecord
         do throws(CaptureError) {
-            let reply = try await session.client.register(
+            let response = try await session.client.register(
                 model: plan.model,
                 challenge: try await session.client.challenge(),
                 signer: signer,
                 evidence: plan.evidence
             )
             CaptureFailpoint.deviceRegistered.reach()
-            device = try keep(reply.deviceID, plan, try level(reply, plan.evidence), source, signer)
+            device = try keep(response.deviceID, plan, try level(response, plan.evidence), source, signer)
         } catch {
             // After an unknown outcome the key may be registered.
             if plan.key == .new, error.code != .unknownOutcome { keys.remove(source) }
@@ -191,15 +191,15 @@ public struct DeviceEnrolment: Sendable {
     }
 
     /// Never a level above what was proven to the server.
-    func level(_ reply: RegistrationReply, _ evidence: TPM2Evidence?) throws(CaptureError) -> KeyLevel {
-        switch KeyLevel(rawValue: reply.attestationLevel) {
+    func level(_ response: RegistrationResponse, _ evidence: TPM2Evidence?) throws(CaptureError) -> KeyLevel {
+        switch KeyLevel(rawValue: response.attestationLevel) {
         case .software: return .software
         case .tpm2 where evidence?.activation != nil: return .tpm2
         default:
             throw CaptureError(
-                .unexpectedAnswer,
-                detail: "the server returned the level \"\(reply.attestationLevel)\", which was not proven",
-                value: reply.deviceID
+                .unexpectedResponse,
+                detail: "the server returned the level \"\(response.attestationLevel)\", which was not proven",
+                value: response.deviceID
             )
         }
     }

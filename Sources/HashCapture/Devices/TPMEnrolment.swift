@@ -80,14 +80,14 @@ extension DeviceEnrolment {
         }
         CaptureFailpoint.keyWritten.reach()
         let signer = StoppableSigner(key, control)
-        let reply = try await session.client.register(
+        let response = try await session.client.register(
             model: plan.model,
             challenge: challenge,
             signer: signer,
             evidence: evidence
         )
         CaptureFailpoint.deviceRegistered.reach()
-        return try keep(reply.deviceID, plan, try level(reply, evidence), source, signer)
+        return try keep(response.deviceID, plan, try level(response, evidence), source, signer)
     }
 
     /// The key to prove; nil to make a new one.

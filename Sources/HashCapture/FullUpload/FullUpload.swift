@@ -180,7 +180,7 @@ extension CaptureClient {
         requestID: String,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws(CaptureError) -> SubmissionReply {
+    ) async throws(CaptureError) -> SubmissionResponse {
         let form = [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", contentType)]
         let request = HTTPRequest(
             .post,
@@ -189,7 +189,7 @@ extension CaptureClient {
             body: body,
             repeatability: .atMostOnce,
             timeouts: timeouts,
-            destination: .memory(limit: Self.longestAnswer)
+            destination: .memory(limit: Self.longestResponse)
         )
         let response: HTTPResponse
         do {
@@ -197,7 +197,7 @@ extension CaptureClient {
         } catch {
             throw CaptureError(submitting: error)
         }
-        return try SubmissionReply(reading: response)
+        return try SubmissionResponse(reading: response)
     }
 }
 
@@ -246,9 +246,9 @@ extension CaptureExchange {
         let headers = try await sender.headers(of: formDigest, counter: counter, at: time(progress))
         CaptureFailpoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
-        let reply = try await send(form, headers, onProgress)
-        CaptureFailpoint.answered.reach()
-        try settle(&progress, reply)
+        let response = try await send(form, headers, onProgress)
+        CaptureFailpoint.ofResponse.reach()
+        try settle(&progress, response)
         CaptureFailpoint.settled.reach()
     }
 
@@ -256,7 +256,7 @@ extension CaptureExchange {
         _ form: FullCaptureForm,
         _ headers: [HTTPHeader],
         _ onProgress: Progressing?
-    ) async throws(CaptureError) -> SubmissionReply {
+    ) async throws(CaptureError) -> SubmissionResponse {
         do throws(CaptureError) {
             return try await sender.client.upload(
                 form,

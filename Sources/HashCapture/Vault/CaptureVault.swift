@@ -360,7 +360,7 @@ extension CaptureVault {
         }
         guard let draft else { return }
         // Checked with the lock held: no process can still store a record.
-        let isRecorded = try Self.answer(hasRecord, id)
+        let isRecorded = try Self.isRecorded(id, hasRecord)
         try CaptureError.inVault {
             if isRecorded {
                 try Self.publish(draft, id, in: captures)
@@ -370,7 +370,7 @@ extension CaptureVault {
         }
     }
 
-    private static func answer(_ hasRecord: (String) throws -> Bool, _ id: String) throws(CaptureError) -> Bool {
+    private static func isRecorded(_ id: String, _ hasRecord: (String) throws -> Bool) throws(CaptureError) -> Bool {
         do {
             return try hasRecord(id)
         } catch let error as CaptureError {

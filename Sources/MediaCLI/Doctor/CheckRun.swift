@@ -113,11 +113,11 @@ struct CheckRun: Sendable {
     // MARK: Words
 
     private func report(_ check: ServerCheck) {
-        var diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+        var diagnosis = check.error.map { ErrorCatalog.diagnosis(of: $0) }
         if let pin = check.facts["pinned_key"], check.error?.code != .pinnedKeyMismatch, diagnosis != nil {
             diagnosis?.hint =
-                "verify the pin with the operator, then: mediactl \(suite) --server \(ErrorCatalogue.clean(server)) "
-                + "--pinned-key '\(ErrorCatalogue.clean(pin))'"
+                "verify the pin with the operator, then: mediactl \(suite) --server \(ErrorCatalog.clean(server)) "
+                + "--pinned-key '\(ErrorCatalog.clean(pin))'"
         }
         console.result(
             JSONRenderer.check(check, diagnosis),
@@ -210,14 +210,14 @@ extension TextRenderer {
         let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
         // The role is more informative than the server's refusal.
         let found = check.facts["role"] == nil ? diagnosis?.message : nil
-        let detail = ErrorCatalogue.clean(found ?? check.detail)
+        let detail = ErrorCatalog.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)
         // Narrower than a dozen columns is not worth wrapping.
         let room = width.map { $0 - indent.count } ?? .max
         let parts = room > 12 ? WordWrap.lines(detail, width: room) : [detail]
         var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }
         if check.name == "tls", let pin = check.facts["pinned_key"] {
-            lines.append("      \(style.dim("pin"))       \(ErrorCatalogue.clean(pin))")
+            lines.append("      \(style.dim("pin"))       \(ErrorCatalog.clean(pin))")
         }
         return lines
     }
@@ -256,7 +256,7 @@ struct JUnitReport: Sendable {
         case .skipped:
             return [head + ">", #"      <skipped message="\#(escaped(check.detail))"/>"#, "    </testcase>"]
         case .failed:
-            let diagnosis = check.error.map { ErrorCatalogue.diagnosis(of: $0) }
+            let diagnosis = check.error.map { ErrorCatalog.diagnosis(of: $0) }
             let message = escaped(diagnosis?.message ?? check.detail)
             let type = escaped(diagnosis?.code ?? "failed")
             return [

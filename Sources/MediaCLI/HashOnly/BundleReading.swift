@@ -37,13 +37,13 @@ struct BundleReading: Sendable {
             }
         } catch {
             if error == .missing { throw CaptureError(.fileNotFound, path: path) }
-            throw Diagnosis.usage("cannot read \(ErrorCatalogue.quoted(path)): \(error.reason)", hint: error.hint)
+            throw Diagnosis.usage("cannot read \(ErrorCatalog.quoted(path)): \(error.reason)", hint: error.hint)
         }
         guard let members = JSONValue.object(in: bytes[...]), members["schema"]?.text == Self.schema,
             let record = Self.record(members), let key = record.publicKey
         else {
             throw Diagnosis.usage(
-                "\(ErrorCatalogue.quoted(path)) is not a bundle",
+                "\(ErrorCatalog.quoted(path)) is not a bundle",
                 hint: "mediactl hash-only export ID --bundle FILE writes one"
             )
         }
@@ -121,7 +121,7 @@ struct BundleReading: Sendable {
     private static func finding(_ path: [UInt8], _ hash: String) async throws -> CaptureVerification.Finding {
         let file = try SourceFile(path: path)
         let digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
-        return digest.hex == hash ? .passed : .failed("\(ErrorCatalogue.quoted(path)) has a different hash")
+        return digest.hex == hash ? .passed : .failed("\(ErrorCatalog.quoted(path)) has a different hash")
     }
 
     /// The media in a directory: one with this hash is enough; others without one are a mismatch.
@@ -142,7 +142,7 @@ struct BundleReading: Sendable {
             } catch let error as CancellationError {
                 throw error
             } catch {
-                finding = .skipped(ErrorCatalogue.diagnosis(of: error).message)
+                finding = .skipped(ErrorCatalog.diagnosis(of: error).message)
             }
             if finding == .passed { return (path, finding) }
             other = other ?? (path, finding)
@@ -158,7 +158,7 @@ struct BundleReading: Sendable {
                 return names.sorted { $0.lexicographicallyPrecedes($1) }
             }
         } catch {
-            throw Diagnosis.usage("cannot read the directory \(ErrorCatalogue.quoted(directory)): \(error.detail)")
+            throw Diagnosis.usage("cannot read the directory \(ErrorCatalog.quoted(directory)): \(error.detail)")
         }
     }
 }

@@ -21,7 +21,7 @@ struct CaptureContext: Sendable {
         let directory = try DataDirectory.open(scratch ?? settings.locations.dataDirectory)
         let library = try LibraryStore(in: directory)
         for warning in library.warnings {
-            settings.console.warning(ErrorCatalogue.clean(warning))
+            settings.console.warning(ErrorCatalog.clean(warning))
         }
         return CaptureContext(
             settings: settings,

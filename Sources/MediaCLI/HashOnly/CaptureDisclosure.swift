@@ -16,7 +16,7 @@ enum CaptureDisclosure {
             source(timeSource, of: payload),
             place(payload, profile),
             payload.metadata.timestamp.map { "the time \($0)" } ?? "no time",
-            payload.metadata.deviceModel.map { "the device model \(ErrorCatalogue.quoted($0))" } ?? "no device model",
+            payload.metadata.deviceModel.map { "the device model \(ErrorCatalog.quoted($0))" } ?? "no device model",
             depth(payload),
         ]
         if let video = payload.video {
@@ -129,7 +129,7 @@ extension CaptureNotice {
         case .recordedAsSuspicious: "this server records such a capture as suspicious"
         case .labeledByServer:
             "this server labels every hash-only capture as made with iOS and LiDAR; mediactl claims neither"
-        case .capturedAtIsPublic(let time): "captured_at is public on the server: \(ErrorCatalogue.clean(time))"
+        case .capturedAtIsPublic(let time): "captured_at is public on the server: \(ErrorCatalog.clean(time))"
         case .captureTimeUnknown:
             "the capture time is unknown: the time of submission is used; --captured-at sets it"
         case .timeWithoutZone:

@@ -192,7 +192,7 @@ struct CaptureItem: Sendable {
     }
 
     init(failure: any Error, path: [UInt8]?, record: CaptureRecord? = nil) {
-        let diagnosis = ErrorCatalogue.diagnosis(of: failure)
+        let diagnosis = ErrorCatalog.diagnosis(of: failure)
         self.path = path
         self.record = record
         state = record.map { State($0.state) } ?? (diagnosis.exitCode == .interrupt ? .cancelled : .failed)
@@ -201,12 +201,12 @@ struct CaptureItem: Sendable {
 
     /// This run's error, else the one stored in the record.
     private static func diagnosis(of outcome: CaptureOutcome) -> Diagnosis {
-        if let error = outcome.error { return ErrorCatalogue.diagnosis(of: error) }
+        if let error = outcome.error { return ErrorCatalog.diagnosis(of: error) }
         let record = outcome.record
         let code: OutcomeCode =
             record.errorCode.flatMap { .init(rawValue: $0) }
             ?? (record.state == .rejected ? .badRequest : record.state == .pending ? .signingFailed : .unknownOutcome)
-        return ErrorCatalogue.diagnosis(
+        return ErrorCatalog.diagnosis(
             of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id)
         )
     }
@@ -214,7 +214,7 @@ struct CaptureItem: Sendable {
     var exitCode: ExitCode { error?.exitCode ?? .success }
 
     /// For messages.
-    var name: String { (path ?? record?.path).map { ErrorCatalogue.quoted($0) } ?? digestName }
+    var name: String { (path ?? record?.path).map { ErrorCatalog.quoted($0) } ?? digestName }
 
     /// For results.
     var resultName: String { (path ?? record?.path).map { TerminalText.escaped($0) } ?? digestName }
@@ -249,7 +249,7 @@ struct CaptureReading: RunReading {
     var percent: Int64? { Progress.percent(done, of: whole) }
 
     func line(rate: Double?) -> String {
-        let name = ErrorCatalogue.quoted(path)
+        let name = ErrorCatalog.quoted(path)
         guard isReading, let percent else { return "\(name)  waiting for the server" }
         var parts = [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) read", "\(percent) %"]
         parts += Progress.rest(done, of: whole, rate: rate) { Formats.bytes($0) }

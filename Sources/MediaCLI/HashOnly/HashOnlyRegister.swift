@@ -190,7 +190,7 @@ struct CaptureKeyOptions: ParsableArguments {
         guard let publicKey else { return nil }
         guard let key = VerifyingKey.reading(try EvidenceFile.bytes(publicKey)) else {
             throw .usage(
-                "--public-key: \(ErrorCatalogue.quoted(publicKey)) is not a public key of the curve P-256",
+                "--public-key: \(ErrorCatalog.quoted(publicKey)) is not a public key of the curve P-256",
                 hint: "to write one: openssl pkey -in KEY -pubout"
             )
         }
@@ -208,7 +208,7 @@ struct CaptureKeyOptions: ParsableArguments {
             do throws(CryptoError) {
                 certificates += try EndorsementCertificate.reading(file)
             } catch {
-                throw .usage("--ek-certificate: \(ErrorCatalogue.quoted(path)) is not a certificate: \(error.detail)")
+                throw .usage("--ek-certificate: \(ErrorCatalog.quoted(path)) is not a certificate: \(error.detail)")
             }
         }
         return certificates
@@ -240,8 +240,8 @@ struct RegistrationRun: Sendable {
         }
         let level = plan.endorsementCertificates == nil ? "software" : "tpm2"
         console.text([
-            "this machine would be registered at \(ErrorCatalogue.clean(server.description)) as "
-                + "\(ErrorCatalogue.quoted(plan.model)), with \(words(for: plan.key))"
+            "this machine would be registered at \(ErrorCatalog.clean(server.description)) as "
+                + "\(ErrorCatalog.quoted(plan.model)), with \(words(for: plan.key))"
                 + (deviceID == nil ? ", at the level \(level)" : ", as the enrolled device")
         ])
         console.summary(
@@ -278,8 +278,8 @@ struct RegistrationRun: Sendable {
         }) { try await work.value }
         let isUpgrade = earlier?.deviceID == device.deviceID && earlier?.level != device.level
         console.text([
-            "\(isUpgrade ? "upgraded" : "registered") this machine at \(ErrorCatalogue.clean(server.description)) as "
-                + "\(ErrorCatalogue.clean(device.deviceID)) (\(TextRenderer.key(level: device.level)))"
+            "\(isUpgrade ? "upgraded" : "registered") this machine at \(ErrorCatalog.clean(server.description)) as "
+                + "\(ErrorCatalog.clean(device.deviceID)) (\(TextRenderer.key(level: device.level)))"
         ])
         explain(device)
         console.note("to review what a photo would disclose: mediactl hash-only FILE --depth FILE --dry-run")
@@ -311,10 +311,10 @@ struct RegistrationRun: Sendable {
         switch key {
         case .new where plan.endorsementCertificates != nil: "a key in the TPM"
         case .new: "a new key in a file"
-        case .existing(.file(let path)): "the key in \(ErrorCatalogue.quoted(path))"
+        case .existing(.file(let path)): "the key in \(ErrorCatalog.quoted(path))"
         case .existing(.provider(let uri, let provider, _)):
-            "the key \(ErrorCatalogue.quoted(uri)) of the provider \(ErrorCatalogue.quoted(provider))"
-        case .existing(.command(let words)): "the key of the program \(ErrorCatalogue.quoted(words.first ?? ""))"
+            "the key \(ErrorCatalog.quoted(uri)) of the provider \(ErrorCatalog.quoted(provider))"
+        case .existing(.command(let words)): "the key of the program \(ErrorCatalog.quoted(words.first ?? ""))"
         }
     }
 
@@ -357,7 +357,7 @@ extension TPM2Evidence {
         }
         guard !certificates.isEmpty else {
             throw .usage(
-                "\(ErrorCatalogue.quoted(directory)) has no certificate of the TPM's endorsement key",
+                "\(ErrorCatalog.quoted(directory)) has no certificate of the TPM's endorsement key",
                 hint: "name the files ek-0.der (the key's own), ek-1.der and so on; see docs/guides/hash-only.md"
             )
         }
@@ -389,11 +389,11 @@ enum EvidenceFile {
                 default: "it cannot be opened"
                 }
             throw .usage(
-                "cannot read \(ErrorCatalogue.quoted(path)): \(reason)",
-                hint: error == .system(ENOENT) ? ErrorCatalogue.missingHint : nil
+                "cannot read \(ErrorCatalog.quoted(path)): \(reason)",
+                hint: error == .system(ENOENT) ? ErrorCatalog.missingHint : nil
             )
         }
-        guard !bytes.isEmpty else { throw .usage("cannot use \(ErrorCatalogue.quoted(path)): it is empty") }
+        guard !bytes.isEmpty else { throw .usage("cannot use \(ErrorCatalog.quoted(path)): it is empty") }
         return bytes
     }
 }

@@ -115,7 +115,7 @@ struct HashOnlySend: ContextCommand {
             do {
                 _ = try SourceFile(path: RawArguments.bytes(of: file))
             } catch {
-                var diagnosis = ErrorCatalogue.diagnosis(of: error)
+                var diagnosis = ErrorCatalog.diagnosis(of: error)
                 diagnosis.message += "; nothing was sent"
                 throw diagnosis
             }
@@ -124,7 +124,7 @@ struct HashOnlySend: ContextCommand {
 
     private func unknownCommand(_ word: String) -> Diagnosis {
         let commands = HashOnly.configuration.subcommands.map { $0._commandName }
-        let name = ErrorCatalogue.quoted(RawArguments.bytes(of: word))
+        let name = ErrorCatalog.quoted(RawArguments.bytes(of: word))
         let hint =
             Spelling.nearest(to: word, among: commands).map { "did you mean: mediactl hash-only \($0)" }
             ?? (FileManager.default.fileExists(atPath: word)
@@ -386,8 +386,8 @@ struct SubmissionRun: Sendable {
             case .media:
                 // Printed before it is sent, so that media is not sent by accident.
                 console.warning(
-                    "\(path.map { ErrorCatalogue.quoted($0) } ?? "the media") itself is uploaded to "
-                        + "\(ErrorCatalogue.clean(server)), with its depth map and metadata"
+                    "\(path.map { ErrorCatalog.quoted($0) } ?? "the media") itself is uploaded to "
+                        + "\(ErrorCatalog.clean(server)), with its depth map and metadata"
                 )
                 let outcome = try await session.sendMedia(request, control: control) {
                     progress($0.bytesAcknowledged, $0.bodyByteCount)
@@ -427,7 +427,7 @@ struct SubmissionRun: Sendable {
         console.note("disclosed data:")
         console.announce(CaptureDisclosure.lines(preview.payload, profile, preview.timeSource))
         if let earlier = preview.earlierID {
-            console.note("the same media is already stored as \(ErrorCatalogue.clean(String(earlier.prefix(8))))")
+            console.note("the same media is already stored as \(ErrorCatalog.clean(String(earlier.prefix(8))))")
         }
     }
 }

@@ -128,7 +128,7 @@ enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
     }
 
     private func refused(_ text: String, _ choices: String) -> Diagnosis {
-        .usage("\(rawValue): \(ErrorCatalogue.quoted(text)) is not a valid value", hint: "use \(choices)")
+        .usage("\(rawValue): \(ErrorCatalog.quoted(text)) is not a valid value", hint: "use \(choices)")
     }
 }
 

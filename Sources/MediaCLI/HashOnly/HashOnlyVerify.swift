@@ -65,7 +65,7 @@ struct HashOnlyVerify: ContextCommand {
             try await context.adopt()
         } catch {
             // The checks do not depend on the adoption.
-            console.warning(ErrorCatalogue.diagnosis(of: error).message)
+            console.warning(ErrorCatalog.diagnosis(of: error).message)
         }
         let (verification, failure) = try await console.context.interruption.canceling {
             try await verify(path, context)
@@ -91,7 +91,7 @@ struct HashOnlyVerify: ContextCommand {
             let own = try context.session(for: match.record)
             querying = offline ? own : try context.confidential(own)
         } catch {
-            let failure = ErrorCatalogue.diagnosis(of: error)
+            let failure = ErrorCatalog.diagnosis(of: error)
             var verification = try await session.verify(match, isOffline: true)
             verification.findings = verification.findings.map { check, finding in
                 (check, check == .server && !offline ? .skipped(failure.message) : finding)
@@ -117,14 +117,14 @@ struct HashOnlyVerify: ContextCommand {
         console.text(
             TextRenderer.verification(verification, style: console.outputStyle) + TextRenderer.unsigned(unsigned)
         )
-        let failure = failure ?? verification.errors.first.map { ErrorCatalogue.diagnosis(of: $0) }
+        let failure = failure ?? verification.errors.first.map { ErrorCatalog.diagnosis(of: $0) }
         var result = ExitCode.success
         if !verification.isGood {
             result = .integrity
             console.error(
                 Diagnosis(
                     .checksumMismatch,
-                    "\(ErrorCatalogue.quoted(path)) does not match capture \(brief(record.id))"
+                    "\(ErrorCatalog.quoted(path)) does not match capture \(brief(record.id))"
                 )
             )
         } else if let failure {
@@ -135,7 +135,7 @@ struct HashOnlyVerify: ContextCommand {
             console.note("only the server can confirm that this is the key of the device, and when it signed")
         } else {
             let level = record.keyLevel.map { ", signed with a " + TextRenderer.key(level: $0) } ?? ""
-            console.note("\(ErrorCatalogue.quoted(path)) matches capture \(brief(record.id))\(level)")
+            console.note("\(ErrorCatalog.quoted(path)) matches capture \(brief(record.id))\(level)")
         }
         let code = console.exitCode(result)
         func count(_ result: String) -> JSONValue {
@@ -155,7 +155,7 @@ struct HashOnlyVerify: ContextCommand {
         return code
     }
 
-    private func brief(_ id: String) -> String { ErrorCatalogue.clean(String(id.prefix(8))) }
+    private func brief(_ id: String) -> String { ErrorCatalog.clean(String(id.prefix(8))) }
 }
 
 extension JSONRenderer {
@@ -180,7 +180,7 @@ extension JSONRenderer {
 extension TextRenderer {
     static func unsigned(_ members: [String]) -> [String] {
         guard !members.isEmpty else { return [] }
-        return ["not covered by the signature: " + members.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")]
+        return ["not covered by the signature: " + members.map { ErrorCatalog.clean($0) }.joined(separator: ", ")]
     }
 
     static func verification(_ verification: CaptureVerification, style: Style) -> [String] {

@@ -51,7 +51,7 @@ struct Help: ContextCommand {
         let near = Spelling.nearest(to: topic, among: known + (parents.isEmpty ? ["connection", "exit-codes"] : []))
         let path = (["mediactl help"] + parents).joined(separator: " ")
         return .usage(
-            "there is no help on \(ErrorCatalogue.quoted(topic))",
+            "there is no help on \(ErrorCatalog.quoted(topic))",
             hint: near.map { "did you mean: \(path) \($0)" } ?? "\(path) lists the commands"
         )
     }

@@ -147,7 +147,7 @@ struct UploadLoginRun: Sendable {
         try console.requireOutput()
         let email = try await user(at: origin)
         guard !isDryRun else {
-            console.text(["would log in to \(words(server)) as \(ErrorCatalogue.clean(email))"])
+            console.text(["would log in to \(words(server)) as \(ErrorCatalog.clean(email))"])
             return finish(server, nil)
         }
         let password = try await settings.search(flags, at: origin, of: .uploadsURL) {
@@ -201,16 +201,16 @@ struct UploadLoginRun: Sendable {
         }
     }
 
-    private func words(_ server: ServerURL) -> String { ErrorCatalogue.clean(server.description) }
+    private func words(_ server: ServerURL) -> String { ErrorCatalog.clean(server.description) }
 
     private func finish(_ server: ServerURL, _ login: IssuedLogin?) -> ExitCode {
         let code = console.exitCode(.success)
         if let login {
-            let role = login.role.map { " (\(ErrorCatalogue.clean($0)))" } ?? ""
+            let role = login.role.map { " (\(ErrorCatalog.clean($0)))" } ?? ""
             let expiry = login.expiresAt.map { "; the login expires on \(RFC3339.text(seconds: $0))" } ?? ""
             console.text([
                 "\(console.outputStyle.green("logged in")) to \(words(server)) as "
-                    + "\(ErrorCatalogue.clean(login.email ?? ""))\(role)\(expiry)"
+                    + "\(ErrorCatalog.clean(login.email ?? ""))\(role)\(expiry)"
             ])
         }
         console.summary([
@@ -244,7 +244,7 @@ struct LoginRun: Sendable {
             let status = try await console.context.interruption.canceling { try await client.status(device: nil) }
             console.text([
                 "the key is valid: its user has \(Formats.count(status.totalPhotos, "photo")) at "
-                    + "\(ErrorCatalogue.clean(server)), and this machine would be the device \(ErrorCatalogue.quoted(deviceName))"
+                    + "\(ErrorCatalog.clean(server)), and this machine would be the device \(ErrorCatalog.quoted(deviceName))"
             ])
             return finish(nil, isKeyRotated: false)
         }
@@ -260,7 +260,7 @@ struct LoginRun: Sendable {
     /// - Throws: `Diagnosis` if confirmation is impossible; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {
         let warning =
-            "This gives \(ErrorCatalogue.clean(email)) a new API key at \(ErrorCatalogue.clean(server)): every phone and "
+            "This gives \(ErrorCatalog.clean(email)) a new API key at \(ErrorCatalog.clean(server)): every phone and "
             + "program of this user loses its key, and must log in again."
         let question = "Log in anyway?"
         guard !isDryRun else {
@@ -313,8 +313,8 @@ struct LoginRun: Sendable {
         if let login {
             let name = login.deviceName ?? deviceName
             console.text([
-                "\(console.outputStyle.green("logged in")) to \(ErrorCatalogue.clean(login.server)) as "
-                    + "\(ErrorCatalogue.quoted(name))"
+                "\(console.outputStyle.green("logged in")) to \(ErrorCatalog.clean(login.server)) as "
+                    + "\(ErrorCatalog.quoted(name))"
             ])
             if isKeyRotated {
                 console.warning("other phones and programs of this user must log in again")
@@ -340,7 +340,7 @@ extension PhotoSyncError {
     fileprivate var mayHaveRotatedKey: Bool {
         switch code {
         case .transport: transport?.metrics.bodyComplete ?? true
-        case .serverError, .unexpectedAnswer, .cancelled: true
+        case .serverError, .unexpectedResponse, .cancelled: true
         default: false
         }
     }

@@ -52,8 +52,8 @@ struct LogInStatus: ContextCommand {
 
     /// `https://media.example.org  upload server: logged in as ann@example.org (contributor) until …`
     private static func line(_ row: LoginList.Row) -> String {
-        let user = row.email.map { " as \(ErrorCatalogue.clean($0))" } ?? ""
-        let role = row.role.map { " (\(ErrorCatalogue.clean($0)))" } ?? ""
+        let user = row.email.map { " as \(ErrorCatalog.clean($0))" } ?? ""
+        let role = row.role.map { " (\(ErrorCatalog.clean($0)))" } ?? ""
         let time = row.expiresAt.map { RFC3339.text(seconds: $0) }
         let state =
             switch (row.scheme, row.isExpired) {
@@ -62,7 +62,7 @@ struct LogInStatus: ContextCommand {
             case ("bearer"?, _): "logged in\(user)\(role)\(time.map { " until \($0)" } ?? "")"
             default: "logged in\(user) with an API key"
             }
-        return "\(ErrorCatalogue.clean(row.server))  \(row.service) server: \(state)"
+        return "\(ErrorCatalog.clean(row.server))  \(row.service) server: \(state)"
     }
 }
 
@@ -92,7 +92,7 @@ struct LoginList: Sendable {
     /// Opens the stores, and prints their warnings.
     static func open(_ settings: SettingsSession) throws -> LoginList {
         let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
-        for warning in library.warnings { settings.console.warning(ErrorCatalogue.clean(warning)) }
+        for warning in library.warnings { settings.console.warning(ErrorCatalog.clean(warning)) }
         try settings.console.requireOutput()
         return LoginList(logins: settings.logins, library: library)
     }

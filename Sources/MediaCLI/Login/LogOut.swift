@@ -56,12 +56,12 @@ struct LogOut: ContextCommand {
         for row in rows {
             if !dryRun { try delete(row, from: list) }
             let secret = row.service == "photo" ? "key" : "login"
-            let words = "the \(secret) for \(ErrorCatalogue.clean(row.server))"
+            let words = "the \(secret) for \(ErrorCatalog.clean(row.server))"
             console.text([dryRun ? "\(words) would be deleted" : "deleted \(words)"])
         }
         let server = all ? "" : places.photo ?? places.upload ?? ""
         if rows.isEmpty {
-            console.text([all ? "not logged in" : "not logged in to \(ErrorCatalogue.clean(server))"])
+            console.text([all ? "not logged in" : "not logged in to \(ErrorCatalog.clean(server))"])
         }
         console.summary([
             "server": .string(server), "dry_run": .bool(dryRun), "was_logged_in": .bool(!rows.isEmpty),

@@ -172,7 +172,7 @@ struct MediaDeletionRun: Sendable {
         else { return }
         let ids = candidates.map { "\($0.fileID)" }.joined(separator: " ")
         throw .usage(
-            "\(candidates.count) files match --file-name \(ErrorCatalogue.quoted(name)), and --yes confirms only one",
+            "\(candidates.count) files match --file-name \(ErrorCatalog.quoted(name)), and --yes confirms only one",
             hint: "omit --yes, or specify the intended files by their IDs: mediactl media delete \(ids)"
         )
     }
@@ -180,7 +180,7 @@ struct MediaDeletionRun: Sendable {
     private func confirm(_ files: [ServerMedia]) async throws -> Bool {
         guard !isDryRun, !files.isEmpty else { return false }
         let lines =
-            ["Files to delete from \(ErrorCatalogue.clean(host)), for everyone and from every event:"]
+            ["Files to delete from \(ErrorCatalog.clean(host)), for everyone and from every event:"]
             + files.flatMap { TextRenderer.brief($0) }
         return try await confirmation.ask(
             lines,
@@ -243,7 +243,7 @@ struct MediaDeletionRun: Sendable {
             TextRenderer.mediaDeletion(outcome, on: session.server, style: console.outputStyle)
         )
         if let error = outcome.error {
-            console.error(ErrorCatalogue.diagnosis(of: error))
+            console.error(ErrorCatalog.diagnosis(of: error))
         }
     }
 }
@@ -251,7 +251,7 @@ struct MediaDeletionRun: Sendable {
 extension Diagnosis {
     /// A file that the filters selected by one event, and that the server also lists in another.
     static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> Diagnosis {
-        let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalogue.clean).joined(separator: " ")
+        let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalog.clean).joined(separator: " ")
         return Diagnosis(
             .inOtherEvent,
             "\(fileID) is also listed in another event, \(name); nothing was deleted",
@@ -285,7 +285,7 @@ extension JSONRenderer {
 extension TextRenderer {
     static func mediaDeletion(_ deletion: MediaDeletionRun.Outcome, on server: ServerURL, style: Style) -> [String] {
         let label = deletion.file?.events.lazy.compactMap(\.label).first
-        let file = "\(deletion.result.fileID)" + (label.map { " " + ErrorCatalogue.quoted($0) } ?? "")
+        let file = "\(deletion.result.fileID)" + (label.map { " " + ErrorCatalog.quoted($0) } ?? "")
         let host = TerminalText.escaped(server.scope)
         return switch deletion.result.state {
         case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]

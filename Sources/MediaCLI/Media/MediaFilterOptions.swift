@@ -100,13 +100,13 @@ enum LocalChecksum {
         } catch let error as CryptoError {
             throw Diagnosis(
                 .fileUnreadable,
-                "cannot read \(ErrorCatalogue.quoted(RawArguments.bytes(of: path))): \(ErrorCatalogue.clean("\(error)"))"
+                "cannot read \(ErrorCatalog.quoted(RawArguments.bytes(of: path))): \(ErrorCatalog.clean("\(error)"))"
             )
         }
         guard try file.currentStatus() == file.status else {
             throw Diagnosis(
                 .sourceChanged,
-                "\(ErrorCatalogue.quoted(RawArguments.bytes(of: path))) changed while it was read",
+                "\(ErrorCatalog.quoted(RawArguments.bytes(of: path))) changed while it was read",
                 isRetryable: true
             )
         }

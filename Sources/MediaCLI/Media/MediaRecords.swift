@@ -79,7 +79,7 @@ extension TextRenderer {
         let size = file.sizeBytes.map { Formats.bytes($0) + ", " } ?? ""
         let facts = "(\(size)sha-256 \(optional(file.checksumSHA256)))"
         let events = file.events.map { event in
-            [optional(event.date), optional(event.orgName), event.label.map { ErrorCatalogue.quoted($0) } ?? "-"]
+            [optional(event.date), optional(event.orgName), event.label.map { ErrorCatalog.quoted($0) } ?? "-"]
                 .joined(separator: "  ")
         }
         let first = "  \(file.fileID)  \(events.first ?? "no event")  \(facts)"

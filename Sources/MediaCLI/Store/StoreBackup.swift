@@ -56,7 +56,7 @@ struct StoreBackup: ContextCommand {
             guard error.kind != .full else { throw ExportFile.diskFull(RawArguments.bytes(of: file)) }
             throw Diagnosis(
                 .outputUnusable,
-                "cannot create \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))"
+                "cannot create \(ErrorCatalog.quoted(file)): \(ErrorCatalog.clean(error.detail))"
             )
         }
     }

@@ -64,7 +64,7 @@ extension TextRenderer {
         let lost = report.lost.map { "  \($0.fileID) on \(TerminalText.escaped($0.host))" }
         let more = report.lostCount - report.lost.count
         let files = report.kept.filter { path in !report.unread.contains { $0.keptPath == path } }
-        return ["damage: \(ErrorCatalogue.clean(report.damage))", salvaged(report, isDryRun: isDryRun)]
+        return ["damage: \(ErrorCatalog.clean(report.damage))", salvaged(report, isDryRun: isDryRun)]
             + report.unread.flatMap(unread)
             + files.map { "the damaged file was kept as \(TerminalText.escaped($0))" }
             + (report.lostCount > 0

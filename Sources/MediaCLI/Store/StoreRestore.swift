@@ -43,8 +43,8 @@ struct StoreRestoreCommand: ContextCommand {
             let isMissing = error.detail == "no such file"
             throw Diagnosis(
                 isMissing ? .fileNotFound : .fileUnreadable,
-                "cannot restore \(ErrorCatalogue.quoted(file)): \(ErrorCatalogue.clean(error.detail))",
-                hint: isMissing ? ErrorCatalogue.missingHint : nil
+                "cannot restore \(ErrorCatalog.quoted(file)): \(ErrorCatalog.clean(error.detail))",
+                hint: isMissing ? ErrorCatalog.missingHint : nil
             )
         }
         console.text([TextRenderer.restore(report, isDryRun: dryRun)])

@@ -93,7 +93,7 @@ struct ClaimRun: Sendable {
     static func explanation(_ count: Int64, _ account: SyncAccount) -> [String] {
         [
             "This assigns \(Formats.count(count, "photo")) without a device to this machine, for all clients of "
-                + "\(ErrorCatalogue.clean(account.server)).",
+                + "\(ErrorCatalog.clean(account.server)).",
             "It can be undone only by deleting this device on the server.",
         ]
     }
@@ -200,7 +200,7 @@ struct ClaimRun: Sendable {
 
     private func explain(_ plan: ClaimPlan) {
         for id in plan.unknown.prefix(10) {
-            console.warning("\(ErrorCatalogue.quoted(id)) is not a photo of yours on this server")
+            console.warning("\(ErrorCatalog.quoted(id)) is not a photo of yours on this server")
         }
         if plan.unknown.count > 10 {
             console.warning("\(plan.unknown.count - 10) more IDs are not photos of yours on this server")

@@ -14,12 +14,12 @@ struct OwnershipGate: Sendable {
     func pass() async throws {
         guard try account.index.ownsUploads(at: account.server) == false else { return }
         guard confirmation.isGiven || confirmation.prompter.isAllowed else {
-            var diagnosis = ErrorCatalogue.diagnosis(of: PhotoSyncError(.ownershipDefect))
+            var diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.ownershipDefect))
             diagnosis.hint = "keep all local originals; to test the server again with one upload, add --test-ownership"
             throw diagnosis
         }
         let lines = [
-            "The last upload to \(ErrorCatalogue.clean(account.server)) was not recorded as yours; such photos are deleted "
+            "The last upload to \(ErrorCatalog.clean(account.server)) was not recorded as yours; such photos are deleted "
                 + "by the server."
         ]
         guard try await confirmation.ask(lines, Self.question, on: console) else {

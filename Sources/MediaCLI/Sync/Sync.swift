@@ -45,7 +45,7 @@ enum PointInTime {
             let time = PhotoTime(microseconds: microseconds)
         else {
             throw .usage(
-                "\(flag): \(ErrorCatalogue.quoted(text)) is neither a day nor a time",
+                "\(flag): \(ErrorCatalog.quoted(text)) is neither a day nor a time",
                 hint: "write 2026-05-01, or with a zone 2026-05-01T18:30:00Z"
             )
         }
@@ -79,7 +79,7 @@ struct SyncSession: Sendable {
         let index = try SyncIndex(in: directory)
         // Both stores report warnings about the directory.
         for warning in library.warnings + index.warnings.filter({ !library.warnings.contains($0) }) {
-            settings.console.warning(ErrorCatalogue.clean(warning))
+            settings.console.warning(ErrorCatalog.clean(warning))
         }
         return SyncSession(
             settings: settings,
@@ -118,7 +118,7 @@ struct SyncSession: Sendable {
     func account(_ options: KeyOptions) async throws -> SyncAccount {
         let given = try await search(options.flags(noInput: settings.global.noInput)) { try await $0.givenKey() }
         guard let key = given ?? login?.apiKey else {
-            throw ErrorCatalogue.diagnosis(of: PhotoSyncError(.notLoggedIn, value: address))
+            throw ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn, value: address))
         }
         let client = try client(key: key)
         return SyncAccount(

@@ -73,7 +73,7 @@ struct SyncDirectory: ContextCommand {
         }
         guard isDirectory(directory) else {
             throw Diagnosis.usage(
-                "\(ErrorCatalogue.quoted(directory)) is neither a directory nor a command of mediactl sync",
+                "\(ErrorCatalog.quoted(directory)) is neither a directory nor a command of mediactl sync",
                 hint: "create the directory, or see: mediactl sync --help"
             )
         }
@@ -238,7 +238,7 @@ struct DirectoryRun: Sendable {
             parts.add(try await run.run([directory.path]))
         } catch {
             // The photos on the server can still be downloaded.
-            var diagnosis = ErrorCatalogue.diagnosis(of: error)
+            var diagnosis = ErrorCatalog.diagnosis(of: error)
             guard diagnosis.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
             diagnosis.hint =
                 "keep all local originals; to test the server again: mediactl sync push DIR --test-ownership"
@@ -268,8 +268,8 @@ struct DirectoryRun: Sendable {
     private func explanation() -> [String] {
         let (up, down) = (parts.number("planned", of: "push"), parts.number("planned", of: "download"))
         return [
-            "This is the first sync of \(ErrorCatalogue.quoted(directory.path)) with "
-                + "\(ErrorCatalogue.clean(account.server)):",
+            "This is the first sync of \(ErrorCatalog.quoted(directory.path)) with "
+                + "\(ErrorCatalog.clean(account.server)):",
             "\(Formats.count(up, "photo")) to upload, \(Formats.count(down, "photo")) to download. Nothing is deleted.",
         ]
     }

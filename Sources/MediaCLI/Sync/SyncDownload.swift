@@ -176,11 +176,11 @@ struct DownloadRun: Sendable {
         )
         guard let error = item.error else { return }
         if item.exitCode != .success, item.state != .cancelled {
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let diagnosis = ErrorCatalog.diagnosis(of: error)
             let path = error.path == nil ? item.path : nil
             console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
         } else if item.state == .present, let path = item.path {
-            console.note("\(ErrorCatalogue.quoted(path)) was changed since it was downloaded or uploaded; it is kept")
+            console.note("\(ErrorCatalog.quoted(path)) was changed since it was downloaded or uploaded; it is kept")
         }
     }
 
@@ -229,9 +229,9 @@ extension DownloadItem {
         switch state {
         case .verified, .rewritten, .thumbnail, .present, .planned: .success
         // A missing thumbnail is a failure only if it was specified by ID.
-        case .unavailable: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .success
+        case .unavailable: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .success
         case .failed, .unverified, .undeliverable:
-            error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+            error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
         }
     }

@@ -60,7 +60,7 @@ struct SyncForget: ContextCommand {
 }
 
 extension DeletionAcceptance.Item {
-    fileprivate var diagnosis: Diagnosis? { error.map { ErrorCatalogue.diagnosis(of: $0) } }
+    fileprivate var diagnosis: Diagnosis? { error.map { ErrorCatalog.diagnosis(of: $0) } }
     fileprivate var exitCode: ExitCode { diagnosis?.exitCode ?? .success }
 }
 

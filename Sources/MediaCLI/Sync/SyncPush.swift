@@ -282,7 +282,7 @@ private struct PushStatistics: Sendable {
     let leftBehind = LeftBehind()
 }
 
-/// Files that are reported only after the user has answered.
+/// Files that are reported only after the prompt.
 private final class HeldItems: Sendable {
     private let held = Mutex<[PushItem]>([])
 
@@ -296,20 +296,20 @@ extension PushItem {
         if state == .unconfirmed, error?.code == .cancelled {
             return Diagnosis(
                 .cancelled,
-                "\(ErrorCatalogue.quoted(path)) was uploaded, but not verified in the server's listing",
+                "\(ErrorCatalog.quoted(path)) was uploaded, but not verified in the server's listing",
                 hint: "push it again, and keep the local original until then"
             )
         }
-        if let error { return ErrorCatalogue.diagnosis(of: error) }
+        if let error { return ErrorCatalog.diagnosis(of: error) }
         switch state {
         case .unconfirmed:
             return Diagnosis(
                 .notConfirmed,
-                "\(ErrorCatalogue.quoted(path)) was uploaded, but the server does not list it as yours",
+                "\(ErrorCatalog.quoted(path)) was uploaded, but the server does not list it as yours",
                 hint: "push it again later, and keep the local original until then",
                 isRetryable: true
             )
-        case .foreign: return ErrorCatalogue.diagnosis(of: PhotoSyncError(.notOwned, path: path))
+        case .foreign: return ErrorCatalog.diagnosis(of: PhotoSyncError(.notOwned, path: path))
         default: return nil
         }
     }
@@ -325,7 +325,7 @@ extension PushItem {
         }
     }
 
-    private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalogue.diagnosis(of: error).exitCode }
+    private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalog.diagnosis(of: error).exitCode }
 }
 
 struct PushReading: RunReading {

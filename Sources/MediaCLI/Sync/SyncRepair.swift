@@ -100,7 +100,7 @@ struct RepairRun: Sendable {
             return finish(statistics, run)
         }
         let lines = [
-            "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalogue.clean(account.server)) and uploads "
+            "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalog.clean(account.server)) and uploads "
                 + "the local originals again.",
             "The photos get new IDs and are removed from albums on the server.",
         ]
@@ -131,9 +131,9 @@ struct RepairRun: Sendable {
         statistics.add(item.state, item.exitCode)
         console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
         guard let error = item.error else { return }
-        console.error(ErrorCatalogue.diagnosis(of: error))
+        console.error(ErrorCatalog.diagnosis(of: error))
         if item.isDeleted, item.newID == nil, let path = item.path {
-            let file = ErrorCatalogue.quoted(path)
+            let file = ErrorCatalog.quoted(path)
             console.warning(
                 "\(file) is no longer on the server; upload it with: mediactl sync push \(ShellWord.quoted(path))"
             )
@@ -167,7 +167,7 @@ extension Repair.Item {
         switch state {
         case .planned, .repaired, .skipped: .success
         case .noOriginal: ExitCode(.undeliverable)
-        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
         }
     }

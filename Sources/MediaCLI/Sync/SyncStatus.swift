@@ -28,7 +28,7 @@ struct SyncStatusCommand: ContextCommand {
         let account = try await session.account(key)
         try console.requireOutput()
         let report = try await console.context.interruption.canceling { try await SyncReport.make(of: account) }
-        let failure = report.failure.map { ErrorCatalogue.diagnosis(of: $0) }
+        let failure = report.failure.map { ErrorCatalog.diagnosis(of: $0) }
         console.text(
             TextRenderer.report(
                 report,
@@ -118,7 +118,7 @@ extension TextRenderer {
 
     private static func words(for version: ServerVersion?) -> String {
         guard let version else { return "unknown" }
-        return ErrorCatalogue.clean(version.version + (version.commit.map { " (\($0))" } ?? ""))
+        return ErrorCatalog.clean(version.version + (version.commit.map { " (\($0))" } ?? ""))
     }
 
     private static func table(_ report: SyncReport) -> Table {

@@ -30,7 +30,7 @@ extension AlbumOutcome {
     /// Reports that the tape also has an album in another library: the settings may have changed unnoticed.
     var noteOfChange: String? {
         guard let formerLink, let link else { return nil }
-        let title = ErrorCatalogue.quoted(formerLink.titleAtCreation)
+        let title = ErrorCatalog.quoted(formerLink.titleAtCreation)
         return "the album \(title) in \(formerLink.libraryPlace) is kept; a new one was created in \(link.libraryPlace)"
     }
 
@@ -44,7 +44,7 @@ extension AlbumLink {
         if let hint, let slash = hint.lastIndex(of: UInt8(ascii: "/")) {
             return TerminalText.escaped(Array(hint[..<slash]))
         }
-        return ErrorCatalogue.clean(libraryID.split(separator: "#").first.map(String.init) ?? libraryID)
+        return ErrorCatalog.clean(libraryID.split(separator: "#").first.map(String.init) ?? libraryID)
     }
 }
 
@@ -90,17 +90,17 @@ struct AlbumWarning: Sendable, Equatable {
     }
 
     private static func words(for outcome: AlbumOutcome) -> String {
-        if outcome.isAlbumDamaged { return ErrorCatalogue.clean(outcome.detail) }
+        if outcome.isAlbumDamaged { return ErrorCatalog.clean(outcome.detail) }
         let reason = outcome.reason?.words ?? "unknown reason"
         if outcome.reason == .tooLarge, let size = outcome.refusedByteCount {
             return "\(reason): a file of \(Formats.bytes(size)) was refused"
         }
         if !outcome.missingPermissions.isEmpty { return "\(reason): \(list(outcome.missingPermissions)) missing" }
-        return outcome.detail.isEmpty ? reason : "\(reason): \(ErrorCatalogue.clean(outcome.detail))"
+        return outcome.detail.isEmpty ? reason : "\(reason): \(ErrorCatalog.clean(outcome.detail))"
     }
 
     private static func list(_ names: [String]) -> String {
-        names.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")
+        names.map { ErrorCatalog.clean($0) }.joined(separator: ", ")
     }
 }
 
@@ -114,15 +114,15 @@ extension Console {
     /// Traces what happens to albums (rule R19): with -v the IDs of tapes and albums, with -vv titles and paths as well.
     func log(_ event: AlbumEvent) {
         guard verbosity > 0 else { return }
-        var words = ["photos: \(event.kind.rawValue): tape \(ErrorCatalogue.clean(event.tapeID))"]
+        var words = ["photos: \(event.kind.rawValue): tape \(ErrorCatalog.clean(event.tapeID))"]
         if let album = event.albumID {
-            words.append("album \(ErrorCatalogue.clean(album))")
+            words.append("album \(ErrorCatalog.clean(album))")
         }
         if !event.message.isEmpty {
-            words.append(ErrorCatalogue.clean(event.message))
+            words.append(ErrorCatalog.clean(event.message))
         }
         if verbosity > 1, !event.details.isEmpty {
-            words.append(ErrorCatalogue.clean(event.details))
+            words.append(ErrorCatalog.clean(event.details))
         }
         trace(words.joined(separator: ", "))
     }
@@ -217,7 +217,7 @@ extension TextRenderer {
     /// What was done to the album; empty if nothing.
     static func album(_ outcome: AlbumOutcome, style: Style) -> [String] {
         guard let link = outcome.link else { return [] }
-        let title = ErrorCatalogue.quoted(link.titleAtCreation)
+        let title = ErrorCatalog.quoted(link.titleAtCreation)
         let video = outcome.isFiled ? ["album \(title): video added"] : []
         guard outcome.isCreated || outcome.addedClips > 0 else { return video }
         let clips = Formats.count(outcome.addedClips, "clip")

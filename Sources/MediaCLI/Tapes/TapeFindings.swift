@@ -124,7 +124,7 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func found(_ item: TapeFindings.Item, style: Style) -> [String] {
-        let tape = item.tape.map { ErrorCatalogue.quoted($0.title) + ": " } ?? ""
+        let tape = item.tape.map { ErrorCatalog.quoted($0.title) + ": " } ?? ""
         var words = tape + words(for: item.finding)
         if item.state != .failed, let reason = item.shownReason { words += " (\(reason.words))" }
         return switch item.state {
@@ -135,7 +135,7 @@ extension TextRenderer {
             [
                 "\(style.yellow("not repaired")) \(words)"
                     + (item.shownReason
-                        .map { " (\(item.detail.isEmpty ? $0.words : ErrorCatalogue.clean(item.detail)))" } ?? "")
+                        .map { " (\(item.detail.isEmpty ? $0.words : ErrorCatalog.clean(item.detail)))" } ?? "")
             ]
         }
     }
@@ -147,7 +147,7 @@ extension TextRenderer {
         let clip = finding.clip.map { "clip \($0.number) (\(self.name(of: $0)))" } ?? "clip"
         return switch finding.kind {
         case .albumMissing: "album missing" + (path.isEmpty ? "" : ": \(path)")
-        case .albumUnreadable: "album unreadable: \(ErrorCatalogue.clean(finding.detail))"
+        case .albumUnreadable: "album unreadable: \(ErrorCatalog.clean(finding.detail))"
         case .albumUnknown: "album not checked: reading albums is not permitted"
         case .clipFailed: "\(clip) was refused by the library"
         case .clipPending: "\(clip) is not in the album yet"

@@ -118,7 +118,7 @@ struct TapeInputOptions: ParsableArguments {
             lists.filter { $0.value == "-" }.map(\.flag) + (isStandardInputTaken ? ["--api-key-stdin"] : [])
         try StandardInputReaders.check(readers)
         for id in uploaded where !id.hasPrefix("u-") && Int64(id) == nil {
-            throw ValidationError("\(ErrorCatalogue.quoted(id)) is neither the number nor the ID (u-...) of an upload.")
+            throw ValidationError("\(ErrorCatalog.quoted(id)) is neither the number nor the ID (u-...) of an upload.")
         }
     }
 }
@@ -258,7 +258,7 @@ struct TapeAdditionRun: Sendable {
     private func tell(_ item: AddedClip) {
         console.result(JSONRenderer.added(item), TextRenderer.added(item, style: console.outputStyle))
         if let error = item.error {
-            console.error(ErrorCatalogue.diagnosis(of: error))
+            console.error(ErrorCatalog.diagnosis(of: error))
         }
     }
 
@@ -321,7 +321,7 @@ struct AddedClip: Sendable {
     var error: TapesError?
 
     var exitCode: ExitCode {
-        error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .success
+        error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .success
     }
 }
 

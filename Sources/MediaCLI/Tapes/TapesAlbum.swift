@@ -50,7 +50,7 @@ struct TapesAlbumShow: ContextCommand {
         }
         if links.isEmpty {
             let waiting = tape.association == .pending ? ": \(TextRenderer.words(for: tape))" : ""
-            console.note("\(ErrorCatalogue.quoted(tape.title)) has no album\(waiting)")
+            console.note("\(ErrorCatalog.quoted(tape.title)) has no album\(waiting)")
         }
         console.summary([
             "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(links.count), "exit_code": 0,
@@ -93,17 +93,17 @@ struct TapesAlbumLink: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
         try console.requireOutput()
-        let title = ErrorCatalogue.quoted(tape.title)
+        let title = ErrorCatalog.quoted(tape.title)
         var link: AlbumLink?
         if dryRun {
-            console.text(["the album \(ErrorCatalogue.quoted(album)) would be linked to \(title)"])
+            console.text(["the album \(ErrorCatalog.quoted(album)) would be linked to \(title)"])
         } else {
             let (service, album) = (try await session.service(connection.key), album)
             let linked = try await console.context.interruption.canceling {
                 try await service.link(tape.id, to: album)
             }
             link = linked
-            console.text(["linked the album \(ErrorCatalogue.quoted(linked.titleAtCreation)) to \(title)"])
+            console.text(["linked the album \(ErrorCatalog.quoted(linked.titleAtCreation)) to \(title)"])
         }
         console.summary(
             ["tape_id": .string(tape.id), "title": .string(tape.title)] + JSONRenderer.link(link) + [
@@ -140,9 +140,9 @@ struct TapesAlbumUnlink: ContextCommand {
         try console.requireOutput()
         let service = try session.localService()
         let link = dryRun ? try service.knownLink(of: tape.id) : try await service.unlink(tape.id)
-        let title = ErrorCatalogue.quoted(tape.title)
+        let title = ErrorCatalog.quoted(tape.title)
         if let link {
-            let album = ErrorCatalogue.quoted(link.titleAtCreation)
+            let album = ErrorCatalog.quoted(link.titleAtCreation)
             console.text([
                 dryRun
                     ? "the album \(album) would be unlinked from \(title)" : "unlinked the album \(album) from \(title)"

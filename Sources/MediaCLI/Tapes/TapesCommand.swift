@@ -44,7 +44,7 @@ extension RawArguments {
     /// - Throws: `Diagnosis` (usage) if it is not UTF-8.
     static func title(_ argument: String) throws(Diagnosis) -> String {
         guard let title = String(validating: bytes(of: argument), as: UTF8.self) else {
-            throw .usage("the title \(ErrorCatalogue.quoted(bytes(of: argument))) is not UTF-8")
+            throw .usage("the title \(ErrorCatalog.quoted(bytes(of: argument))) is not UTF-8")
         }
         return title
     }

@@ -29,7 +29,7 @@ struct TapesCreate: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         try console.requireOutput()
         let tape = dryRun ? session.editor.planned(title: title) : try session.editor.create(title: title)
-        let name = ErrorCatalogue.quoted(tape.title)
+        let name = ErrorCatalog.quoted(tape.title)
         console.text([
             dryRun
                 ? "the tape \(name) would be created"
@@ -47,7 +47,7 @@ struct TapesCreate: ContextCommand {
         let others = try session.store.tapeSummaries().map(\.tape).filter { $0.title == tape.title && $0.id != tape.id }
         guard !others.isEmpty else { return }
         let ids = (others.map(\.id) + (dryRun ? [] : [tape.id])).joined(separator: ", ")
-        let name = ErrorCatalogue.quoted(tape.title)
+        let name = ErrorCatalog.quoted(tape.title)
         session.console.note(
             dryRun
                 ? "\(Formats.count(others.count, "tape")) already \(others.count == 1 ? "has" : "have") the title \(name): \(ids)"

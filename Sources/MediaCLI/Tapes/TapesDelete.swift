@@ -77,7 +77,7 @@ struct TapeDeletionRun: Sendable {
             switch state {
             case .deleted, .planned: .success
             case .declined: .failure
-            case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+            case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
             }
         }
     }
@@ -113,7 +113,7 @@ struct TapeDeletionRun: Sendable {
             [
                 "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(goes ? "with its album" : "but no album"):"
             ]
-            + tapes.prefix(20).map { "  \(TextRenderer.brief($0.id))  \(ErrorCatalogue.quoted($0.title))" }
+            + tapes.prefix(20).map { "  \(TextRenderer.brief($0.id))  \(ErrorCatalog.quoted($0.title))" }
             + (tapes.count > 20 ? ["  and \(tapes.count - 20) more"] : []) + ["Originals are not deleted."]
         return try await confirmation.ask(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
     }
@@ -139,7 +139,7 @@ struct TapeDeletionRun: Sendable {
     private func tell(_ item: Item) {
         console.result(JSONRenderer.tapeDeletion(item), TextRenderer.tapeDeletion(item, style: console.outputStyle))
         if let error = item.error {
-            console.error(ErrorCatalogue.diagnosis(of: error))
+            console.error(ErrorCatalog.diagnosis(of: error))
         }
     }
 
@@ -149,7 +149,7 @@ struct TapeDeletionRun: Sendable {
             if case .owed(_, let reason, let detail) = album { (reason, detail) } else { nil }
         }
         guard let first = owed.first else { return }
-        let detail = first.1.isEmpty ? "" : ": \(ErrorCatalogue.clean(first.1))"
+        let detail = first.1.isEmpty ? "" : ": \(ErrorCatalog.clean(first.1))"
         console.warning(
             "\(Formats.count(owed.count, "album")) \(owed.count == 1 ? "is" : "are") still in the library "
                 + "(\(first.0.words)\(detail))",
@@ -199,7 +199,7 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func tapeDeletion(_ item: TapeDeletionRun.Item, style: Style) -> [String] {
-        let name = ErrorCatalogue.quoted(item.tape.title)
+        let name = ErrorCatalog.quoted(item.tape.title)
         return switch item.state {
         case .deleted: ["\(style.green("deleted")) the tape \(name)"] + item.albums.compactMap { words(for: $0) }
         case .planned: ["the tape \(name) would be deleted"] + item.albums.compactMap { plannedWords(for: $0) }
@@ -211,18 +211,18 @@ extension TextRenderer {
     private static func plannedWords(for album: TapeDeletion.Album) -> String? {
         guard case .deleted(let link) = album else { return words(for: album) }
         return
-            "  and its album \(ErrorCatalogue.quoted(link.titleAtCreation)), except for files that mediactl did not create"
+            "  and its album \(ErrorCatalog.quoted(link.titleAtCreation)), except for files that mediactl did not create"
     }
 
     private static func words(for album: TapeDeletion.Album) -> String? {
         switch album {
         case .owed: nil
         case .kept(let link):
-            "  its album is kept: \(ErrorCatalogue.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
+            "  its album is kept: \(ErrorCatalog.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
         case .deleted(let link):
-            "  deleted its album \(ErrorCatalogue.quoted(link.titleAtCreation)); originals are kept"
+            "  deleted its album \(ErrorCatalog.quoted(link.titleAtCreation)); originals are kept"
         case .keptForeign(let link, let count):
-            "  emptied its album \(ErrorCatalogue.quoted(link.titleAtCreation)); "
+            "  emptied its album \(ErrorCatalog.quoted(link.titleAtCreation)); "
                 + "\(Formats.count(count, "file")) in it \(count == 1 ? "is" : "are") kept"
         }
     }

@@ -32,7 +32,7 @@ struct TapesDuplicate: ContextCommand {
         let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
         let service = noAlbum || dryRun ? nil : try await session.service(connection.key, progress: display)
         try console.requireOutput()
-        let title = ErrorCatalogue.quoted(tape.title)
+        let title = ErrorCatalog.quoted(tape.title)
         guard !dryRun else {
             console.text(["\(title) would be copied"])
             return finish(tape, of: tape, nil, console)
@@ -40,7 +40,7 @@ struct TapesDuplicate: ContextCommand {
         // The copy is already stored; a signal during the work on its album does not remove it.
         return try await console.context.interruption.handling({ _ in }) {
             let copy = try session.editor.duplicate(tape)
-            console.text(["\(console.outputStyle.green("created")) \(ErrorCatalogue.quoted(copy.title)) as \(copy.id)"])
+            console.text(["\(console.outputStyle.green("created")) \(ErrorCatalog.quoted(copy.title)) as \(copy.id)"])
             guard let service, copy.hasReceivedFirstContent else { return finish(copy, of: tape, nil, console) }
             let outcome = try await AlbumWork(console: console, service: service, display: display)
                 .run { (service) async throws(TapesError) in try await service.associate(copy.id) }

@@ -175,7 +175,7 @@ struct TapeExportRun: Sendable {
         case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
         }
         if !isDryRun, service != nil, outcome?.isComplete != true {
-            console.warn(AlbumWarning(saved: target.map { ErrorCatalogue.quoted($0) } ?? "the tape", count: 1, outcome))
+            console.warn(AlbumWarning(saved: target.map { ErrorCatalog.quoted($0) } ?? "the tape", count: 1, outcome))
         }
         return finish(tape, clips, outcome)
     }
@@ -190,7 +190,7 @@ struct TapeExportRun: Sendable {
         await warnOfMissing(clips)
         guard let target else {
             if isDryRun {
-                console.text(["\(ErrorCatalogue.quoted(tape.title)) would be written to standard output"])
+                console.text(["\(ErrorCatalog.quoted(tape.title)) would be written to standard output"])
             } else {
                 console.context.output.write(bytes)
             }
@@ -216,7 +216,7 @@ struct TapeExportRun: Sendable {
         } catch let error as TapesError where error.code == .programMissing {
             reason = "ffprobe is not installed"
         } catch let error as TapesError where error.code == .targetUnusable || error.code == .diskFull {
-            reason = "temporary files cannot be created (\(ErrorCatalogue.clean(error.detail)))"
+            reason = "temporary files cannot be created (\(ErrorCatalog.clean(error.detail)))"
         }
         console.note("\(reason): the timeline has no frame rates; its times are milliseconds")
         return [:]
@@ -228,7 +228,7 @@ struct TapeExportRun: Sendable {
         guard count > 0 else { return }
         console.warning(
             "\(Formats.count(count, "original")) of the tape cannot be found",
-            hint: ErrorCatalogue.relinkingHint
+            hint: ErrorCatalog.relinkingHint
         )
     }
 

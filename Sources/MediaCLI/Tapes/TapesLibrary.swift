@@ -90,7 +90,7 @@ struct TapesLibraryInit: ContextCommand {
         let isUsable = status.addOnly.map { $0.state != .denied && $0.state != .notDetermined } ?? false
         if isUsable, !dryRun {
             try session.store.keep(Login(server: address, apiKey: key))
-            session.console.note("stored the key for \(ErrorCatalogue.clean(address))")
+            session.console.note("stored the key for \(ErrorCatalog.clean(address))")
         }
         return run.finish(status, extra: ["key_kept": .bool(isUsable && !dryRun), "dry_run": .bool(dryRun)])
     }

@@ -216,7 +216,7 @@ struct ReconcileRun: Sendable {
         }
         var code = ExitCode.success
         if let reason = outcome.stoppedBy {
-            let detail = outcome.detail.isEmpty ? "" : ": \(ErrorCatalogue.clean(outcome.detail))"
+            let detail = outcome.detail.isEmpty ? "" : ": \(ErrorCatalog.clean(outcome.detail))"
             console.warning(
                 "stopped (\(reason.words)\(detail)); \(Formats.count(outcome.left, "tape")) left",
                 hint: reason.hint
@@ -308,10 +308,10 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func reconciled(_ item: ReconcileRun.Item, style: Style) -> [String] {
-        let name = ErrorCatalogue.quoted(item.title ?? "")
+        let name = ErrorCatalog.quoted(item.title ?? "")
         let reason = item.reason.map { " (\($0.words))" } ?? ""
         guard !item.isDamaged else {
-            return ["the album of \(name) cannot be read: \(ErrorCatalogue.clean(item.detail ?? ""))"]
+            return ["the album of \(name) cannot be read: \(ErrorCatalog.clean(item.detail ?? ""))"]
         }
         return switch (item.work, item.state) {
         case (.tape, "planned"): ["\(name) would be updated\(reason)"]

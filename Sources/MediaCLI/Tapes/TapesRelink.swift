@@ -79,7 +79,7 @@ struct TapesRelink: ContextCommand {
         for place in places {
             var status = stat()
             guard stat(place.cString, &status) == 0, status.st_mode & S_IFMT == S_IFDIR
-            else { throw .usage("--in: \(ErrorCatalogue.quoted(place)) is not a directory") }
+            else { throw .usage("--in: \(ErrorCatalog.quoted(place)) is not a directory") }
         }
         return places
     }

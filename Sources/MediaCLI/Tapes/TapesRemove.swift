@@ -74,7 +74,7 @@ struct TapesRemove: ContextCommand {
     }
 
     private func lines(_ tape: TapeRecord, _ clips: [ClipRecord]) -> [String] {
-        ["This removes \(Formats.count(clips.count, "clip")) from the tape \(ErrorCatalogue.quoted(tape.title)):"]
+        ["This removes \(Formats.count(clips.count, "clip")) from the tape \(ErrorCatalog.quoted(tape.title)):"]
             + clips.prefix(20).map { "  \($0.number)  \(TextRenderer.name(of: $0))" }
             + (clips.count > 20 ? ["  and \(clips.count - 20) more"] : []) + ["Originals are not deleted."]
     }

@@ -32,7 +32,7 @@ struct TapesRename: ContextCommand {
         let tape = try session.tape(tape)
         try console.requireOutput()
         let renamed = dryRun ? tape : try session.editor.rename(tape, to: title)
-        let (old, new) = (ErrorCatalogue.quoted(tape.title), ErrorCatalogue.quoted(dryRun ? title : renamed.title))
+        let (old, new) = (ErrorCatalog.quoted(tape.title), ErrorCatalog.quoted(dryRun ? title : renamed.title))
         console.text([dryRun ? "\(old) would be renamed to \(new)" : "renamed \(old) to \(new)"])
         if renamed.association == .associated {
             console.note("its album keeps its title")

@@ -22,7 +22,7 @@ struct TapesSession: Sendable {
         let directory = try DataDirectory.open(settings.locations.dataDirectory)
         let store = try LibraryStore(in: directory)
         for warning in store.warnings {
-            settings.console.warning(ErrorCatalogue.clean(warning))
+            settings.console.warning(ErrorCatalog.clean(warning))
         }
         try store.markUntriedTapes()
         return TapesSession(settings: settings, directory: directory, store: store)
@@ -136,7 +136,7 @@ struct TapesSession: Sendable {
     private func mayMake(_ root: [UInt8]) async -> Bool {
         let prompter = settings.prompter
         return await console.context.interruption.asking {
-            await prompter.confirm("Create albums (folders of symbolic links) in \(ErrorCatalogue.quoted(root))?")
+            await prompter.confirm("Create albums (folders of symbolic links) in \(ErrorCatalog.quoted(root))?")
         }
     }
 
@@ -257,7 +257,7 @@ struct TapeReading: RunReading {
 
     func line(rate: Double?) -> String {
         let isAlone = (uploads?.files ?? 1) == 1
-        let name = isAlone ? ErrorCatalogue.quoted(path) : Formats.count(uploads?.files ?? 1, "file")
+        let name = isAlone ? ErrorCatalog.quoted(path) : Formats.count(uploads?.files ?? 1, "file")
         let (done, whole) = (uploads?.done ?? self.done, uploads?.whole ?? self.whole)
         let percent = percent.map { ["\($0) %"] } ?? []
         let parts: [String]

@@ -65,7 +65,7 @@ struct TapesSet: ContextCommand {
         for clip in dryRun ? named : changed {
             console.record(.item, JSONRenderer.clip(clip))
         }
-        let what = clips.isEmpty ? ErrorCatalogue.quoted(tape.title) : Formats.count(named.count, "clip")
+        let what = clips.isEmpty ? ErrorCatalog.quoted(tape.title) : Formats.count(named.count, "clip")
         console.text([dryRun ? "\(what) would be changed" : "\(console.outputStyle.green("changed")) \(what)"])
         console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))
         let code = console.exitCode(.success)

@@ -28,7 +28,7 @@ struct UploadedFiles: Sendable {
             guard let record else {
                 throw Diagnosis(
                     .unknownUpload,
-                    "no upload \(ErrorCatalogue.quoted(id)) in the journal",
+                    "no upload \(ErrorCatalog.quoted(id)) in the journal",
                     hint: "to list uploads: mediactl uploads list"
                 )
             }
@@ -48,15 +48,15 @@ struct UploadedFiles: Sendable {
 
     private func path(of record: UploadRecord) throws(Diagnosis) -> [UInt8] {
         guard Self.onServer.contains(record.state) else {
-            throw .usage("\(ErrorCatalogue.quoted(record.path)) was not uploaded: it is \(record.state.rawValue)")
+            throw .usage("\(ErrorCatalog.quoted(record.path)) was not uploaded: it is \(record.state.rawValue)")
         }
         guard let identity = record.identity else {
-            throw .usage("\(ErrorCatalogue.quoted(record.path)) was standard input, not a file")
+            throw .usage("\(ErrorCatalog.quoted(record.path)) was standard input, not a file")
         }
         // The journal has the path as given; a relative one leads to this file from one directory only.
         guard record.path.first == UInt8(ascii: "/") || Self.is(record.path, identity) else {
             throw .usage(
-                "\(ErrorCatalogue.quoted(record.path)) is not the uploaded file, relative to the current directory",
+                "\(ErrorCatalog.quoted(record.path)) is not the uploaded file, relative to the current directory",
                 hint: "specify the file itself, or change to the directory of the upload"
             )
         }
@@ -117,7 +117,7 @@ struct UploadedFiles: Sendable {
 
     private func notOurs(_ name: String) -> Diagnosis {
         .usage(
-            "--from-upload: \(name == "-" ? "standard input" : ErrorCatalogue.quoted(RawArguments.bytes(of: name))) "
+            "--from-upload: \(name == "-" ? "standard input" : ErrorCatalog.quoted(RawArguments.bytes(of: name))) "
                 + "is neither the output of mediactl upload --json nor a report of it",
             hint: "mediactl upload FILE --json | mediactl tapes add TAPE --from-upload -"
         )

@@ -66,7 +66,7 @@ struct GuestSession: Sendable {
         try settings.refuseClearText(server.origin, .uploadsURL)
         let client = await servers.anonymousClient(for: server)
         let access = try await client.guestAccess(token, displayName: options.displayName)
-        console.note("uploading as a \(ErrorCatalogue.clean(access.description))")
+        console.note("uploading as a \(ErrorCatalog.clean(access.description))")
         guard needsTerms else { return GuestSession(client: client, access: access) }
         try await accept(options, settings, at: server)
         return GuestSession(client: client, access: access.acceptingTerms())
@@ -100,14 +100,14 @@ struct GuestSession: Sendable {
 
     private static func text(of name: String, flag: String, _ settings: SettingsSession) async throws -> String {
         if name != "-", SmallFile.isReadableByOthers(name) {
-            settings.console.warning(SmallFile.readableWarning(ErrorCatalogue.quoted(name)))
+            settings.console.warning(SmallFile.readableWarning(ErrorCatalog.quoted(name)))
         }
         do {
             return name == "-"
                 ? try await SmallFile.text(comingThrough: settings.console.context.standardInput)
                 : try await SmallFile.text(comingThrough: name)
         } catch let failure {
-            let file = name == "-" ? "standard input" : ErrorCatalogue.quoted(name)
+            let file = name == "-" ? "standard input" : ErrorCatalog.quoted(name)
             throw Diagnosis.usage("\(flag): cannot read \(file): \(failure.reason)", hint: failure.hint)
         }
     }
@@ -120,7 +120,7 @@ struct GuestSession: Sendable {
         let named = try settings.requireServer()
         guard named.origin == server.origin else {
             throw Diagnosis.usage(
-                "the event link is for \(ErrorCatalogue.clean("\(server.origin)")), not for --server",
+                "the event link is for \(ErrorCatalog.clean("\(server.origin)")), not for --server",
                 hint: "omit --server, or specify only the last part of the link with --upload-token-file FILE"
             )
         }
@@ -139,7 +139,7 @@ struct GuestSession: Sendable {
         let isAccepted = await settings.console.context.interruption.asking {
             // The link is a secret, so its page is printed without the token.
             settings.console.announce([
-                "The terms are on the page of the event link: \(ErrorCatalogue.clean("\(server)"))/upload/TOKEN",
+                "The terms are on the page of the event link: \(ErrorCatalog.clean("\(server)"))/upload/TOKEN",
                 "(\(tokenPlace(options)))",
             ])
             return await settings.prompter.confirm("Do you accept the organizer's terms?")
@@ -155,7 +155,7 @@ struct GuestSession: Sendable {
 
     /// Where to find the secret that the printed address omits.
     private static func tokenPlace(_ options: GuestOptions) -> String {
-        func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalogue.quoted(name) }
+        func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalog.quoted(name) }
         if let name = options.eventLinkFile { return "the whole link is in \(file(name))" }
         if let name = options.uploadTokenFile { return "TOKEN is in \(file(name))" }
         return "the whole link is the one you entered"

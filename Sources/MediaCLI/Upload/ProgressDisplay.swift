@@ -143,7 +143,7 @@ final class ProgressDisplay: Sendable {
         var name: String { isBatch ? self.name(index).map { "\($0): " } ?? "" : "" }
         switch event {
         case .retrying(let attempt, let delay, let cause):
-            let reason = ErrorCatalogue.diagnosis(of: cause).message
+            let reason = ErrorCatalog.diagnosis(of: cause).message
             console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.pause(delay))")
         case .resolving(let limit):
             console.note(
@@ -153,7 +153,7 @@ final class ProgressDisplay: Sendable {
         case .resuming(let offset):
             console.note("\(name)resuming at \(Formats.bytes(offset))")
         case .restarting(let cause):
-            console.note("\(name)starting over: \(ErrorCatalogue.diagnosis(of: cause).message)")
+            console.note("\(name)starting over: \(ErrorCatalog.diagnosis(of: cause).message)")
         case .leavingUnfinished:
             console.note("\(name)the server may count the earlier upload as unfinished for up to 24 hours")
         case .waitingForQuiet(let limit):
@@ -162,7 +162,7 @@ final class ProgressDisplay: Sendable {
             )
         case .waitingForToken: sayWaiting()
         case .switching(let transport, let cause):
-            let reason = ErrorCatalogue.diagnosis(of: cause).message
+            let reason = ErrorCatalog.diagnosis(of: cause).message
             console.note("\(name)uploading with \(transport.rawValue) instead: \(reason)")
         case .limited(let limits):
             printOnce(limits)
@@ -188,7 +188,7 @@ final class ProgressDisplay: Sendable {
     }
 
     private func name(_ index: Int) -> String? {
-        state.withLock { $0.running[index].map { ErrorCatalogue.quoted($0.progress.path) } }
+        state.withLock { $0.running[index].map { ErrorCatalog.quoted($0.progress.path) } }
     }
 
     // MARK: Stopping

@@ -43,7 +43,7 @@ struct InputCollection: Sendable {
         if media.count < result.files.count {
             let count = Formats.count(result.files.count - media.count, "file")
             console.note(
-                "skipped \(count) without a media extension in \(ErrorCatalogue.quoted(path)); use --any-extension"
+                "skipped \(count) without a media extension in \(ErrorCatalog.quoted(path)); use --any-extension"
             )
         }
         return media.map { UploadInput(path: $0.path, origin: .found) }
@@ -140,7 +140,7 @@ struct ManifestFault: Sendable {
 extension Diagnosis {
     /// One error for all faults of a manifest, so that they can be fixed at once. Nothing is sent.
     static func invalidManifest(_ name: String, _ faults: [ManifestFault]) -> Diagnosis {
-        let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalogue.quoted(RawArguments.bytes(of: name)))"
+        let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalog.quoted(RawArguments.bytes(of: name)))"
         var diagnosis = Diagnosis(
             .invalidManifest,
             "\(file) has \(Formats.count(faults.count, "error")); nothing was sent",
@@ -153,11 +153,11 @@ extension Diagnosis {
 
 extension ManifestFault {
     init(_ fault: Manifest.Fault) {
-        let column = fault.column.map { "\(ErrorCatalogue.clean($0)): " } ?? ""
+        let column = fault.column.map { "\(ErrorCatalog.clean($0)): " } ?? ""
         let nearest = fault.column.flatMap { name in
             Manifest.columns.contains(name) ? nil : Spelling.nearest(to: name, among: Manifest.columns)
         }
-        let reason = nearest.map { "unknown column; did you mean \($0)?" } ?? ErrorCatalogue.clean(fault.reason)
+        let reason = nearest.map { "unknown column; did you mean \($0)?" } ?? ErrorCatalog.clean(fault.reason)
         self.init(line: fault.line, words: column + reason)
     }
 }

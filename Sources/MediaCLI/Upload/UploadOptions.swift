@@ -53,7 +53,7 @@ struct DetailOptions: ParsableArguments {
             return try label.map { try LabelTemplate($0) }
         } catch let error as LabelTemplateError {
             throw Diagnosis.usage(
-                "--label: \(ErrorCatalogue.quoted(error.template)): \(ErrorCatalogue.clean(error.reason))",
+                "--label: \(ErrorCatalog.quoted(error.template)): \(ErrorCatalog.clean(error.reason))",
                 hint: "placeholders are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
             )
         }
@@ -142,7 +142,7 @@ extension PathFilter {
         do {
             return try GlobPattern(text)
         } catch {
-            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)): \(ErrorCatalogue.clean(error.reason))")
+            throw .usage("\(flag): \(ErrorCatalog.quoted(text)): \(ErrorCatalog.clean(error.reason))")
         }
     }
 }
@@ -159,7 +159,7 @@ struct ShardChoice: Sendable, Equatable {
         guard words[0] == "auto" else {
             guard let shard = Shard(text) else {
                 throw .usage(
-                    "--shard: \(ErrorCatalogue.quoted(text)) is not a valid shard",
+                    "--shard: \(ErrorCatalog.quoted(text)) is not a valid shard",
                     hint: "use I/N, I from 0 to N-1, for example --shard 0/4, or auto"
                 )
             }
@@ -170,7 +170,7 @@ struct ShardChoice: Sendable, Equatable {
         let count = words.count == 2 ? Int(words[1]) : nil
         guard words.count == 1 || (count ?? 0) > 0 else {
             throw .usage(
-                "--shard: \(ErrorCatalogue.quoted(text)) is not a valid shard",
+                "--shard: \(ErrorCatalog.quoted(text)) is not a valid shard",
                 hint: "use auto/N, where N is the number of shards"
             )
         }

@@ -80,17 +80,17 @@ extension TextRenderer {
         case .oddToken: "the delete token has an unexpected format; it was stored unchanged"
         case .unusableToken(let path):
             "the server sent an invalid delete token"
-                + (path.map { "; the response is stored in \(ErrorCatalogue.quoted($0))" } ?? "")
+                + (path.map { "; the response is stored in \(ErrorCatalog.quoted($0))" } ?? "")
         case .tokenKept(let path):
-            "a delete token is stored in \(ErrorCatalogue.quoted(path)); "
-                + "to adopt it: mediactl uploads adopt \(ErrorCatalogue.quoted(path))"
+            "a delete token is stored in \(ErrorCatalog.quoted(path)); "
+                + "to adopt it: mediactl uploads adopt \(ErrorCatalog.quoted(path))"
         case .responseKept:
             "a response that could not be read completely may contain a delete token; "
                 + "to list it: mediactl uploads responses"
         case .tokenLostEarlier: "it was uploaded from this machine earlier, but its delete token was lost"
         case .tokenMayBeLost:
             "the server did not identify the existing file; if an earlier attempt stored it, its delete token is lost"
-        case .answeredInHTML: "the server responded with an HTML page; the result was read from it"
+        case .respondedInHTML: "the server responded with an HTML page; the result was read from it"
         case .rescued(let uploadID, let fileID):
             "stored the delete token of \(fileID) from an interrupted upload (\(TerminalText.escaped(uploadID)))"
         case .aboveDirectLimit: "the file is larger than 1 GiB; the server will probably refuse it"
@@ -159,7 +159,7 @@ extension JSONRenderer {
         ]
     }
 
-    static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalogue.diagnosis(of: result)) }
+    static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalog.diagnosis(of: result)) }
 
     /// Null for a file that was not sent.
     static func transport(of result: UploadResult) -> JSONValue {
@@ -207,7 +207,7 @@ extension UploadWarning {
         case .responseKept: "response_kept"
         case .tokenLostEarlier: "token_lost_earlier"
         case .tokenMayBeLost: "token_may_be_lost"
-        case .answeredInHTML: "answered_in_html"
+        case .respondedInHTML: "answered_in_html"
         case .rescued: "rescued"
         case .aboveDirectLimit: "above_direct_limit"
         case .typeMismatch: "type_mismatch"

@@ -131,7 +131,7 @@ extension ReportDocument {
         guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
         else {
             throw .usage(
-                "--retry-failed: \(ErrorCatalogue.quoted(RawArguments.bytes(of: name))) is not an upload report",
+                "--retry-failed: \(ErrorCatalog.quoted(RawArguments.bytes(of: name))) is not an upload report",
                 hint: "write a report with: mediactl upload --report FILE"
             )
         }

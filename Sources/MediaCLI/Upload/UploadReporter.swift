@@ -76,7 +76,7 @@ final class UploadReporter: Sendable {
 
     /// The hint to repeat the command line is printed with each upload, but in a batch only at its end.
     private func diagnosis(of result: UploadResult) -> Diagnosis? {
-        var diagnosis = ErrorCatalogue.diagnosis(of: result, isOneOfMany: isBatch)
+        var diagnosis = ErrorCatalog.diagnosis(of: result, isOneOfMany: isBatch)
         if result.error?.code == .serverUnavailable, result.error?.field == nil {
             diagnosis?.hint = isBatch ? nil : "to continue: \(continuation.hint)"
         }
@@ -110,7 +110,7 @@ final class UploadReporter: Sendable {
 
     func warn(_ warnings: [UploadWarning], of path: [UInt8]) {
         for warning in warnings where isNews(warning) {
-            let name = isBatch ? "\(ErrorCatalogue.quoted(path)): " : ""
+            let name = isBatch ? "\(ErrorCatalog.quoted(path)): " : ""
             console.warning(name + TextRenderer.warning(warning))
         }
     }
@@ -123,7 +123,7 @@ final class UploadReporter: Sendable {
             return true
         // Reported before the upload.
         case .detailsIgnored: return false
-        case .noDeleteToken, .notVerified, .oddToken, .answeredInHTML, .aboveDirectLimit, .typeMismatch:
+        case .noDeleteToken, .notVerified, .oddToken, .respondedInHTML, .aboveDirectLimit, .typeMismatch:
             let count = state.withLock { state in
                 state.warnings[warning.code, default: 0] += 1
                 return state.warnings[warning.code, default: 0]

@@ -61,7 +61,7 @@ final class UploadResults: Sendable {
             state.counts.add(result)
             state.codes.insert(result.exitCode)
             if let error = result.error, error.endsRun, state.runFailure == nil {
-                state.runFailure = ErrorCatalogue.diagnosis(of: error)
+                state.runFailure = ErrorCatalog.diagnosis(of: error)
             }
             if keepsStored, let upload = StoredUpload(result) {
                 state.stored.append(StoredFile(index: index, path: result.path, upload: upload))

@@ -222,10 +222,10 @@ extension UploadRun {
         do {
             watch = try DirectoryWatch(directory, filter: filter)
         } catch {
-            throw ErrorCatalogue.diagnosis(ofWatching: error)
+            throw ErrorCatalog.diagnosis(ofWatching: error)
         }
         let report = try begin(items: nil)
-        console.note("watching \(ErrorCatalogue.quoted(directory)); press Ctrl-C to stop")
+        console.note("watching \(ErrorCatalog.quoted(directory)); press Ctrl-C to stop")
         let results = UploadResults(keepsLines: sending.report != nil)
         let reporter = reporter(fileCount: nil)
         return await console.context.interruption.handling({ _ in }) {
@@ -322,7 +322,7 @@ extension UploadRun {
         // Gone again, or not media: of no concern in a watched directory.
         switch item.error?.code {
         case .unknownExtension, .fileNotFound:
-            console.trace("skipped \(ErrorCatalogue.quoted(path))")
+            console.trace("skipped \(ErrorCatalog.quoted(path))")
             return nil
         default: return item
         }

@@ -49,7 +49,7 @@ final class UploadTape: Sendable {
         } catch let error as TapesError where error.code == .tapeAmbiguous {
             throw error
         } catch {
-            settings.console.warning("files are not added to a tape: \(ErrorCatalogue.diagnosis(of: error).message)")
+            settings.console.warning("files are not added to a tape: \(ErrorCatalog.diagnosis(of: error).message)")
             return nil
         }
     }
@@ -70,7 +70,7 @@ final class UploadTape: Sendable {
         guard [.done, .linked, .duplicate].contains(result.state) else { return }
         guard result.path != Array("-".utf8) else {
             return console.warning(
-                "standard input is not a file and is not added to the tape \(ErrorCatalogue.quoted(title))"
+                "standard input is not a file and is not added to the tape \(ErrorCatalog.quoted(title))"
             )
         }
         do throws(TapesError) {
@@ -95,19 +95,19 @@ final class UploadTape: Sendable {
             return isNew ? tape : nil
         }
         if let tape = made {
-            console.note("created the tape \(ErrorCatalogue.quoted(tape.title)) as \(tape.id)")
+            console.note("created the tape \(ErrorCatalog.quoted(tape.title)) as \(tape.id)")
         }
     }
 
     /// Warns once, since every file would fail the same way.
     private func complain(_ error: TapesError, of path: [UInt8]) {
-        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let diagnosis = ErrorCatalog.diagnosis(of: error)
         guard diagnosis.exitCode != .usage else {
-            return console.warning("not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)")
+            return console.warning("not in the tape \(ErrorCatalog.quoted(title)): \(diagnosis.message)")
         }
         if failureWarning.begin() {
             console.warning(
-                "\(ErrorCatalogue.quoted(path)) is not in the tape \(ErrorCatalogue.quoted(title)): \(diagnosis.message)"
+                "\(ErrorCatalog.quoted(path)) is not in the tape \(ErrorCatalog.quoted(title)): \(diagnosis.message)"
             )
         }
     }
@@ -117,7 +117,7 @@ final class UploadTape: Sendable {
     func rehearse() {
         let isKnown = state.withLock { $0.tape != nil }
         console.note(
-            "the files would be in the tape \(ErrorCatalogue.quoted(title))\(isKnown ? "" : ", which would be created")"
+            "the files would be in the tape \(ErrorCatalog.quoted(title))\(isKnown ? "" : ", which would be created")"
         )
     }
 
@@ -131,7 +131,7 @@ final class UploadTape: Sendable {
         guard let tape, !fresh.isEmpty else { return }
         let count = fresh.count
         let clips = Formats.count(count, "clip")
-        console.note("\(clips) added to the tape \(ErrorCatalogue.quoted(tape.title))")
+        console.note("\(clips) added to the tape \(ErrorCatalog.quoted(tape.title))")
         do {
             let display = RunDisplay<TapeReading>(console, writesRecords: false)
             let service = try session.keptService(progress: showsProgress ? display : nil)
@@ -141,7 +141,7 @@ final class UploadTape: Sendable {
             try await session.checksum(fresh, showing: showsProgress ? display : nil)
         } catch {
             console.warning(
-                "\(clips) saved; the album was not updated: \(ErrorCatalogue.diagnosis(of: error).message)"
+                "\(clips) saved; the album was not updated: \(ErrorCatalog.diagnosis(of: error).message)"
             )
         }
     }

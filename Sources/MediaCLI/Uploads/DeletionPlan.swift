@@ -104,7 +104,7 @@ struct DeletionPlan: Sendable {
 
     /// The addresses of the hosts of entries, one for each host.
     private static func servers(of entries: [TokenEntry]) -> [String] {
-        entries.uniqued { $0.host }.map { ErrorCatalogue.clean($0.baseURL) }.sorted()
+        entries.uniqued { $0.host }.map { ErrorCatalog.clean($0.baseURL) }.sorted()
     }
 }
 
@@ -232,7 +232,7 @@ struct GuestHiding: Sendable {
         switch state {
         case .hidden, .planned: .success
         case .declined: .failure
-        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
         }
     }
 

@@ -13,7 +13,7 @@ struct JournalSelection: Sendable {
     static func check(_ ids: [String]) throws {
         for id in ids where !id.hasPrefix("u-") {
             throw ValidationError(
-                "\(ErrorCatalogue.quoted(id)) is not an upload ID (u-…); list them with: mediactl uploads status"
+                "\(ErrorCatalog.quoted(id)) is not an upload ID (u-…); list them with: mediactl uploads status"
             )
         }
     }
@@ -26,8 +26,8 @@ struct JournalSelection: Sendable {
             guard let record = try store.store.upload(named: id), host == nil || record.host == host else {
                 throw Diagnosis(
                     .unknownUpload,
-                    "no upload \(ErrorCatalogue.quoted(id)) in the journal"
-                        + (host.map { " for \(ErrorCatalogue.clean($0))" } ?? ""),
+                    "no upload \(ErrorCatalog.quoted(id)) in the journal"
+                        + (host.map { " for \(ErrorCatalog.clean($0))" } ?? ""),
                     hint: "list the unfinished uploads with: mediactl uploads status"
                 )
             }

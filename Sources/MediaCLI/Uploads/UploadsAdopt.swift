@@ -70,7 +70,7 @@ struct UploadsAdopt: ContextCommand {
         }
         let entry = adoption.entry
         let result = adoption.wasStored ? "already_stored" : dryRun ? "planned" : "stored"
-        let what = "the delete token of \(entry.fileID) on \(ErrorCatalogue.clean(entry.host))"
+        let what = "the delete token of \(entry.fileID) on \(ErrorCatalog.clean(entry.host))"
         console.record(
             .item,
             [
@@ -80,7 +80,7 @@ struct UploadsAdopt: ContextCommand {
         )
         console.text([
             adoption.wasStored ? "\(what) is already stored" : dryRun ? "would store \(what)" : "stored \(what)",
-            "  to delete: mediactl uploads delete \(entry.fileID) --server \(ErrorCatalogue.clean(entry.baseURL))",
+            "  to delete: mediactl uploads delete \(entry.fileID) --server \(ErrorCatalog.clean(entry.baseURL))",
         ])
         console.summary(["items": 1, "dry_run": .bool(dryRun), "exit_code": 0])
         return .success
@@ -110,7 +110,7 @@ struct UploadsAdopt: ContextCommand {
         do throws(WholeInput.Failure) {
             return .body(try WholeInput.all(at: path, limit: Self.limit))
         } catch {
-            throw ImportFile.unreadable(ErrorCatalogue.quoted(path), error)
+            throw ImportFile.unreadable(ErrorCatalog.quoted(path), error)
         }
     }
 
@@ -139,8 +139,8 @@ struct UploadsAdopt: ContextCommand {
 
     /// The error, which is not about the store, for the response as specified.
     static func diagnosis(of error: AdoptionError, named name: String?) -> Diagnosis {
-        let response = name.map { ErrorCatalogue.quoted($0) } ?? "the response"
-        let command = "mediactl uploads adopt " + (name.map { ErrorCatalogue.quoted($0) + " " } ?? "")
+        let response = name.map { ErrorCatalog.quoted($0) } ?? "the response"
+        let command = "mediactl uploads adopt " + (name.map { ErrorCatalog.quoted($0) + " " } ?? "")
         switch error {
         case .unknownResponse:
             return Diagnosis(
@@ -165,7 +165,7 @@ struct UploadsAdopt: ContextCommand {
             return .usage("\(response) is for the file \(id)", hint: "\(command)--file-id \(id)")
         case .noServer: return .usage("the server of the file is unknown", hint: "\(command)--server https://HOST")
         case .otherServer(let server):
-            return .usage("\(response) is from \(ErrorCatalogue.clean(server))", hint: "omit --server")
+            return .usage("\(response) is from \(ErrorCatalog.clean(server))", hint: "omit --server")
         case .tokenInUse:
             return Diagnosis(
                 .tokenInUse,

@@ -35,7 +35,7 @@ struct UploadsClear: ContextCommand {
         if let scope, count == 0 {
             console.warning(try nothing(of: scope, in: session))
         }
-        let whose = scope.map { "for \(ErrorCatalogue.clean($0))" } ?? "for all servers"
+        let whose = scope.map { "for \(ErrorCatalog.clean($0))" } ?? "for all servers"
         let what = "\(Formats.count(count, "delete token")) \(whose)"
         if dryRun {
             console.text(["\(what) would be removed"])
@@ -58,8 +58,8 @@ struct UploadsClear: ContextCommand {
     /// A mistyped host must not look like success.
     private func nothing(of scope: String, in session: StoreSession) throws -> String {
         let hosts = try session.store.tokenHosts()
-        let known = hosts.map { ErrorCatalogue.clean($0) }.joined(separator: ", ")
-        return "no stored delete tokens for \(ErrorCatalogue.clean(scope))"
+        let known = hosts.map { ErrorCatalog.clean($0) }.joined(separator: ", ")
+        return "no stored delete tokens for \(ErrorCatalog.clean(scope))"
             + (hosts.isEmpty ? " or any other host" : "; hosts with stored tokens: \(known)")
     }
 

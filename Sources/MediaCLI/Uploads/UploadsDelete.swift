@@ -286,16 +286,16 @@ struct DeleteRun: Sendable {
         var lines: [String] = []
         for host in Set(entries.map(\.host)).sorted() {
             lines.append(
-                "This deletes from \(ErrorCatalogue.clean(host)), for everyone and from every event it is linked to:"
+                "This deletes from \(ErrorCatalog.clean(host)), for everyone and from every event it is linked to:"
             )
             lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
         }
         for host in Set(listed.map(\.host)).sorted() {
-            lines.append("No local entry; this deletes the file on \(ErrorCatalogue.clean(host)), for everyone:")
+            lines.append("No local entry; this deletes the file on \(ErrorCatalog.clean(host)), for everyone:")
             lines += listed.filter { $0.host == host }.flatMap { TextRenderer.brief($0.file) }
         }
         for host in Set(guests.map(\.host)).sorted() {
-            lines.append("This hides from \(ErrorCatalogue.clean(host)), which keeps the file:")
+            lines.append("This hides from \(ErrorCatalog.clean(host)), which keeps the file:")
             lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
         }
         return try await confirmation.ask(
@@ -386,12 +386,12 @@ struct DeleteRun: Sendable {
             if let refusal {
                 console.error(refusal)
             } else if let error = result.error, result.state == .failed {
-                console.error(ErrorCatalogue.diagnosis(of: error))
+                console.error(ErrorCatalog.diagnosis(of: error))
             }
         case .hiding(let hiding):
             console.result(JSONRenderer.hiding(hiding), TextRenderer.hiding(hiding, style: console.outputStyle))
             if let error = hiding.error {
-                console.error(ErrorCatalogue.diagnosis(of: error))
+                console.error(ErrorCatalog.diagnosis(of: error))
             }
         }
     }
@@ -468,7 +468,7 @@ extension JSONRenderer {
 extension TextRenderer {
     static func deletion(_ result: DeleteResult, file media: ServerMedia? = nil, style: Style) -> [String] {
         let title = result.entry.map { KeptUpload($0).title } ?? media?.events.lazy.compactMap(\.label).first
-        let file = title.map { "\(result.fileID) \(ErrorCatalogue.quoted($0))" } ?? "\(result.fileID)"
+        let file = title.map { "\(result.fileID) \(ErrorCatalog.quoted($0))" } ?? "\(result.fileID)"
         let host = TerminalText.escaped(result.host)
         return switch result.state {
         case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
@@ -482,7 +482,7 @@ extension TextRenderer {
     }
 
     static func hiding(_ hiding: GuestHiding, style: Style) -> [String] {
-        let file = "\(hiding.upload.fileID) \(ErrorCatalogue.quoted(hiding.upload.title))"
+        let file = "\(hiding.upload.fileID) \(ErrorCatalog.quoted(hiding.upload.title))"
         let host = TerminalText.escaped(hiding.upload.host)
         return switch hiding.state {
         case .hidden: ["\(style.green("hidden")) \(file); \(host) keeps the file"]
@@ -495,7 +495,7 @@ extension TextRenderer {
     /// One line for a prompt.
     static func brief(_ upload: KeptUpload, now: Date) -> String {
         "  \(upload.fileID)  \(TerminalText.escaped(upload.eventDate))  \(TerminalText.escaped(upload.orgName))  \(TerminalText.escaped(upload.eventType))  "
-            + "\(ErrorCatalogue.quoted(upload.title))  "
+            + "\(ErrorCatalog.quoted(upload.title))  "
             + "(\(Formats.bytes(upload.sizeBytes)), uploaded \(Formats.age(of: upload.createdAt, now: now)))"
     }
 }

@@ -90,11 +90,11 @@ struct DiscardingRun: Sendable {
                 console.result(JSONRenderer.discarded(row), TextRenderer.discarded(row, style: console.outputStyle))
                 if let warning = row.warning {
                     console.warning(
-                        "\(ErrorCatalogue.quoted(record.path)): \(TextRenderer.warning(warning))"
+                        "\(ErrorCatalog.quoted(record.path)): \(TextRenderer.warning(warning))"
                     )
                 }
                 if let error = row.error {
-                    console.error(ErrorCatalogue.diagnosis(of: error))
+                    console.error(ErrorCatalog.diagnosis(of: error))
                 }
                 rows.append(row)
             }
@@ -127,7 +127,7 @@ struct DiscardingRun: Sendable {
             let result = await console.context.interruption.handling({ _ in control.abandon() }) {
                 await uploader.discard(record, evenUnreachable: evenUnreachable, control: control) { limit in
                     console.note(
-                        "\(ErrorCatalogue.quoted(record.path)): the server still has the upload locked; waiting for up to "
+                        "\(ErrorCatalog.quoted(record.path)): the server still has the upload locked; waiting for up to "
                             + "\(Formats.span(limit)) (settle_timeout)"
                     )
                 }
@@ -184,7 +184,7 @@ struct DiscardedUpload: Sendable {
         switch end {
         case .discarded, .planned: .success
         case .declined: .failure
-        case .failed: error.map { ErrorCatalogue.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
         }
     }
 }
@@ -210,7 +210,7 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func discarded(_ row: DiscardedUpload, style: Style) -> [String] {
-        let name = "\(TerminalText.escaped(row.record.uploadID)) \(ErrorCatalogue.quoted(row.record.path))"
+        let name = "\(TerminalText.escaped(row.record.uploadID)) \(ErrorCatalog.quoted(row.record.path))"
         return switch row.end {
         case .discarded where row.warning != nil: ["removed the local entry of \(name)"]
         case .discarded: ["\(style.green("discarded")) \(name)"]
@@ -222,7 +222,7 @@ extension TextRenderer {
 
     /// One line for a prompt.
     static func brief(_ record: UploadRecord) -> String {
-        "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalogue.quoted(record.path))  "
+        "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalog.quoted(record.path))  "
             + "(\(Formats.bytes(record.sizeBytes)), to \(TerminalText.escaped(record.host)))"
     }
 }

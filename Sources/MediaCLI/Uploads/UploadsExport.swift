@@ -61,7 +61,7 @@ struct UploadsExport: ContextCommand {
         }
         if count == 0 {
             console.warning(
-                "no stored delete tokens" + (scope.map { " of \(ErrorCatalogue.clean($0))" } ?? "")
+                "no stored delete tokens" + (scope.map { " of \(ErrorCatalog.clean($0))" } ?? "")
             )
             if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }

@@ -80,7 +80,7 @@ struct UploadsImport: ContextCommand {
             throw Diagnosis.usage(
                 "the tokens of an upload page do not include the server",
                 hint:
-                    "mediactl uploads import --web \(file == "-" ? "-" : ErrorCatalogue.quoted(RawArguments.bytes(of: file))) "
+                    "mediactl uploads import --web \(file == "-" ? "-" : ErrorCatalog.quoted(RawArguments.bytes(of: file))) "
                     + "--server https://HOST"
             )
         }
@@ -105,7 +105,7 @@ enum ImportFile {
     /// - Throws: `Diagnosis`, which never contains any text of the file.
     static func content(of file: String, standardInput: Int32, isWeb: Bool) throws -> Content {
         let path = RawArguments.bytes(of: file)
-        let name = file == "-" ? "standard input" : ErrorCatalogue.quoted(path)
+        let name = file == "-" ? "standard input" : ErrorCatalog.quoted(path)
         do {
             let source = try file == "-" ? SeekableInput(copying: standardInput) : SeekableInput(at: path)
             if source.byteCount <= webLimit, let web = WebTokens(try source.read(at: 0, count: Int(source.byteCount))) {
@@ -307,7 +307,7 @@ struct WebImportRun: Sendable {
         }
         for fileID in missing {
             console.warning(
-                "\(fileID) is not on \(ErrorCatalogue.clean(client.server.scope)); its token was not imported"
+                "\(fileID) is not on \(ErrorCatalog.clean(client.server.scope)); its token was not imported"
             )
         }
         let outcomes = try store.add(entries, isDryRun: isDryRun, stored: stored)
@@ -332,7 +332,7 @@ struct WebImportRun: Sendable {
                 entries += page.entries
             }
         } catch {
-            let reason = ErrorCatalogue.diagnosis(of: error).message
+            let reason = ErrorCatalog.diagnosis(of: error).message
             console.warning("cannot read the server's listing; date and organization are not imported: \(reason)")
         }
         return Dictionary(grouping: entries.filter { $0.fileID != nil }) { $0.fileID ?? 0 }

@@ -40,7 +40,7 @@ struct UploadsList: ContextCommand {
         )
         let count = try listing.run()
         if count == 0 {
-            let whose = scope.map { " for \(ErrorCatalogue.clean($0))" } ?? ""
+            let whose = scope.map { " for \(ErrorCatalog.clean($0))" } ?? ""
             console.note(filter.isNarrowed ? "no stored upload matches\(whose)" : "no stored delete tokens\(whose)")
             if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }

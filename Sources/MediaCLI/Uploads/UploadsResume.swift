@@ -185,7 +185,7 @@ struct ResumptionRun: Sendable {
 
     /// Reports an upload that was not started because there are no credentials for its server. Others continue.
     private func skip(_ record: UploadRecord, _ error: CredentialError, _ results: UploadResults) {
-        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let diagnosis = ErrorCatalog.diagnosis(of: error)
         console.record(
             .item,
             JSONRenderer.upload(
@@ -233,7 +233,7 @@ struct ResumptionRun: Sendable {
     }
 
     private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
-        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let diagnosis = ErrorCatalog.diagnosis(of: error)
         let code: OutcomeCode =
             diagnosis.exitCode == .unauthorized
             ? OutcomeCode(rawValue: diagnosis.code) ?? .unauthorized : .notResumable

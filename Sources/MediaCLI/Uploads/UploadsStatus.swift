@@ -107,9 +107,9 @@ struct StatusRun: Sendable {
             throw error
         } catch {
             unreachable.insert(record.baseURL)
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let diagnosis = ErrorCatalog.diagnosis(of: error)
             console.warning(
-                "cannot query \(ErrorCatalogue.clean(record.baseURL)): \(diagnosis.message)",
+                "cannot query \(ErrorCatalog.clean(record.baseURL)): \(diagnosis.message)",
                 hint: diagnosis.hint
             )
             return unasked(record, standings)
@@ -165,9 +165,9 @@ struct StatusRun: Sendable {
 
     /// Queries the server with progress notes, since it may take minutes.
     private func resolve(_ record: UploadRecord, _ uploader: Uploader) async -> UploadResult {
-        let path = ErrorCatalogue.quoted(record.path)
+        let path = ErrorCatalog.quoted(record.path)
         console.note(
-            "checking whether \(ErrorCatalogue.clean(record.baseURL)) has \(path), for up to "
+            "checking whether \(ErrorCatalog.clean(record.baseURL)) has \(path), for up to "
                 + Formats.clock(limit(for: record))
         )
         let began = console.context.elapsed()
@@ -231,7 +231,7 @@ struct JournalRow: Sendable {
     var state: UploadState { result?.state ?? record.state }
 
     var diagnosis: Diagnosis? {
-        result?.error.map { ErrorCatalogue.diagnosis(of: $0) }
+        result?.error.map { ErrorCatalog.diagnosis(of: $0) }
     }
 
     /// Bytes on the server of a resumable upload.

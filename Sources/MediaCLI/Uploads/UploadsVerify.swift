@@ -120,7 +120,7 @@ extension ReportDocument {
     fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadResults.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
-                "the report is for \(ErrorCatalogue.clean(self.server)), not for \(server)",
+                "the report is for \(ErrorCatalog.clean(self.server)), not for \(server)",
                 hint: "omit --server: mediactl uploads verify --report \(HintOptions.word(name))"
             )
         }
@@ -147,7 +147,7 @@ struct UploadVerification: Sendable {
             let confirmed = Set(files.map(\.index)).subtracting(missing.map(\.index))
             return UploadVerification(missing: missing, confirmed: confirmed)
         } catch {
-            return .impossible(ErrorCatalogue.diagnosis(of: error))
+            return .impossible(ErrorCatalog.diagnosis(of: error))
         }
     }
 
@@ -200,7 +200,7 @@ extension Console {
             error(
                 Diagnosis(
                     .notListed,
-                    "\(ErrorCatalogue.quoted(file.path)): the server does not list \(file.upload.fileID) in its event"
+                    "\(ErrorCatalog.quoted(file.path)): the server does not list \(file.upload.fileID) in its event"
                 )
             )
         }

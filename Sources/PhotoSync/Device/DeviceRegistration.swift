@@ -44,17 +44,17 @@ public struct DeviceRegistration: Sendable {
     ///   the old key stays valid then. An error after the login response leaves a login without a device.
     public func logIn(email: String, password: String) async throws(PhotoSyncError) -> Login {
         let token = try token(isRenewed: false)
-        let reply = try await client.logIn(
+        let response = try await client.logIn(
             email: email,
             password: password,
             deviceName: deviceName,
             deviceToken: token
         )
-        let key = try Self.checked(reply.apiKey)
-        let email = reply.email ?? email.lowercased()
+        let key = try Self.checked(response.apiKey)
+        let email = response.email ?? email.lowercased()
         try keep(login(key, device: nil, email: email))
         let user = authorized(key)
-        let device = try await ownDevice(of: user, reply.device)
+        let device = try await ownDevice(of: user, response.device)
         let login = login(key, device: device, email: email)
         try keep(login)
         return login

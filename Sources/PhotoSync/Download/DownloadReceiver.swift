@@ -85,7 +85,7 @@ final class DownloadReceiver: ResponseReceiver {
         // The server sends the header with every download. The page of a proxy or captive portal is not a photo.
         guard state.isGenuine else {
             throw PhotoSyncError(
-                .unexpectedAnswer,
+                .unexpectedResponse,
                 detail: "a response without X-PhotoSync-Hash",
                 httpStatus: status,
                 photoID: photo.id
@@ -184,7 +184,7 @@ final class DownloadReceiver: ResponseReceiver {
         guard isRest else {
             state.mustStartOver = true
             throw PhotoSyncError(
-                .unexpectedAnswer,
+                .unexpectedResponse,
                 detail: "bytes from \(head.firstByte) of \(total), requested from \(offset)",
                 httpStatus: head.status,
                 photoID: photo.id
@@ -193,7 +193,7 @@ final class DownloadReceiver: ResponseReceiver {
     }
 
     private func unexpected(_ detail: String, _ head: HTTPResponseHead) -> PhotoSyncError {
-        PhotoSyncError(.unexpectedAnswer, detail: detail, httpStatus: head.status, photoID: photo.id)
+        PhotoSyncError(.unexpectedResponse, detail: detail, httpStatus: head.status, photoID: photo.id)
     }
 }
 

@@ -164,9 +164,11 @@ struct PhotoDownload {
                 if await context.control.waitForStop(upTo: wait) { throw PhotoSyncError(.cancelled) }
                 continue
             }
-            guard case .success(let answer) = outcome, answer.head.status != 416 else {
+            guard case .success(let response) = outcome, response.head.status != 416 else {
                 freshStarts += 1
-                guard freshStarts < Self.freshStarts else { throw PhotoSyncError(.unexpectedAnswer, photoID: photo.id) }
+                guard freshStarts < Self.freshStarts else {
+                    throw PhotoSyncError(.unexpectedResponse, photoID: photo.id)
+                }
                 forget()
                 continue
             }
@@ -222,7 +224,7 @@ struct PhotoDownload {
         _ file: PartialFile,
         from offset: Int64,
         pipeline: HashPipeline
-    ) async -> (Result<DownloadAnswer, PhotoSyncError>, DownloadReceiver) {
+    ) async -> (Result<DownloadResponse, PhotoSyncError>, DownloadReceiver) {
         let (heads, noting) = AsyncStream<DownloadHead>.makeStream()
         let receiver = DownloadReceiver(
             photo,
@@ -284,7 +286,7 @@ extension PhotoSyncError {
     }
 
     /// A 206 with another range than requested.
-    fileprivate var isStaleRange: Bool { code == .unexpectedAnswer && httpStatus == 206 }
+    fileprivate var isStaleRange: Bool { code == .unexpectedResponse && httpStatus == 206 }
 }
 
 extension PhotoDownload {
@@ -382,7 +384,7 @@ extension PhotoDownload {
         if plan.copy.state == .written || plan.copy.state == .unverified { return }
         let isUseful =
             switch error.code {
-            case .notFound, .forbidden, .checksumMismatch, .unexpectedAnswer, .storeUnusable, .wrongPhoto,
+            case .notFound, .forbidden, .checksumMismatch, .unexpectedResponse, .storeUnusable, .wrongPhoto,
                 .undeliverable:
                 false
             default: (try? resumable(file)).map { $0 > 0 } ?? false

@@ -9,20 +9,20 @@ extension PhotoSyncClient {
     /// `GET /api/photos/{id}/thumbnail` (photosync contract section 6): the bytes of the image; nil if the server has none of
     /// the photo.
     ///
-    /// - Throws: `PhotoSyncError`, with the photo's id: `.notFound` for an unknown photo, `.unexpectedAnswer` for anything but a
+    /// - Throws: `PhotoSyncError`, with the photo's id: `.notFound` for an unknown photo, `.unexpectedResponse` for anything but a
     ///   JPEG of at most 4 MiB.
     func thumbnail(of id: String, control: TransferControl) async throws(PhotoSyncError) -> [UInt8]? {
         do throws(PhotoSyncError) {
             var request = try request(.get, Self.path(of: id, "/thumbnail"))
             request.destination = .memory(limit: 4 << 20)
-            let response = try await answer(to: request, control: control)
+            let response = try await response(to: request, control: control)
             guard response.status == 200 else {
                 let refusal = ServerRefusal(response)
                 if response.status == 404, refusal.sentence.hasPrefix("Thumbnail ") { return nil }
                 throw refusal.error()
             }
             guard response.head.mediaType == "image/jpeg" else {
-                throw PhotoSyncError(.unexpectedAnswer, detail: "not a JPEG", httpStatus: 200)
+                throw PhotoSyncError(.unexpectedResponse, detail: "not a JPEG", httpStatus: 200)
             }
             return response.body
         } catch {
@@ -80,7 +80,7 @@ struct ThumbnailRun: Sendable {
     /// Ids are text of the server.
     private static func name(of id: String) throws(PhotoSyncError) -> String {
         guard id.wholeMatch(of: /[0-9A-Za-z][0-9A-Za-z_-]{0,99}/) != nil else {
-            throw PhotoSyncError(.unexpectedAnswer, detail: "the ID is not a file name", photoID: id)
+            throw PhotoSyncError(.unexpectedResponse, detail: "the ID is not a file name", photoID: id)
         }
         return "\(id).thumbnail.jpg"
     }
@@ -146,7 +146,7 @@ struct ThumbnailRun: Sendable {
             }
             let structure = PhotoStructure(of: try .opened(file.path))
             guard structure.format == .jpeg, structure.integrity == .intact else {
-                throw PhotoSyncError(.unexpectedAnswer, detail: "the thumbnail is not a complete JPEG")
+                throw PhotoSyncError(.unexpectedResponse, detail: "the thumbnail is not a complete JPEG")
             }
             return try PhotoSyncError.writing { () throws(FileWriteError) in
                 _ = try file.seal(modificationMicroseconds: modificationMicroseconds)

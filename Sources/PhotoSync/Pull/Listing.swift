@@ -19,6 +19,9 @@ internal import MediaTransport
 /// - a full listing that resumed an earlier one, and at its end has more photos than the server: some of them were deleted
 ///   after an earlier process had listed them.
 struct Listing: Sendable {
+    /// Fetches a page: after a cursor, nil for the first page; uploaded since a time, nil for all.
+    typealias Source = @Sendable (String?, PhotoTime?, TransferControl) async throws(PhotoSyncError) -> PhotoPage
+
     struct Outcome: Sendable {
         /// All its pages are stored, but it is not recorded as complete.
         var run: SyncRun
@@ -32,11 +35,9 @@ struct Listing: Sendable {
         case doubtful(PhotoSyncError)
     }
 
+    let source: Source
     let index: SyncIndex
     let account: SyncAccount
-    /// Its `lastSyncAt` is updated by each request (contract section 4); nil for none.
-    let device: String?
-    let pageSize: Int
     /// Whose photos the index has; see `SyncIndex.begin`.
     let accountKey: String
     /// Whether the index has all photos after an incremental run, not only those of that run.
@@ -124,13 +125,7 @@ struct Listing: Sendable {
         _ requests: TransferControl
     ) async throws(PhotoSyncError) -> PhotoPage {
         guard !control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
-        return try await account.client.photos(
-            cursor: cursor,
-            limit: pageSize,
-            device: device,
-            since: run.kind.since,
-            control: requests
-        )
+        return try await source(cursor, run.kind.since, requests)
     }
 
     // MARK: Doubts
@@ -265,10 +260,9 @@ struct LiveListing: Sendable {
     ) async throws(PhotoSyncError) -> LiveListing {
         let index = try await queue.run { try SyncIndex.temporary() }
         let listing = Listing(
+            source: account.source(pageSize: request.pageSize, device: nil),
             index: index,
             account: account,
-            device: nil,
-            pageSize: request.pageSize,
             accountKey: "",
             isIndexOfAll: false,
             maximumRestarts: request.restarts,
@@ -334,5 +328,12 @@ extension SyncAccount {
     /// Photos of the index not marked as gone, by id.
     func photosByID(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
+    }
+    /// Pages of this account's listing. Each request updates the `lastSyncAt` of `device` (contract section 4).
+    func source(pageSize: Int, device: String?) -> Listing.Source {
+        let client = client
+        return { (cursor, since, control) async throws(PhotoSyncError) in
+            try await client.photos(cursor: cursor, limit: pageSize, device: device, since: since, control: control)
+        }
     }
 }

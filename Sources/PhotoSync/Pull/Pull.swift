@@ -51,12 +51,32 @@ public struct Pull: Sendable {
 
     let account: SyncAccount
     let options: Options
+    private let source: Listing.Source
+    private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
     let queue = StoreQueue()
 
     /// Prepares a pull.
     public init(_ account: SyncAccount, options: Options = Options()) {
+        self.init(
+            account,
+            options: options,
+            source: account.source(pageSize: options.pageSize, device: account.deviceID)
+        ) {
+            () async throws(PhotoSyncError) in
+            try await account.client.status(device: account.deviceID)
+        }
+    }
+
+    init(
+        _ account: SyncAccount,
+        options: Options,
+        source: @escaping Listing.Source,
+        status: @escaping @Sendable () async throws(PhotoSyncError) -> SyncStatus
+    ) {
         self.account = account
         self.options = options
+        self.source = source
+        self.status = status
     }
 
     /// An incremental run after which the index has fewer photos than the server is followed by a full one.
@@ -86,7 +106,7 @@ public struct Pull: Sendable {
     private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
         var result = result
         result.counts = try await queue.run { [account] in try account.counts() }
-        result.status = try? await account.client.status(device: account.deviceID)
+        result.status = try? await status()
         return result
     }
 
@@ -98,10 +118,9 @@ public struct Pull: Sendable {
         _ progress: (@Sendable (PullProgress) -> Void)?
     ) async throws(PhotoSyncError) -> PullResult {
         let listing = Listing(
+            source: source,
             index: account.index,
             account: account,
-            device: account.deviceID,
-            pageSize: options.pageSize,
             accountKey: try account.indexKey(),
             isIndexOfAll: true,
             maximumRestarts: options.restarts,
@@ -352,16 +371,16 @@ public struct SyncReport: Sendable {
                 state == nil ? [] : try account.index.devices(of: account.server)
             )
         }
-        let (healthAnswer, statusAnswer) = await (health, status)
+        let (healthResponse, statusResponse) = await (health, status)
         let known = Set(devices.map(\.device.id))
         let others = (await registered ?? []).filter { !known.contains($0.id) }
         return SyncReport(
-            health: try? healthAnswer.get(),
-            status: try? statusAnswer.get(),
+            health: try? healthResponse.get(),
+            status: try? statusResponse.get(),
             version: await version,
             devices: devices
                 + others.map { DevicePhotos(device: PhotoDevice(id: $0.id, name: $0.name, platform: $0.platform)) },
-            failure: statusAnswer.failure ?? healthAnswer.failure,
+            failure: statusResponse.failure ?? healthResponse.failure,
             state: state,
             counts: counts,
             ownership: ownsUploads.map { $0 ? .owned : .ownerless } ?? .unknown

@@ -76,7 +76,7 @@ private struct ContentRange {
 }
 
 /// The response to a download.
-public struct DownloadAnswer: Sendable {
+public struct DownloadResponse: Sendable {
     /// Metadata of the stored file.
     public var head: DownloadHead
     /// Statistics of the transfer.
@@ -120,7 +120,7 @@ final class DownloadGate: ResponseReceiver {
         let isWanted = head.status == 200 || (offset > 0 && (head.status == 206 || head.status == 416))
         guard isWanted else { return }
         guard let found = DownloadHead(head), head.status != 206 || found.firstByte == offset else {
-            throw PhotoSyncError(.unexpectedAnswer, detail: "not the requested range", httpStatus: head.status)
+            throw PhotoSyncError(.unexpectedResponse, detail: "not the requested range", httpStatus: head.status)
         }
         let isOpen = head.status != 416
         state.withLock { state in

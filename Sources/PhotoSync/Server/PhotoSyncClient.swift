@@ -39,7 +39,7 @@ public struct PhotoSyncClient: Sendable {
     /// `GET /api/health` and `GET /api/setup/status`, without a key (contract section 2).
     public func health() async throws(PhotoSyncError) -> ServerHealth {
         let status = try ServerHealth.status(in: await json(of: openRequest(.get, "/api/health")))
-        let setup = try await answer(to: openRequest(.get, "/api/setup/status"))
+        let setup = try await response(to: openRequest(.get, "/api/setup/status"))
         return ServerHealth(status: status, isSetUp: ServerHealth.isSetUp(setup))
     }
 
@@ -62,7 +62,7 @@ public struct PhotoSyncClient: Sendable {
     ///   - since: Only photos uploaded at or after this time. Sent in UTC, since the server ignores offsets (trap 4).
     ///   - control: Cancels the request.
     /// - Returns: The page.
-    /// - Throws: `PhotoSyncError`: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedAnswer` for
+    /// - Throws: `PhotoSyncError`: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedResponse` for
     ///   a page that contains an invalid value or is longer than 16 MiB.
     public func photos(
         cursor: String?,
@@ -98,8 +98,8 @@ public struct PhotoSyncClient: Sendable {
             let block = rest.prefix(Self.largestCheck)
             rest = rest.dropFirst(block.count)
             let body: JSONObject = ["hashes": .array(block.map(JSONValue.string))]
-            let answer = try await json(of: request(.post, "/api/photos/check", body: body), control: control)
-            existing.formUnion(try CheckReply.existing(in: answer).intersection(block))
+            let response = try await json(of: request(.post, "/api/photos/check", body: body), control: control)
+            existing.formUnion(try CheckResponse.existing(in: response).intersection(block))
         }
         return existing
     }
@@ -127,7 +127,7 @@ public struct PhotoSyncClient: Sendable {
     }
 
     private func claim(_ body: JSONObject) async throws(PhotoSyncError) -> Int64 {
-        try ClaimReply.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
+        try ClaimResponse.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
     }
 
     /// `POST /api/devices/register` (contract 1.3). For a known token the server returns its device, regardless of the owner.
@@ -164,17 +164,17 @@ public struct PhotoSyncClient: Sendable {
         password: String,
         deviceName: String,
         deviceToken: String
-    ) async throws(PhotoSyncError) -> LoginReply {
+    ) async throws(PhotoSyncError) -> LoginResponse {
         let body: JSONObject = [
             "email": .string(email.lowercased()), "password": .string(password), "deviceName": .string(deviceName),
             "platform": .string(RegisteredDevice.ownPlatform), "fcmToken": .string(deviceToken),
         ]
         var request = openRequest(.post, "/api/mobile/auth/login", body: body, repeatability: .atMostOnce)
         request.tokens = [password]
-        let answer = try await answer(to: request)
+        let response = try await response(to: request)
         // Accept the key even if a proxy changed the content type.
-        if answer.status == 200, let reply = try? LoginReply(reading: answer.body) { return reply }
-        return try LoginReply(reading: Self.json(in: answer, to: .login))
+        if response.status == 200, let login = try? LoginResponse(reading: response.body) { return login }
+        return try LoginResponse(reading: Self.json(in: response, to: .login))
     }
 }
 
@@ -192,7 +192,7 @@ extension PhotoSyncClient {
     }
 
     /// Maximum length of a response in bytes; 500 photos take about 250 KB.
-    private static let longestAnswer = 16 << 20
+    private static let longestResponse = 16 << 20
 
     func request(
         _ method: HTTPMethod,
@@ -226,7 +226,7 @@ extension PhotoSyncClient {
             repeatability: repeatability,
             verdict: ServerRefusal.verdict,
             timeouts: timeouts,
-            destination: .memory(limit: Self.longestAnswer)
+            destination: .memory(limit: Self.longestResponse)
         )
     }
 
@@ -243,7 +243,7 @@ extension PhotoSyncClient {
     }
 
     /// Returns the response whatever its status.
-    func answer(
+    func response(
         to request: HTTPRequest,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
@@ -262,7 +262,7 @@ extension PhotoSyncClient {
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> [UInt8] {
-        let response = try await answer(to: request, control: control, progress: progress)
+        let response = try await response(to: request, control: control, progress: progress)
         return try Self.json(in: response, to: call)
     }
 
@@ -270,7 +270,7 @@ extension PhotoSyncClient {
         guard response.status == 200 else { throw ServerRefusal(response).error(of: call) }
         guard response.head.mediaType == "application/json" else {
             let type = response.head.mediaType.map(ServerText.sentence) ?? "of unknown type"
-            throw PhotoSyncError(.unexpectedAnswer, detail: "the response is \(type), not JSON", httpStatus: 200)
+            throw PhotoSyncError(.unexpectedResponse, detail: "the response is \(type), not JSON", httpStatus: 200)
         }
         return response.body
     }
@@ -330,7 +330,7 @@ extension PhotoSyncClient {
         receiver: any ResponseReceiver,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws(PhotoSyncError) -> DownloadAnswer {
+    ) async throws(PhotoSyncError) -> DownloadResponse {
         do {
             return try await fetch(
                 id,
@@ -350,7 +350,7 @@ extension PhotoSyncClient {
         ifRange: String?,
         control: TransferControl,
         progress: (@Sendable (TransferProgress) -> Void)?
-    ) async throws(PhotoSyncError) -> DownloadAnswer {
+    ) async throws(PhotoSyncError) -> DownloadResponse {
         var request = try request(
             .get,
             Self.path(of: id, "/download"),
@@ -359,8 +359,8 @@ extension PhotoSyncClient {
         )
         request.destination = .receiver(gate)
         request.verdict = { ServerRefusal.verdict(gate.completed($0)) }
-        let response = try await answer(to: request, control: control, progress: progress)
+        let response = try await response(to: request, control: control, progress: progress)
         guard let head = gate.head else { throw ServerRefusal(gate.completed(response)).error() }
-        return DownloadAnswer(head: head, metrics: response.metrics)
+        return DownloadResponse(head: head, metrics: response.metrics)
     }
 }

@@ -61,7 +61,7 @@ struct ServerRefusal {
     }
 
     /// Whether to retry after this response (contract section 10).
-    static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
+    static func verdict(_ response: HTTPResponse) -> ResponseVerdict {
         guard response.status == 500 || response.status == 503 else { return .byStatus }
         let refusal = ServerRefusal(response)
         if refusal.isSetupGate { return .final }

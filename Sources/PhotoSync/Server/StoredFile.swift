@@ -14,7 +14,7 @@ extension PhotoSyncClient {
     /// `GET /api/photos/{id}/download` with `Range: bytes=0-0`: whether the server has the file, and its length. A server that
     /// ignores the range is stopped after the head of its response.
     ///
-    /// - Throws: `PhotoSyncError`, with the photo's id; `.unexpectedAnswer` for a response without a length.
+    /// - Throws: `PhotoSyncError`, with the photo's id; `.unexpectedResponse` for a response without a length.
     public func storedFile(
         of id: String,
         control: TransferControl = TransferControl()
@@ -28,7 +28,7 @@ extension PhotoSyncClient {
         request.destination = .receiver(probe)
         request.verdict = { ServerRefusal.verdict(probe.completed($0)) }
         do throws(PhotoSyncError) {
-            let response = probe.completed(try await answer(to: request, control: control))
+            let response = probe.completed(try await response(to: request, control: control))
             if let head = probe.head { return try Self.storedFile(head) }
             let refusal = ServerRefusal(response)
             if refusal.isOfMissingPhoto { return .missing }
@@ -42,7 +42,7 @@ extension PhotoSyncClient {
 
     private static func storedFile(_ head: DownloadHead) throws(PhotoSyncError) -> StoredFile {
         guard let total = head.totalBytes else {
-            throw PhotoSyncError(.unexpectedAnswer, detail: "no length", httpStatus: head.status)
+            throw PhotoSyncError(.unexpectedResponse, detail: "no length", httpStatus: head.status)
         }
         return .present(byteCount: total)
     }
@@ -51,7 +51,7 @@ extension PhotoSyncClient {
     ///
     /// - Throws: `PhotoSyncError`.
     func isListed(_ id: String, control: TransferControl) async throws(PhotoSyncError) -> Bool {
-        let response = try await answer(to: request(.get, Self.path(of: id)), control: control)
+        let response = try await response(to: request(.get, Self.path(of: id)), control: control)
         switch response.status {
         case 200: return response.head.mediaType == "application/json"
         case 404: return false
@@ -66,7 +66,7 @@ extension PhotoSyncClient {
     ///
     /// - Throws: `PhotoSyncError`. A photo that is gone already is no error.
     func delete(_ id: String, control: TransferControl) async throws(PhotoSyncError) {
-        let response = try await answer(to: request(.delete, Self.path(of: id)), control: control)
+        let response = try await response(to: request(.delete, Self.path(of: id)), control: control)
         guard [200, 204, 404].contains(response.status) else { throw ServerRefusal(response).error() }
     }
 }

@@ -118,11 +118,11 @@ struct MemberReader {
     }
 
     static func unusable(_ name: String, _ reason: String) -> PhotoSyncError {
-        PhotoSyncError(.unexpectedAnswer, detail: "\"\(name)\" \(reason)")
+        PhotoSyncError(.unexpectedResponse, detail: "\"\(name)\" \(reason)")
     }
 
     private static func broken(_ error: JSONCursor.Broken) -> PhotoSyncError {
-        PhotoSyncError(.unexpectedAnswer, detail: "the response is invalid JSON at byte \(error.offset)")
+        PhotoSyncError(.unexpectedResponse, detail: "the response is invalid JSON at byte \(error.offset)")
     }
 
     // MARK: Steps

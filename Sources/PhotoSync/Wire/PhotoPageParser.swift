@@ -15,7 +15,7 @@ package struct PhotoPageParser {
     private var recentTexts: [Range<Int>] = []
     private static let recentCount = 8
 
-    /// - Throws: `PhotoSyncError.unexpectedAnswer`, with the member's name.
+    /// - Throws: `PhotoSyncError.unexpectedResponse`, with the member's name.
     package static func page(in body: [UInt8]) throws(PhotoSyncError) -> PhotoPage {
         var parser = PhotoPageParser(members: MemberReader(body))
         var photos: [PhotoRecord]?

@@ -377,13 +377,16 @@ extension AlbumAttempt {
 
     /// Resolves the library's ids; clips without one get their result.
     private mutating func resolve(_ wanted: [ClipRecord], afresh: Bool = false) async throws(AlbumError) -> [Named] {
-        let answers = try await service.library.resolveAssets(wanted, mayUpload: service.policy.mayUpload)
-        guard answers.count == wanted.count else {
-            throw AlbumError(.rejected(status: nil), detail: "\(answers.count) responses for \(wanted.count) originals")
+        let responses = try await service.library.resolveAssets(wanted, mayUpload: service.policy.mayUpload)
+        guard responses.count == wanted.count else {
+            throw AlbumError(
+                .rejected(status: nil),
+                detail: "\(responses.count) responses for \(wanted.count) originals"
+            )
         }
         var named: [Named] = []
-        for (clip, answer) in zip(wanted, answers) {
-            switch answer {
+        for (clip, response) in zip(wanted, responses) {
+            switch response {
             case .asset(let id, let isHidden):
                 named.append((clip, id))
                 if isHidden, !afresh { hiddenClips += 1 }

@@ -10,7 +10,7 @@ internal import Synchronization
 /// permissions. The key is sent to the server's own origin only; redirects are not followed.
 struct ImmichClient: Sendable {
     /// Version 2 may list the assets of an album in it.
-    private static let longestAnswer = 64 << 20
+    private static let longestResponse = 64 << 20
     /// A longer `Retry-After` is passed on instead of waited for.
     private static let longestWait = Duration.seconds(5)
 
@@ -37,7 +37,7 @@ struct ImmichClient: Sendable {
             repeatability: repeatability,
             verdict: Self.verdict,
             timeouts: timeouts,
-            destination: .memory(limit: Self.longestAnswer)
+            destination: .memory(limit: Self.longestResponse)
         )
     }
 
@@ -60,7 +60,7 @@ struct ImmichClient: Sendable {
     }
 
     /// Within a command a retry is worth seconds, not minutes.
-    private static func verdict(_ response: HTTPResponse) -> AnswerVerdict {
+    private static func verdict(_ response: HTTPResponse) -> ResponseVerdict {
         (response.head.retryAfter ?? .zero) > longestWait ? .final : .byStatus
     }
 }

@@ -172,8 +172,8 @@ extension ImmichLibrary {
         if let grant = session.known.grant { return grant }
         guard hasKey else { throw AlbumError(.unauthorized(.addOnly), detail: "no API key is stored") }
         _ = try await majorVersion()
-        let answer = try await client.json(client.request(.get, "/api-keys/me"), needing: .addOnly)
-        guard var grant = ImmichGrant(key: answer) else {
+        let response = try await client.json(client.request(.get, "/api-keys/me"), needing: .addOnly)
+        guard var grant = ImmichGrant(key: response) else {
             throw AlbumError(.unreachable(retryAfter: nil), detail: "the response has no API key")
         }
         if grant.allows(.readUser) {
@@ -205,19 +205,19 @@ extension ImmichLibrary {
 
     /// The numbers of the server's version, the major one first; empty for a response without one.
     private func version() async throws(AlbumError) -> [Int64] {
-        let answer: JSONValue
+        let response: JSONValue
         do {
-            answer = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
+            response = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
         } catch {
             // Immich before 1.107 has the version elsewhere. That address is only queried to recognize such a server.
             guard error.httpStatus == 404,
                 let old = try? await client.json(client.request(.get, "/server-info/version"), needing: .addOnly),
                 old.members?["major"]?.wholeNumber != nil
             else { throw error }
-            answer = old
+            response = old
         }
-        guard let major = answer.members?["major"]?.wholeNumber else { return [] }
-        return [major] + ["minor", "patch"].compactMap { answer.members?[$0]?.wholeNumber }
+        guard let major = response.members?["major"]?.wholeNumber else { return [] }
+        return [major] + ["minor", "patch"].compactMap { response.members?[$0]?.wholeNumber }
     }
 
     /// The library at the last success.
@@ -259,8 +259,8 @@ extension ImmichLibrary {
         // Trap 3: without permission to look, albums must not count as missing.
         guard try await grant().allows(.readAlbum) else { return .unknown }
         do throws(AlbumError) {
-            let answer = try await json(client.request(.get, path), needing: .readWrite)
-            guard let album = ImmichAlbum(answer) else { throw Self.noAlbum }
+            let response = try await json(client.request(.get, path), needing: .readWrite)
+            guard let album = ImmichAlbum(response) else { throw Self.noAlbum }
             return .found(title: album.title, hint: nil)
         } catch {
             switch error.kind {
@@ -279,9 +279,9 @@ extension ImmichLibrary {
         }
         // Version 2 has no such filter, and lists only our albums anyway.
         let query = try await majorVersion() >= 3 ? [(name: "isOwned", value: "true")] : []
-        let answer = try await json(client.request(.get, "/albums", query: query), needing: .readWrite)
+        let response = try await json(client.request(.get, "/albums", query: query), needing: .readWrite)
         let mark = Self.mark(of: tapeID)
-        return answer.elements.compactMap(ImmichAlbum.init)
+        return response.elements.compactMap(ImmichAlbum.init)
             .filter { $0.carries(mark) && ($0.ownerID ?? grant.accountID) == (grant.accountID ?? $0.ownerID) }
             .min { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }?
             .made
@@ -292,8 +292,8 @@ extension ImmichLibrary {
         // No `assetIds`: the server would silently ignore those that are not ours.
         let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
         let request = client.request(.post, "/albums", body: body, repeatability: .atMostOnce)
-        let answer = try await json(request, needing: .addOnly)
-        guard let album = ImmichAlbum(answer), UUID(uuidString: album.id) != nil else { throw Self.noAlbum }
+        let response = try await json(request, needing: .addOnly)
+        guard let album = ImmichAlbum(response), UUID(uuidString: album.id) != nil else { throw Self.noAlbum }
         return album.made
     }
 
@@ -304,11 +304,11 @@ extension ImmichLibrary {
         hint: [UInt8]?
     ) async throws(AlbumError) -> [AddResult] {
         let ids = try Self.texts(of: assets.map(\.id))
-        let answers = try await change(.put, ids, in: albumID, needing: .addOnly)
+        let responses = try await change(.put, ids, in: albumID, needing: .addOnly)
         var seen: Set<String> = []
         return ids.map { id in
             let isFirst = seen.insert(id).inserted
-            return switch answers[id] {
+            return switch responses[id] {
             case .done?: isFirst ? .added : .alreadyInAlbum
             case .refused("duplicate")?: .alreadyInAlbum
             case .refused("no_permission")?: .notAllowed
@@ -327,9 +327,9 @@ extension ImmichLibrary {
         hint: [UInt8]?
     ) async throws(AlbumError) -> [RemoveResult] {
         let ids = try Self.texts(of: assetIDs)
-        let answers = try await change(.delete, ids, in: albumID, needing: .readWrite)
+        let responses = try await change(.delete, ids, in: albumID, needing: .readWrite)
         return ids.map { id in
-            switch answers[id] {
+            switch responses[id] {
             case .done?, .refused("not_found")?: .removed
             case .refused("no_permission")?: .notAllowed
             case .refused(let reason)?: .failed(reason)
@@ -370,7 +370,7 @@ extension ImmichLibrary {
         needing level: AccessLevel
     ) async throws(AlbumError) -> [String: Verdict] {
         let path = try Self.path(ofAlbum: albumID) + "/assets"
-        var answers: [String: Verdict] = [:]
+        var responses: [String: Verdict] = [:]
         var listed: Set<String> = []
         var rest = ids.filter { listed.insert($0).inserted }[...]
         while !rest.isEmpty {
@@ -378,21 +378,21 @@ extension ImmichLibrary {
             do throws(AlbumError) {
                 let body: JSONObject = ["ids": .array(chunk.map(JSONValue.string))]
                 let request = client.request(method, path, body: body)
-                let answer = try await json(request, needing: level)
-                for (id, verdict) in answer.elements.compactMap(Self.verdict) {
+                let response = try await json(request, needing: level)
+                for (id, verdict) in response.elements.compactMap(Self.verdict) {
                     // Of several results for an id, success counts.
-                    if case .done? = answers[id] { continue }
-                    answers[id] = verdict
+                    if case .done? = responses[id] { continue }
+                    responses[id] = verdict
                 }
             } catch {
                 // A missing album and a cancellation are not results of single assets.
-                if answers.isEmpty || error.kind == .albumMissing || error.kind == .cancelled { throw error }
-                for id in rest { answers[id] = .notNow(error) }
-                return answers
+                if responses.isEmpty || error.kind == .albumMissing || error.kind == .cancelled { throw error }
+                for id in rest { responses[id] = .notNow(error) }
+                return responses
             }
             rest = rest.dropFirst(chunk.count)
         }
-        return answers
+        return responses
     }
 
     private static func verdict(_ element: JSONValue) -> (id: String, Verdict)? {
@@ -445,17 +445,17 @@ extension ImmichLibrary {
                 JSONValue.object(["id": .string($0.id), "checksum": .string($0.checksum.base64)])
             }
             let body: JSONObject = ["assets": .array(assets)]
-            let answer = try await json(
+            let response = try await json(
                 client.request(.post, "/assets/bulk-upload-check", body: body),
                 needing: .addOnly
             )
-            let results = answer.members?["results"]?.elements ?? []
-            var unanswered = Set(block.map(\.id))
+            let results = response.members?["results"]?.elements ?? []
+            var noResponse = Set(block.map(\.id))
             for result in results.compactMap(\.members) {
-                guard let id = result["id"]?.text, unanswered.remove(id) != nil else { continue }
+                guard let id = result["id"]?.text, noResponse.remove(id) != nil else { continue }
                 found[id] = Self.resolution(ofCheck: result)
             }
-            for id in unanswered { found[id] = .failed(Self.noAnswer) }
+            for id in noResponse { found[id] = .failed(Self.noResponse) }
         }
         return found
     }
@@ -466,7 +466,7 @@ extension ImmichLibrary {
         switch result["action"]?.text {
         case "accept": return nil
         case "reject": return .rejected(ServerText.sentence(result["reason"]?.text ?? "refused"))
-        default: return .failed(noAnswer)
+        default: return .failed(noResponse)
         }
     }
 
@@ -523,14 +523,14 @@ extension ImmichLibrary {
     /// The extensions that the server accepts; queried once. nil when unknown: then the server judges each file.
     func takenExtensions() async throws(AlbumError) -> Set<String>? {
         if let extensions = session.known.extensions { return extensions }
-        let answer: JSONValue
+        let response: JSONValue
         do {
-            answer = try await json(client.request(.get, "/server/media-types"), needing: .addOnly)
+            response = try await json(client.request(.get, "/server/media-types"), needing: .addOnly)
         } catch {
             if error.kind == .cancelled { throw error }
             return nil
         }
-        let lists = ["image", "video"].map { answer.members?[$0]?.elements ?? [] }
+        let lists = ["image", "video"].map { response.members?[$0]?.elements ?? [] }
         let extensions = Set(lists.joined().compactMap { $0.text?.lowercased() })
         guard !extensions.isEmpty else { return nil }
         session.learn { $0.extensions = extensions }
@@ -545,5 +545,5 @@ extension ImmichLibrary {
         return .asset(Array(id.utf8))
     }
 
-    private static let noAnswer = AlbumError(.unreachable(retryAfter: nil), detail: "no result in the response")
+    private static let noResponse = AlbumError(.unreachable(retryAfter: nil), detail: "no result in the response")
 }

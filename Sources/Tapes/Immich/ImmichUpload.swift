@@ -57,18 +57,18 @@ extension ImmichLibrary {
         progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(AlbumError) -> ImmichUpload.Outcome {
         let form = upload.form()
-        let answer = AnswerKeeper()
+        let keeper = ResponseKeeper()
         var request = client.request(.post, "/assets", repeatability: .atMostOnce)
         request.headers += [
             HTTPHeader("Content-Type", form.contentType), HTTPHeader("x-immich-checksum", upload.checksum.base64),
         ]
         request.body = form
-        request.destination = .receiver(answer)
+        request.destination = .receiver(keeper)
         let response: HTTPResponse
         do throws(TransportError) {
-            response = answer.completed(try await client.http.execute(request, progress: progress))
+            response = keeper.completed(try await client.http.execute(request, progress: progress))
         } catch {
-            return try await outcome(of: error, answer, upload)
+            return try await outcome(of: error, keeper, upload)
         }
         guard (200..<300).contains(response.status) else {
             return try outcome(of: ImmichRefusal(response), byteCount: upload.content.byteCount)
@@ -115,11 +115,11 @@ extension ImmichLibrary {
     /// checksum responds without reading the body (trap 12).
     private func outcome(
         of error: TransportError,
-        _ answer: AnswerKeeper,
+        _ response: ResponseKeeper,
         _ upload: ImmichUpload
     ) async throws(AlbumError) -> ImmichUpload.Outcome {
         if let head = error.head {
-            let early = answer.completed(HTTPResponse(head: head, body: [], metrics: error.metrics))
+            let early = response.completed(HTTPResponse(head: head, body: [], metrics: error.metrics))
             if (200..<300).contains(head.status), let id = Self.assetID(in: early.body) { return .asset(id) }
             // A proxy responds to the length alone, and closes the connection before it has read the file.
             if head.status == 413 {
@@ -154,7 +154,7 @@ extension ImmichLibrary {
 }
 
 /// Keeps the bytes of a response, even if an error follows.
-private final class AnswerKeeper: ResponseReceiver {
+private final class ResponseKeeper: ResponseReceiver {
     private let bytes = Mutex<[UInt8]>([])
 
     func begin(_ head: HTTPResponseHead) {}

@@ -170,12 +170,12 @@ import Testing
         }
     }
 
-    private static func server(_ answer: @escaping @Sendable (String) -> (Int, String)) throws -> ScriptedServer {
+    private static func server(_ response: @escaping @Sendable (String) -> (Int, String)) throws -> ScriptedServer {
         try ScriptedServer { connection, _ in
             while true {
                 let request = try connection.readRequest().head
-                let (status, body) = answer(request)
-                try connection.answer(status, request.hasPrefix("HEAD") ? "" : body)
+                let (status, body) = response(request)
+                try connection.respond(status, request.hasPrefix("HEAD") ? "" : body)
             }
         }
     }
@@ -195,7 +195,11 @@ import Testing
             while true {
                 let head = try connection.readRequest().head
                 seen.withLock { $0 += 1 }
-                try connection.answer(503, head.hasPrefix("HEAD") ? "" : "<html></html>", headers: ["Retry-After: 60"])
+                try connection.respond(
+                    503,
+                    head.hasPrefix("HEAD") ? "" : "<html></html>",
+                    headers: ["Retry-After: 60"]
+                )
             }
         }
         var runner = try BinaryRunner()

@@ -123,8 +123,8 @@ private struct OneRequestListener: ~Copyable {
             guard got > 0 else { break }
             request += String(decoding: chunk[..<got], as: UTF8.self)
         }
-        let answer = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
-        _ = write(connection, answer, answer.utf8.count)
+        let response = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+        _ = write(connection, response, response.utf8.count)
         let line = request.split(separator: "\r\n").first { $0.hasPrefix("Authorization: ") }
         return line.map { String($0.dropFirst("Authorization: ".count)) }
     }

@@ -33,7 +33,7 @@ import Testing
                     $0.header = start
                     $0.footer = body.count - start - $0.file
                 }
-                try connection.answer(400, "{}")
+                try connection.respond(400, "{}")
             }
             _ = try await FaultStage(site.address).upload()
             return shape.withLock { $0 }
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The work is done and the answer begins, but never ends: the stall limit counts again.
-    @Test func silenceInTheAnswer() async throws {
+    @Test func silenceInTheResponse() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=response-headers"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--stall-timeout", "1s"])
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// The server is gone when it is asked: nobody knows, and nothing is sent again until somebody does.
-    @Test func outcomeStaysUnknownUntilTheServerAnswers() async throws {
+    @Test func outcomeStaysUnknownUntilTheServerResponds() async throws {
         let sandbox = try await SandboxProcess.start(faults: [
             "upload:drop-answer", "media:status=503", "listing:status=503",
         ])

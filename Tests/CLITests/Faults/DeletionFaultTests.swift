@@ -87,14 +87,14 @@ import Testing
     }
 
     @Test(arguments: [("remove", 0, 0), ("keep", 11, 1), ("", 11, 1)] as [(String, Int32, Int)])
-    func rejectedTokenIsAskedAbout(_ answer: String, _ exitCode: Int32, _ left: Int) async throws {
+    func rejectedTokenIsAskedAbout(_ response: String, _ exitCode: Int32, _ left: Int) async throws {
         let scene = try await Scene(faults: ["upload:odd-token"])
         let child = try scene.stage.runner.start(
             ["uploads", "delete", "1", "--yes", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
         try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
-        child.write(answer + "\n")
+        child.write(response + "\n")
         #expect(try await child.finish().exitCode == exitCode)
         #expect(try scene.stage.tokens().count == left)
         #expect(try scene.sandbox.storedFiles().count == 1)
@@ -108,10 +108,10 @@ import Testing
                 try connection.readBody(of: head)
                 let isUpload = head.hasPrefix("POST /api/uploads.php ")
                 let rejection = #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
-                try connection.answer(isUpload ? 201 : status, isUpload ? ScriptedSite.success : rejection)
+                try connection.respond(isUpload ? 201 : status, isUpload ? ScriptedSite.success : rejection)
             },
             questions: { connection, _ in
-                try connection.answer(404, ScriptedSite.page("404 Not Found"), type: "text/html")
+                try connection.respond(404, ScriptedSite.page("404 Not Found"), type: "text/html")
             }
         )
         let stage = try FaultStage(site.address)
@@ -133,7 +133,7 @@ import Testing
     // MARK: Lost and odd answers
 
     @Test(arguments: ["delete:drop-answer", "delete:truncate=5", "delete:stall,after=response-headers"])
-    func lostAnswerOfADeletionIsFoundOut(_ fault: String) async throws {
+    func lostResponseOfADeletionIsResolved(_ fault: String) async throws {
         let scene = try await Scene(faults: [fault])
         let report = try await scene.stage.delete(["1", "--yes", "--stall-timeout", "1s"])
         report.expectSuccess("deleted")
@@ -158,7 +158,7 @@ import Testing
         try await scene.expectUntouched(posts: 1)
     }
 
-    @Test func lostAnswerAndNobodyToAsk() async throws {
+    @Test func lostResponseWithoutAQuery() async throws {
         let scene = try await Scene(faults: ["delete:drop-answer", "asset:status=503"])
         let report = try await scene.stage.delete(["1", "--yes"])
         report.expect(ExpectedFault(6, "unknown_outcome", "unknown"))
@@ -348,14 +348,14 @@ import Testing
     }
 
     @Test(arguments: ["n\n", "\n", "\u{4}"])
-    func declined(_ answer: String) async throws {
+    func declined(_ response: String) async throws {
         let scene = try await Scene()
         let child = try scene.stage.runner.start(
             ["uploads", "delete", "1", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
         try await child.wait(for: "Delete it? [y/N] ")
-        child.write(answer)
+        child.write(response)
         let result = try await child.finish()
         #expect(result.exitCode == 1)
         #expect(result.output.contains("from every event it is linked to"))

@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: dialects)
-    func lostAnswer(_ dialect: String) async throws {
+    func lostResponse(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect, faults: ["upload:drop-answer"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload()

@@ -58,7 +58,7 @@ import Testing
 
     /// The digest of a small file is not in the journal; it is read again, if it can be.
     @Test(arguments: [true, false])
-    func smallFileWhoseAnswerWasNotRead(_ isStillThere: Bool) async throws {
+    func smallFileWhoseResponseWasNotRead(_ isStillThere: Bool) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=60"])
         let stage = try FaultStage(sandbox.baseURL)
         let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterBody"])

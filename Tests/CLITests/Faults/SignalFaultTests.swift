@@ -46,12 +46,12 @@ import Testing
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func signalWhileTheServerWorksWaitsForTheToken(_ signal: Int32, _ exitCode: Int32) async throws {
-        let held = try HeldAnswer()
+        let held = try HeldResponse()
         let child = try held.stage.startUpload()
         try await child.wait(for: #""phase":"processing""#)
         child.signal(signal)
         try await child.wait(for: Self.waiting(signal))
-        held.answer.open()
+        held.response.open()
         let report = FaultReport(try await child.finish())
         #expect(report.result.exitCode == exitCode)
         #expect(try report.item().state == "done")
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func secondInterruptGivesUpTheToken() async throws {
-        let held = try HeldAnswer()
+        let held = try HeldResponse()
         let child = try held.stage.startUpload()
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
@@ -75,12 +75,12 @@ import Testing
         #expect(try report.item().state == "unknown_outcome")
         #expect(try held.stage.states() == [.unknownOutcome])
         #expect(held.site.posts == 1)
-        held.answer.open()
+        held.response.open()
     }
 
     @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func finishTimeoutEndsTheWait(_ signal: Int32, _ exitCode: Int32) async throws {
-        let held = try HeldAnswer()
+        let held = try HeldResponse()
         let child = try held.stage.startUpload(["--finish-timeout", "0.5s"])
         try await child.wait(for: #""phase":"processing""#)
         child.signal(signal)
@@ -95,7 +95,7 @@ import Testing
         )
         #expect(try held.stage.states() == [.unknownOutcome])
         #expect(held.site.posts == 1)
-        held.answer.open()
+        held.response.open()
     }
 
     /// Asking for a lost answer may be broken off; the next call asks again.
@@ -147,7 +147,7 @@ import Testing
 
     /// nohup(1): a hangup that was ignored from the start stays ignored.
     @Test func closedTerminalUnderNohup() async throws {
-        let held = try HeldAnswer()
+        let held = try HeldResponse()
         var runner = held.stage.runner
         let program = runner.executable
         runner.executable = "/usr/bin/nohup"
@@ -155,7 +155,7 @@ import Testing
         let child = try runner.start([program] + arguments)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGHUP)
-        held.answer.open()
+        held.response.open()
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(!result.errors.contains("waiting for the delete token"))

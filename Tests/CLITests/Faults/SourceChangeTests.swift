@@ -48,7 +48,7 @@ import Testing
                 begun.open()
                 changed.wait()
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head) - 65_536)
-                try connection.answer(201, ScriptedSite.success)
+                try connection.respond(201, ScriptedSite.success)
             }
             stage = try FaultStage(site.address, byteCount: SourceChangeTests.byteCount)
         }
@@ -92,13 +92,13 @@ import Testing
 
     /// Checked at the start of the command, changed before its turn: it is not sent at all.
     @Test func changeBeforeItsTurn() async throws {
-        let held = try HeldAnswer()
+        let held = try HeldResponse()
         let second = held.stage.runner.home.file("second.mp4")
         try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
         let child = try held.stage.startUpload([second, "-j", "1"])
         #expect(await held.received.opened())
         try FaultStage.writeMovie(to: second, byteCount: 26_183, seed: 2)
-        held.answer.open()
+        held.response.open()
         let report = FaultReport(try await child.finish())
         #expect(report.result.exitCode == 3)
         #expect(report.items.map(\.state) == ["done", "failed"])
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func secondUploadOfTheSameFileIsRefused() async throws {
-        let held = try HeldAnswer()
+        let held = try HeldResponse()
         let first = try held.stage.startUpload()
         #expect(await held.received.opened())
         let second = try await held.stage.upload()
@@ -126,7 +126,7 @@ import Testing
         )
         #expect(held.site.posts == 1)
         #expect(try held.stage.states().count == 1)
-        held.answer.open()
+        held.response.open()
         #expect(try await first.finish().exitCode == 0)
         #expect(try held.stage.states() == [.done])
         #expect(try held.stage.tokens().count == 1)
@@ -134,21 +134,21 @@ import Testing
 }
 
 /// A server that has the whole body and answers when it is told to.
-struct HeldAnswer: Sendable {
+struct HeldResponse: Sendable {
     let site: ScriptedSite
     let stage: FaultStage
     /// Opened by the server when it has the body.
     let received = Gate()
     /// Opened by the test; then the success is sent.
-    let answer = Gate()
+    let response = Gate()
 
     init() throws {
-        let (received, answer) = (received, answer)
+        let (received, response) = (received, response)
         site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
             received.open()
-            answer.wait()
-            try connection.answer(201, ScriptedSite.success)
+            response.wait()
+            try connection.respond(201, ScriptedSite.success)
         }
         stage = try FaultStage(site.address)
     }

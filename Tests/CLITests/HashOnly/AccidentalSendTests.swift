@@ -63,12 +63,12 @@ import Testing
 
     // Nothing leaves before the answer, and no is the default.
     @Test(arguments: [("yes\n", 0, 1), ("no\n", 2, 0), ("\n", 2, 0)] as [(String, Int32, Int)])
-    func aTerminalIsAsked(answer: String, exitCode: Int32, submissions: Int) async throws {
+    func aTerminalIsAsked(response: String, exitCode: Int32, submissions: Int) async throws {
         let stage = try await HashOnlyStage.registered()
         let child = try stage.runner.start(["hash-only", stage.photo], streams: .terminal(columns: 200))
         try await child.wait(for: "Submit 1 capture without a depth map? [y/N] ")
         #expect(try await stage.bodies().isEmpty)
-        child.write(answer)
+        child.write(response)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode, "\(result.output)")
         #expect(try await stage.bodies().count == submissions)

@@ -21,7 +21,7 @@ import Testing
                 parts: [("depth_analysis", 190)]
             ),
         ] {
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let diagnosis = ErrorCatalog.diagnosis(of: error)
             diagnosis.expectOurStyle()
             // Nothing about a key of this program is ever called so.
             let texts = [diagnosis.message, diagnosis.hint ?? ""]
@@ -43,7 +43,7 @@ import Testing
             (.assertionRefused, 4), (.requestSignatureRefused, 4), (.unauthorized, 4), (.forbidden, 4),
             (.deviceUnknown, 5), (.deviceUnverified, 4), (.captureNotFound, 5), (.duplicate, 10),
             (.rateLimited, 6), (.notFound, 5), (.requestTimeout, 6), (.conflict, 10), (.unsupportedMedia, 2),
-            (.locked, 10), (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7),
+            (.locked, 10), (.serverError, 7), (.redirected, 1), (.unexpectedResponse, 7),
             (.unknownOutcome, 6), (.captureUnknown, 5), (.localOnly, 2), (.recordUnusable, 12),
             (.vaultUnusable, 12), (.diskFull, 12), (.mediaDamaged, 8), (.mediaMissing, 12), (.targetUnusable, 2),
             (.targetExists, 10), (.checksumMismatch, 8), (.storeUnusable, 12), (.transport, 6), (.cancelled, 130),
@@ -56,14 +56,14 @@ import Testing
 
     @Test func lowerLayersKeepTheirWords() {
         let store = CaptureError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
-        #expect(ErrorCatalogue.diagnosis(of: store).message.contains("\"/d/library.sqlite\" is not a usable store"))
+        #expect(ErrorCatalog.diagnosis(of: store).message.contains("\"/d/library.sqlite\" is not a usable store"))
         let network = CaptureError(.transport, underlying: TransportError(.unknownHost, detail: "Why."))
-        let diagnosis = ErrorCatalogue.diagnosis(of: network)
+        let diagnosis = ErrorCatalog.diagnosis(of: network)
         #expect(diagnosis.code == "unknown_host" && diagnosis.exitCode == .network)
     }
 
     @Test func sizesOfPartsAreNamed() {
-        let diagnosis = ErrorCatalogue.diagnosis(
+        let diagnosis = ErrorCatalog.diagnosis(
             of: CaptureError(.payloadTooLarge, parts: [("metadata", 9000), ("depth_analysis", 190)])
         )
         #expect(diagnosis.details == ["metadata: 9000 bytes", "depth_analysis: 190 bytes"])

@@ -20,7 +20,7 @@ import Testing
                 photoID: "p\u{1b}"
             ),
         ] {
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let diagnosis = ErrorCatalog.diagnosis(of: error)
             diagnosis.expectOurStyle()
             #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
         }
@@ -33,7 +33,7 @@ import Testing
             (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.unknownPhoto, 5),
             (.targetUnusable, 2), (.diskFull, 12), (.storeUnusable, 12), (.neverSynchronized, 5), (.badRequest, 2),
             (.bodyTooSlow, 6), (.unauthorized, 4), (.forbidden, 4), (.notFound, 5), (.setupRequired, 7),
-            (.serverError, 7), (.keyNotRotated, 7), (.invalidDevice, 4), (.redirected, 1), (.unexpectedAnswer, 7),
+            (.serverError, 7), (.keyNotRotated, 7), (.invalidDevice, 4), (.redirected, 1), (.unexpectedResponse, 7),
             (.stubServer, 7), (.listingIncomplete, 7), (.repeatedCursor, 7), (.ownershipDefect, 7), (.notOwned, 10),
             (.checksumMismatch, 8), (.lengthMismatch, 8), (.sourceChanged, 13), (.targetExists, 10), (.transport, 6),
             (.cancelled, 130), (.busy, 10), (.internalError, 1), (.requestTimeout, 6), (.conflict, 10),
@@ -47,14 +47,14 @@ import Testing
 
     // Trap 8: a 401 does not mean that a wrong key was typed.
     @Test func refusedKeysAreExplained() {
-        let hint = ErrorCatalogue.diagnosis(of: PhotoSyncError(.unauthorized, httpStatus: 401)).hint ?? ""
+        let hint = ErrorCatalog.diagnosis(of: PhotoSyncError(.unauthorized, httpStatus: 401)).hint ?? ""
         #expect(hint.contains("another login of the same user") && hint.contains("disabled"))
         #expect(hint.contains("mediactl login"))
     }
 
     // Trap 23.
     @Test func defectSaysWhatMustNotBeDone() {
-        let diagnosis = ErrorCatalogue.diagnosis(of: PhotoSyncError(.ownershipDefect))
+        let diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.ownershipDefect))
         #expect(diagnosis.hint?.contains("do not delete any local original") == true)
     }
 
@@ -63,13 +63,13 @@ import Testing
         ("/\\evil.example", ""), (nil, ""),
     ])
     func setupIsNamedOnlyWhereTheServerIs(value: String?, words: String) {
-        let diagnosis = ErrorCatalogue.diagnosis(of: PhotoSyncError(.setupRequired, httpStatus: 503, value: value))
+        let diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.setupRequired, httpStatus: 503, value: value))
         #expect(diagnosis.hint == "its administrator must finish the setup" + words)
     }
 
     @Test func refusedPasswordIsNoMissingLogin() {
-        let refused = ErrorCatalogue.diagnosis(of: PhotoSyncError(.notLoggedIn, httpStatus: 401))
-        let missing = ErrorCatalogue.diagnosis(of: PhotoSyncError(.notLoggedIn))
+        let refused = ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn, httpStatus: 401))
+        let missing = ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn))
         #expect(refused.message.contains("password") && refused.exitCode == .unauthorized)
         #expect(missing.hint?.contains("mediactl login") == true && missing.exitCode == .unauthorized)
     }
@@ -79,8 +79,8 @@ import Testing
         arguments: [
             (.unknownHost, "unknown_host", 6), (.cannotConnect, "cannot_connect", 6),
             (.connectTimeout, "network_timeout", 6), (.stalled, "network_timeout", 6),
-            (.answerTimeout, "network_timeout", 6), (.connectionLost, "connection_lost", 6),
-            (.invalidAnswer, "connection_lost", 6), (.certificateUntrusted, "certificate_untrusted", 6),
+            (.responseTimeout, "network_timeout", 6), (.connectionLost, "connection_lost", 6),
+            (.invalidResponse, "connection_lost", 6), (.certificateUntrusted, "certificate_untrusted", 6),
             (.certificateNameMismatch, "certificate_name_mismatch", 6), (.pinnedKeyMismatch, "pinned_key_mismatch", 6),
             (.tls, "tls_failed", 6), (.responseTooLarge, "unexpected_answer", 7), (.cancelled, "cancelled", 130),
             (.unusable, "internal_error", 1),
@@ -88,14 +88,14 @@ import Testing
     )
     func transportFailuresKeepTheirNames(kind: TransportError.Kind, code: String, exitCode: Int32) {
         let error = PhotoSyncError(.transport, transport: TransportError(kind, detail: "Why."))
-        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let diagnosis = ErrorCatalog.diagnosis(of: error)
         #expect(diagnosis.code == code && diagnosis.exitCode.rawValue == exitCode)
         #expect(diagnosis.hint?.contains("--insecure") != true)
     }
 
     @Test func storesAreNamed() {
         let error = PhotoSyncError(.storeUnusable, store: StoreError(.corrupt, path: "/d/library.sqlite"))
-        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let diagnosis = ErrorCatalog.diagnosis(of: error)
         #expect(
             diagnosis.exitCode == .store && diagnosis.message.contains("\"/d/library.sqlite\" is not a usable store")
         )

@@ -62,7 +62,7 @@ import Testing
         #expect(report.result.exitCode == 7 && report.last["type"] as? String == "error")
     }
 
-    @Test func statusTellsAServerThatDoesNotAnswer() async throws {
+    @Test func statusReportsAnUnreachableServer() async throws {
         let stage = try await SyncStage.loggedIn()
         try await stage.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
         _ = try await stage.run("sync")
@@ -305,12 +305,12 @@ import Testing
     }
 
     @Test(arguments: [("yes", 0, 0), ("no", 1, 2), ("", 1, 2)] as [(String, Int32, Int)])
-    func claimAsksWithTheCount(answer: String, exitCode: Int32, remaining: Int) async throws {
+    func claimAsksWithTheCount(response: String, exitCode: Int32, remaining: Int) async throws {
         let stage = try await SyncStage.loggedIn()
         try await stage.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
         let child = try stage.runner.start(["claim-legacy", "--all"], streams: .terminal(columns: 200))
         try await child.wait(for: "Claim them?")
-        child.write(answer + "\n")
+        child.write(response + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == exitCode && result.output.contains("2 photos without a device"))
         #expect(try await stage.json("claim-legacy", "--list").count("items") == remaining)

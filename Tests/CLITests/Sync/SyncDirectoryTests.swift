@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [("yes\n", 0, 2), ("no\n", 1, 0)] as [(String, Int32, Int)])
-    func aTerminalIsAsked(answer: String, exitCode: Int32, uploads: Int) async throws {
+    func aTerminalIsAsked(response: String, exitCode: Int32, uploads: Int) async throws {
         let (stage, directory) = try await stage()
         let child = try stage.runner.start(["sync", directory], streams: .terminal(columns: 100))
         // Before, the legacy photo is offered.
@@ -133,18 +133,18 @@ import Testing
         child.write("no\n")
         try await child.wait(for: "2 photos to upload, 1 photo to download. Nothing is deleted.")
         try await child.wait(for: "Upload and download them? [y/N] ")
-        child.write(answer)
+        child.write(response)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         #expect(try await stage.requests("POST", "/api/photos/upload") == uploads)
     }
 
     @Test(arguments: [("yes\n", true), ("no\n", false)])
-    func syncOffersToClaimLegacyPhotos(answer: String, isClaimed: Bool) async throws {
+    func syncOffersToClaimLegacyPhotos(response: String, isClaimed: Bool) async throws {
         let (stage, _) = try await stage()
         let child = try stage.runner.start(["sync"], streams: .terminal(columns: 100))
         try await child.wait(for: "Claim them? [y/N] ")
-        child.write(answer)
+        child.write(response)
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(try await stage.requests("POST", "/api/sync/claim-legacy") == (isClaimed ? 1 : 0))

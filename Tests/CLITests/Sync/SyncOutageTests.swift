@@ -49,9 +49,9 @@ import Testing
             #"{"json":"Internal server error."}"#,
         ]
     )
-    func anOutageIsRetryable(answer: String?) async throws {
+    func anOutageIsRetryable(response: String?) async throws {
         let stage = try await SyncStage.loggedIn()
-        try await stage.sandbox.photoSync("POST", "outage", answer)
+        try await stage.sandbox.photoSync("POST", "outage", response)
         let failing = try await stage.json("sync")
         #expect(failing.result.exitCode == 7 && failing.error["retryable"] as? Bool == true)
         let push = try await stage.json("sync", "push", try stage.photos("a.jpg"))

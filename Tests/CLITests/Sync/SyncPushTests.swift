@@ -208,11 +208,11 @@ import Testing
     }
 
     @Test(arguments: [("yes", 0, 2), ("no", 13, 1), ("", 13, 1)] as [(String, Int32, Int)])
-    func changedFilesAreUploadedAfterAPrompt(answer: String, exitCode: Int32, photos: Int) async throws {
+    func changedFilesAreUploadedAfterAPrompt(response: String, exitCode: Int32, photos: Int) async throws {
         let (stage, directory) = try await stageWithChange()
         let child = try stage.runner.start(["sync", "push", directory], streams: .terminal(columns: 200))
         try await child.wait(for: "Upload it as a new photo?")
-        child.write(answer + "\n")
+        child.write(response + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         #expect(result.output.contains("1 file changed since upload: edited or damaged?"))

@@ -19,7 +19,7 @@ import Testing
                 underlying: AlbumError(.insufficient(["album.read"]), detail: "No\u{1b}.")
             ),
         ] {
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let diagnosis = ErrorCatalog.diagnosis(of: error)
             diagnosis.expectOurStyle()
             #expect(diagnosis.code == code.rawValue)
         }
@@ -41,15 +41,15 @@ import Testing
 
     @Test func lowerLayersKeepTheirWords() {
         let store = TapesError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
-        #expect(ErrorCatalogue.diagnosis(of: store).exitCode == .store)
+        #expect(ErrorCatalog.diagnosis(of: store).exitCode == .store)
         let down = TapesError(
             .libraryUnusable,
             underlying: AlbumError(.unreachable(retryAfter: nil), detail: "No way.")
         )
-        let diagnosis = ErrorCatalogue.diagnosis(of: down)
+        let diagnosis = ErrorCatalog.diagnosis(of: down)
         #expect(diagnosis.exitCode == .network && diagnosis.isRetryable && diagnosis.message.hasSuffix(": No way"))
         let other = TapesError(.libraryUnusable, underlying: AlbumError(.libraryChanged))
-        #expect(ErrorCatalogue.diagnosis(of: other).exitCode == .conflict)
+        #expect(ErrorCatalog.diagnosis(of: other).exitCode == .conflict)
     }
 
     // Contract 2.3: each reason has one sentence.

@@ -16,7 +16,7 @@ struct TranscriptStep: Sendable {
     /// As typed, with `{name}` for what an earlier step has kept.
     var line: String
     /// On a terminal: what is asked, and what is answered.
-    var answers: [(question: String, answer: String)] = []
+    var responses: [(question: String, response: String)] = []
     /// Left out on a terminal, where the question is answered, and needed elsewhere.
     var consent = ""
     /// Environment variables of this step.
@@ -41,7 +41,7 @@ struct TranscriptStep: Sendable {
     static func look(_ line: String) -> Self { .init(purpose: .look, line: line) }
 
     static func asked(_ line: String, _ question: String) -> Self {
-        .init(purpose: .success, line: line, answers: [(question + " [y/N] ", "yes\n")], consent: " --yes")
+        .init(purpose: .success, line: line, responses: [(question + " [y/N] ", "yes\n")], consent: " --yes")
     }
 
     static func prepare(_ line: String, _ environment: [String: String] = [:]) -> Self {
@@ -122,7 +122,7 @@ enum TranscriptScript {
         .init(
             purpose: .success,
             line: "media delete --file longer.mp4 --user admin",
-            answers: [("Delete 1 file? [y/N] ", "yes\n")],
+            responses: [("Delete 1 file? [y/N] ", "yes\n")],
             consent: " --yes",
             environment: ["MEDIACTL_PASSWORD": "admin"]
         ),
@@ -136,7 +136,7 @@ enum TranscriptScript {
         .look("sync push pictures --dry-run"), .look("sync push pictures --dry-run --json"), .no("sync push missing"),
         .ok("sync push pictures"),
         .look("sync pull --dry-run"), .look("sync pull --dry-run --json"),
-        .init(purpose: .success, line: "sync pull", answers: [("Claim them? [y/N] ", "no\n")]),
+        .init(purpose: .success, line: "sync pull", responses: [("Claim them? [y/N] ", "no\n")]),
         .table("sync list"), .no("sync list --since yesterday"), .look("sync list --json"),
         .ok("sync status"), .no("sync status --server http://127.0.0.1:1"), .look("sync status --json"),
         .look("sync download --missing --output copies --dry-run"),
@@ -165,7 +165,7 @@ enum TranscriptScript {
         .init(
             purpose: .refusal,
             line: "hash-only send square.jpg",
-            answers: [("without a depth map? [y/N] ", "no\n")]
+            responses: [("without a depth map? [y/N] ", "no\n")]
         ),
         .no("hash-only send square.jpg --no-depth"), .look("hash-only register --dry-run"),
         .look("hash-only register --dry-run --json"),
@@ -196,7 +196,7 @@ enum TranscriptScript {
 
     private static let tapes: [TranscriptStep] = [
         .no("tapes library status"), .no("tapes library init --library-url ftp://photos.test"),
-        .init(purpose: .success, line: "tapes library init", answers: [("/Tapes\"? [y/N] ", "yes\n")]),
+        .init(purpose: .success, line: "tapes library init", responses: [("/Tapes\"? [y/N] ", "yes\n")]),
         .look("tapes library init --dry-run"), .look("tapes library init --dry-run --json"),
         .ok("tapes library status"), .look("tapes library status --json"), .no("tapes library status --library floder"),
         .ok("tapes library grant"), .no("tapes library grant --library floder"), .look("tapes library grant --json"),

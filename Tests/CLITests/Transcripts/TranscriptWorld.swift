@@ -149,9 +149,9 @@ final class TranscriptWorld: Sendable {
             extra: step.environment,
             through: ["env", "-C", home]
         )
-        for (question, answer) in isOnPipe ? [] : step.answers {
+        for (question, response) in isOnPipe ? [] : step.responses {
             try await child.wait(for: question)
-            child.write(answer)
+            child.write(response)
         }
         return try await child.finish()
     }

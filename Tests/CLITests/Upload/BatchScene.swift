@@ -71,8 +71,8 @@ struct BatchScene {
 
     /// A new event link of the sandbox.
     func eventLink() async throws -> String {
-        let answer = try await control("POST", "event-links", "2026-03-01,Tus,wedding")
-        let object = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
+        let response = try await control("POST", "event-links", "2026-03-01,Tus,wedding")
+        let object = try JSONSerialization.jsonObject(with: Data(response.utf8)) as? [String: Any]
         return "\(sandbox.baseURL)/upload/\(try #require(object?["token"] as? String))"
     }
 }

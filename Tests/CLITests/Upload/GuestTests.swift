@@ -167,13 +167,13 @@ import Testing
         let (scene, guest, link, secret) = try await scene()
         let file = try scene.file("a.mp4")
         let linkFile = try scene.text("link", link)
-        for (answer, exitCode) in [("no\n", Int32(1)), ("yes\n", 0)] {
+        for (response, exitCode) in [("no\n", Int32(1)), ("yes\n", 0)] {
             let child = try guest.start(
                 ["upload", file, "--event-link-file", linkFile],
                 streams: .terminal(columns: 100)
             )
             try await child.wait(for: "Do you accept the organizer's terms?")
-            child.write(answer)
+            child.write(response)
             let result = try await child.finish()
             #expect(result.exitCode == exitCode)
             // The address of the page is printed without its secret, with a note where to find the secret.

@@ -75,7 +75,7 @@ import Testing
         #expect(planned.errors.contains("its state is done"))
     }
 
-    @Test func serverThatDoesNotAnswerIsNoExcuseWithTheFlag() async throws {
+    @Test func anUnreachableServerFailsWithTheFlag() async throws {
         let (scene, id) = try await cutScene()
         try await scene.sandbox.stop()
         let command = ["uploads", "discard", id, "--yes", "--retries", "0"] + scene.login

@@ -319,7 +319,7 @@ import Testing
         #expect(try await scene.runner.run(["uploads", "list"]).output.isEmpty)
     }
 
-    @Test func hangupDuringADeletionWaitsForItsAnswer() async throws {
+    @Test func hangupDuringADeletionWaitsForItsResponse() async throws {
         let scene = try await Scene(faults: ["delete:delay-answer=600"])
         _ = try await scene.runner.run(["upload", scene.file] + scene.login)
         let child = try scene.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])

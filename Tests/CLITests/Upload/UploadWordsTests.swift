@@ -124,7 +124,7 @@ import Testing
         result.transport = .tus
         result.attempts = 1
         result.error = GigHiveError(code, detail: detail, httpStatus: 400)
-        return ErrorCatalogue.diagnosis(of: result)
+        return ErrorCatalog.diagnosis(of: result)
     }
 
     @Test(arguments: [
@@ -156,7 +156,7 @@ import Testing
     ])
     func whatIsRefusedEveryTimeIsNotTriedLater(_ detail: String, _ flag: String?) {
         let error = GigHiveError(.serverError, detail: detail, httpStatus: 500)
-        let hint = ErrorCatalogue.diagnosis(of: error).hint ?? ""
+        let hint = ErrorCatalog.diagnosis(of: error).hint ?? ""
         #expect(hint.contains("retry later") == (flag == nil))
         if let flag {
             #expect(hint.contains(flag))

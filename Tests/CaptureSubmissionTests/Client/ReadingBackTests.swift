@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Asking for a capture", .prompt)
 struct ReadingBackTests {
-    private typealias Answer = CaptureServer.Answer
+    private typealias Response = CaptureServer.Response
 
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 
@@ -55,7 +55,7 @@ struct ReadingBackTests {
     func noHash() async throws {
         let unknown = try CaptureServer(.refusal(404, "HASH_NOT_FOUND"))
         #expect(try await unknown.client().capture(byHash: Self.hash(), headers: []) == nil)
-        let reference = try CaptureServer(Answer(status: 404, body: "", type: nil))
+        let reference = try CaptureServer(Response(status: 404, body: "", type: nil))
         await expectFailure(.notFound) {
             _ = try await reference.client().capture(byHash: Self.hash(), headers: [])
         }
@@ -65,11 +65,11 @@ struct ReadingBackTests {
     func another() async throws {
         let server = try CaptureServer(.data(200, Self.capture))
         let client = try server.client()
-        await expectFailure(.unexpectedAnswer) {
+        await expectFailure(.unexpectedResponse) {
             _ = try await client.capture("00000000-0000-4000-8000-000000000000", headers: [])
         }
         let hash = try #require(SHA256Digest(hex: String(repeating: "a", count: 64)))
-        await expectFailure(.unexpectedAnswer) { _ = try await client.capture(byHash: hash, headers: []) }
+        await expectFailure(.unexpectedResponse) { _ = try await client.capture(byHash: hash, headers: []) }
         #expect(server.requests.count == 2)
     }
 
@@ -97,21 +97,21 @@ struct ReadingBackTests {
     @Test(
         "refusals (contract 6.2); a signed question goes out once, whatever comes",
         arguments: [
-            (Answer.refusal(404, "CAPTURE_NOT_FOUND"), OutcomeCode.captureNotFound, false),
+            (Response.refusal(404, "CAPTURE_NOT_FOUND"), OutcomeCode.captureNotFound, false),
             (.refusal(403, "FORBIDDEN"), .forbidden, false),
             (.refusal(400, "VALIDATION_ERROR"), .badRequest, false),
             (.refusal(401, "TIMESTAMP_EXPIRED"), .clockWrong, false),
             (.refusal(404, "DEVICE_NOT_FOUND"), .deviceUnknown, false),
             (.refusal(500, "INTERNAL_ERROR"), .serverError, true),
-            (Answer(status: 502, body: "<html>", type: "text/html"), .serverError, true),
-            (Answer(status: 503, body: "", type: nil), .serverError, true),
-            (Answer(status: 429, body: "", type: nil), .rateLimited, true),
-            (Answer(status: 200, body: "<html>", type: "text/html"), .unexpectedAnswer, false),
-            (Answer(status: 302, body: "", type: nil), .redirected, false),
+            (Response(status: 502, body: "<html>", type: "text/html"), .serverError, true),
+            (Response(status: 503, body: "", type: nil), .serverError, true),
+            (Response(status: 429, body: "", type: nil), .rateLimited, true),
+            (Response(status: 200, body: "<html>", type: "text/html"), .unexpectedResponse, false),
+            (Response(status: 302, body: "", type: nil), .redirected, false),
         ]
     )
-    private func refusals(_ row: (answer: Answer, code: OutcomeCode, retryable: Bool)) async throws {
-        let server = try CaptureServer(row.answer)
+    private func refusals(_ row: (response: Response, code: OutcomeCode, retryable: Bool)) async throws {
+        let server = try CaptureServer(row.response)
         let client = try server.client()
         let error = await expectFailure(row.code) { _ = try await client.capture(Self.id, headers: []) }
         #expect(error?.isRetryable == row.retryable)

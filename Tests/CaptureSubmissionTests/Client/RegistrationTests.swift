@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Registering a device", .prompt)
 struct RegistrationTests {
-    private typealias Answer = CaptureServer.Answer
+    private typealias Response = CaptureServer.Response
 
     private static let challenge = RegistrationChallenge(bytes: Array(0..<32))
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
@@ -17,7 +17,7 @@ struct RegistrationTests {
         at server: CaptureServer,
         with signer: any CaptureSigner,
         _ evidence: TPM2Evidence? = nil
-    ) async throws -> RegistrationReply {
+    ) async throws -> RegistrationResponse {
         try await server.client()
             .register(model: "DepthCam 3", challenge: challenge, signer: signer, evidence: evidence)
     }
@@ -36,7 +36,7 @@ struct RegistrationTests {
     @Test("anything else is none", arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"])
     func noChallenge(_ data: String) async throws {
         let server = try CaptureServer(.data(200, data))
-        await expectFailure(.unexpectedAnswer) { _ = try await server.client().challenge() }
+        await expectFailure(.unexpectedResponse) { _ = try await server.client().challenge() }
         #expect(server.requests.count == 1)
     }
 
@@ -46,8 +46,8 @@ struct RegistrationTests {
             .data(201, #"{"device_id":"\#(Self.id)","attestation_level":"software","has_lidar":false}"#)
         )
         let signer = try KeySigner()
-        let reply = try await Self.register(at: server, with: signer)
-        #expect(reply == RegistrationReply(deviceID: Self.id, attestationLevel: "software"))
+        let response = try await Self.register(at: server, with: signer)
+        #expect(response == RegistrationResponse(deviceID: Self.id, attestationLevel: "software"))
         let request = try #require(server.requests.first)
         #expect(request.line == "POST /base/api/v1/devices/register")
         let body = try #require(try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
@@ -74,8 +74,8 @@ struct RegistrationTests {
             certificationSignature: [4],
             endorsementCertificates: [[5], [6]]
         )
-        let reply = try await Self.register(at: server, with: try KeySigner(), evidence)
-        #expect(reply.attestationLevel == "tpm2")
+        let response = try await Self.register(at: server, with: try KeySigner(), evidence)
+        #expect(response.attestationLevel == "tpm2")
         let body = try JSONSerialization.jsonObject(with: Data(server.requests[0].body)) as? [String: Any]
         let proof = try #require(body?["key_attestation"] as? [String: Any])
         #expect(proof["format"] as? String == "tpm2")
@@ -89,22 +89,25 @@ struct RegistrationTests {
     @Test(
         "refusals (contract 3.2)",
         arguments: [
-            (Answer.refusal(409, "DEVICE_ALREADY_REGISTERED"), OutcomeCode.alreadyRegistered, false),
+            (Response.refusal(409, "DEVICE_ALREADY_REGISTERED"), OutcomeCode.alreadyRegistered, false),
             (.refusal(400, "VALIDATION_ERROR"), .enrolmentImpossible, false),
             (.refusal(400, "INVALID_ATTESTATION_FORMAT"), .enrolmentImpossible, false),
             (.refusal(403, "UNTRUSTED_ATTESTATION"), .enrolmentImpossible, false),
             (.refusal(400, "CHALLENGE_EXPIRED"), .badRequest, true),
             (.refusal(401, "CHALLENGE_INVALID"), .badRequest, true),
             (.refusal(429, "TOO_MANY_REQUESTS"), .rateLimited, true),
-            (Answer(status: 422, body: "missing field `attestation`", type: "text/plain"), .enrolmentImpossible, false),
-            (Answer(status: 400, body: "no JSON", type: "text/plain"), .badRequest, false),
+            (
+                Response(status: 422, body: "missing field `attestation`", type: "text/plain"), .enrolmentImpossible,
+                false
+            ),
+            (Response(status: 400, body: "no JSON", type: "text/plain"), .badRequest, false),
             (.refusal(500, "INTERNAL_ERROR"), .unknownOutcome, false),
             (.data(201, "{}"), .unknownOutcome, false),
             (.data(201, #"{"device_id":"x","attestation_level":"software"}"#), .unknownOutcome, false),
         ]
     )
-    private func refusals(_ row: (answer: Answer, code: OutcomeCode, retryable: Bool)) async throws {
-        let server = try CaptureServer(row.answer)
+    private func refusals(_ row: (response: Response, code: OutcomeCode, retryable: Bool)) async throws {
+        let server = try CaptureServer(row.response)
         let signer = try KeySigner()
         let error = await expectFailure(row.code) { _ = try await Self.register(at: server, with: signer) }
         #expect(error?.isRetryable == row.retryable)

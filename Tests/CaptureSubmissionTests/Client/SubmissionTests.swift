@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Submitting a hash-only capture", .prompt)
 struct SubmissionTests {
-    private typealias Answer = CaptureServer.Answer
+    private typealias Response = CaptureServer.Response
     private typealias Code = OutcomeCode
 
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
@@ -31,7 +31,7 @@ struct SubmissionTests {
         to client: CaptureClient,
         _ profile: CaptureProfile = .mediactl1,
         control: TransferControl = TransferControl()
-    ) async throws -> SubmissionReply {
+    ) async throws -> SubmissionResponse {
         try await client.submit(
             body(profile),
             headers: [HTTPHeader("X-Device-Id", "d"), HTTPHeader("X-Device-Signature", "s")],
@@ -41,11 +41,12 @@ struct SubmissionTests {
         )
     }
 
-    private static func reply(to answer: Answer, _ profile: CaptureProfile = .mediactl1) async throws -> SubmissionReply
+    private static func response(to response: Response, _ profile: CaptureProfile = .mediactl1) async throws
+        -> SubmissionResponse
     {
-        let server = try CaptureServer(answer)
-        let reply = try await submit(to: server.client(), profile)
-        return withExtendedLifetime(server) { reply }
+        let server = try CaptureServer(response)
+        let response = try await submit(to: server.client(), profile)
+        return withExtendedLifetime(server) { response }
     }
 
     // MARK: Sent
@@ -96,33 +97,33 @@ struct SubmissionTests {
         ] as [(String, String?)]
     )
     func accepted(_ address: String, _ shown: String?) async throws {
-        let reply = try await Self.reply(
+        let response = try await Self.response(
             to: .data(202, #"{"capture_id":"\#(Self.id.uppercased())","verification_url":"\#(address)"}"#)
         )
-        #expect(reply == .accepted(captureID: Self.id, verificationURL: shown))
+        #expect(response == .accepted(captureID: Self.id, verificationURL: shown))
     }
 
     @Test("a wrong content type does not hide an id")
     func wrongType() async throws {
-        var answer = Answer.data(202, #"{"capture_id":"\#(Self.id)","verification_url":null}"#)
+        var response = Response.data(202, #"{"capture_id":"\#(Self.id)","verification_url":null}"#)
         for type in ["text/html", nil, "application/octet-stream"] {
-            answer.type = type
-            #expect(try await Self.reply(to: answer) == .accepted(captureID: Self.id, verificationURL: nil))
+            response.type = type
+            #expect(try await Self.response(to: response) == .accepted(captureID: Self.id, verificationURL: nil))
         }
     }
 
     @Test(
         "a success that tells no id leaves the outcome unknown",
         arguments: [
-            Answer(status: 202, body: "<html>", type: "text/html"), .data(202, "{}"), .data(202, "null"),
+            Response(status: 202, body: "<html>", type: "text/html"), .data(202, "{}"), .data(202, "null"),
             .data(202, #"{"capture_id":"../../x"}"#), .data(202, #"{"capture_id":7}"#),
-            Answer(status: 200, body: "<html>Welcome to the hotel", type: "text/html"),
-            Answer(status: 204, body: "", type: nil),
+            Response(status: 200, body: "<html>Welcome to the hotel", type: "text/html"),
+            Response(status: 204, body: "", type: nil),
         ]
     )
-    private func lost(_ answer: Answer) async throws {
-        let error = await expectFailure(.unknownOutcome) { _ = try await Self.reply(to: answer) }
-        #expect(error?.httpStatus == answer.status)
+    private func lost(_ response: Response) async throws {
+        let error = await expectFailure(.unknownOutcome) { _ = try await Self.response(to: response) }
+        #expect(error?.httpStatus == response.status)
         #expect(error?.isRetryable == false)
     }
 
@@ -138,7 +139,7 @@ struct SubmissionTests {
         ] as [(String, String?)]
     )
     func duplicate(_ body: String, _ earlier: String?) async throws {
-        #expect(try await Self.reply(to: Answer(status: 409, body: body)) == .duplicate(captureID: earlier))
+        #expect(try await Self.response(to: Response(status: 409, body: body)) == .duplicate(captureID: earlier))
     }
 
     @Test(
@@ -150,7 +151,7 @@ struct SubmissionTests {
         ]
     )
     func address(_ text: String, _ isKept: Bool) {
-        #expect(CaptureAnswer.address(.string(text)) == (isKept ? text : nil))
+        #expect(CaptureResponse.address(.string(text)) == (isKept ? text : nil))
     }
 
     // MARK: Refused (contract 1.3)
@@ -166,43 +167,44 @@ struct SubmissionTests {
     @Test(
         "every refusal has its code, and only what may pass is worth repeating",
         arguments: [
-            (Answer.refusal(400, "VALIDATION_ERROR"), Code.badRequest, false),
-            (Answer(status: 400, body: "expected value", type: "text/plain; charset=utf-8"), .badRequest, false),
+            (Response.refusal(400, "VALIDATION_ERROR"), Code.badRequest, false),
+            (Response(status: 400, body: "expected value", type: "text/plain; charset=utf-8"), .badRequest, false),
             (.refusal(401, "DEVICE_AUTH_REQUIRED"), .unauthorized, false),
             (.refusal(401, "TIMESTAMP_EXPIRED"), .clockWrong, false),
             (.refusal(401, "TIMESTAMP_INVALID"), .clockWrong, false),
             (.refusal(401, "ATTESTATION_FAILED"), .assertionRefused, false),
             (.refusal(401, "SIGNATURE_INVALID"), .requestSignatureRefused, false),
             (.refusal(401, "REPLAY_DETECTED"), .counterOutdated, false),
-            (Answer(status: 401, body: "", type: nil), .unauthorized, false),
+            (Response(status: 401, body: "", type: nil), .unauthorized, false),
             (.refusal(403, "DEVICE_UNVERIFIED"), .deviceUnverified, false),
             (.refusal(403, "FORBIDDEN"), .forbidden, false),
-            (Answer(status: 403, body: "<html>", type: "text/html"), .forbidden, false),
+            (Response(status: 403, body: "<html>", type: "text/html"), .forbidden, false),
             (.refusal(404, "DEVICE_NOT_FOUND"), .deviceUnknown, false),
-            (Answer(status: 404, body: "<html>", type: "text/html"), .notFound, false),
-            (Answer(status: 405, body: "", type: nil), .unexpectedAnswer, false),
-            (Answer(status: 408, body: "", type: nil), .unknownOutcome, false),
-            (Answer(status: 409, body: "<html>", type: "text/html"), .duplicate, false),
-            (Answer(status: 413, body: "length limit exceeded", type: "text/plain"), .payloadTooLarge, false),
-            (Answer(status: 415, body: "Expected request with …", type: "text/plain"), .unsupportedMedia, false),
-            (Answer(status: 422, body: "missing field `depth_analysis`", type: "text/plain"), .badRequest, false),
+            (Response(status: 404, body: "<html>", type: "text/html"), .notFound, false),
+            (Response(status: 405, body: "", type: nil), .unexpectedResponse, false),
+            (Response(status: 408, body: "", type: nil), .unknownOutcome, false),
+            (Response(status: 409, body: "<html>", type: "text/html"), .duplicate, false),
+            (Response(status: 413, body: "length limit exceeded", type: "text/plain"), .payloadTooLarge, false),
+            (Response(status: 415, body: "Expected request with …", type: "text/plain"), .unsupportedMedia, false),
+            (Response(status: 422, body: "missing field `depth_analysis`", type: "text/plain"), .badRequest, false),
             (.refusal(429, "TOO_MANY_REQUESTS"), .rateLimited, true),
             (.refusal(429, "RATE_LIMITED"), .rateLimited, true),
-            (Answer(status: 429, body: "slow down", type: "text/plain"), .unknownOutcome, false),
+            (Response(status: 429, body: "slow down", type: "text/plain"), .unknownOutcome, false),
             (.refusal(500, "INTERNAL_ERROR"), .unknownOutcome, false),
-            (Answer(status: 500, body: "", type: nil), .unknownOutcome, false),
-            (Answer(status: 502, body: "<html>", type: "text/html"), .unknownOutcome, false),
-            (Answer(status: 503, body: "<html>", type: "text/html"), .serverError, true),
-            (Answer(status: 504, body: "<html>", type: "text/html"), .unknownOutcome, false),
+            (Response(status: 500, body: "", type: nil), .unknownOutcome, false),
+            (Response(status: 502, body: "<html>", type: "text/html"), .unknownOutcome, false),
+            (Response(status: 503, body: "<html>", type: "text/html"), .serverError, true),
+            (Response(status: 504, body: "<html>", type: "text/html"), .unknownOutcome, false),
         ],
         CaptureProfile.allCases
     )
-    private func refusals(_ row: (answer: Answer, code: Code, retryable: Bool), _ profile: CaptureProfile) async throws
+    private func refusals(_ row: (response: Response, code: Code, retryable: Bool), _ profile: CaptureProfile)
+        async throws
     {
-        let server = try CaptureServer(row.answer)
+        let server = try CaptureServer(row.response)
         let client = try server.client()
         let error = await expectFailure(row.code) { _ = try await Self.submit(to: client, profile) }
-        #expect(error?.httpStatus == row.answer.status)
+        #expect(error?.httpStatus == row.response.status)
         #expect(error?.isRetryable == row.retryable)
         #expect(error?.detail.isEmpty == false)
         #expect(server.requests.count == 1, "a capture is never sent twice by itself")
@@ -212,7 +214,7 @@ struct SubmissionTests {
     func clock() async throws {
         let date = "Sun, 22 Nov 2026 02:16:05 GMT"
         let error = await expectFailure(.clockWrong) {
-            _ = try await Self.reply(to: .refusal(401, "TIMESTAMP_EXPIRED", headers: ["Date: \(date)"]))
+            _ = try await Self.response(to: .refusal(401, "TIMESTAMP_EXPIRED", headers: ["Date: \(date)"]))
         }
         #expect(error?.value == date)
         #expect(error?.serverCode == "TIMESTAMP_EXPIRED")
@@ -221,7 +223,7 @@ struct SubmissionTests {
     @Test("a redirect is told, and not followed")
     func redirect() async throws {
         let server = try CaptureServer(
-            Answer(status: 307, body: "", type: nil, headers: ["Location: http://127.0.0.1:1/elsewhere"])
+            Response(status: 307, body: "", type: nil, headers: ["Location: http://127.0.0.1:1/elsewhere"])
         )
         let client = try server.client()
         let error = await expectFailure(.redirected) { _ = try await Self.submit(to: client) }
@@ -233,11 +235,13 @@ struct SubmissionTests {
     func serverText() async throws {
         let long = String(repeating: "x", count: 100_000)
         let body = #"{"error":{"code":"evil\u001b[2J","message":"\#(long)"}}"#
-        let error = await expectFailure(.badRequest) { _ = try await Self.reply(to: Answer(status: 400, body: body)) }
+        let error = await expectFailure(.badRequest) {
+            _ = try await Self.response(to: Response(status: 400, body: body))
+        }
         #expect((error?.detail.count ?? 0) < 400)
         #expect(error?.serverCode == nil)
         let plain = await expectFailure(.badRequest) {
-            _ = try await Self.reply(to: Answer(status: 422, body: long, type: "text/plain"))
+            _ = try await Self.response(to: Response(status: 422, body: long, type: "text/plain"))
         }
         #expect((plain?.detail.count ?? 0) < 400)
     }
@@ -296,7 +300,7 @@ struct SubmissionTests {
     ]
 
     @Test("an answer lost after the body leaves the outcome unknown", arguments: ends.indices)
-    func lostAnswer(_ index: Int) async throws {
+    func lostResponse(_ index: Int) async throws {
         let server = try CaptureServer(Self.ends[index].act)
         let client = try server.client()
         let error = await expectFailure(.unknownOutcome) { _ = try await Self.submit(to: client) }

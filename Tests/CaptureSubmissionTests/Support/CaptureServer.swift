@@ -24,23 +24,23 @@ final class CaptureServer: Sendable {
     }
 
     /// What is answered.
-    struct Answer: Sendable {
+    struct Response: Sendable {
         var status: Int
         var body: String
         var type: String? = "application/json"
         var headers: [String] = []
 
         /// `data` in the envelope of a success (contract 1.3).
-        static func data(_ status: Int, _ data: String) -> Answer {
-            Answer(
+        static func data(_ status: Int, _ data: String) -> Response {
+            Response(
                 status: status,
                 body: #"{"data":\#(data),"meta":{"request_id":"x","timestamp":"2026-11-22T02:16:05.123456789Z"}}"#
             )
         }
 
         /// `error` in the envelope of a refusal.
-        static func refusal(_ status: Int, _ code: String, headers: [String] = []) -> Answer {
-            Answer(
+        static func refusal(_ status: Int, _ code: String, headers: [String] = []) -> Response {
+            Response(
                 status: status,
                 body: #"{"error":{"code":"\#(code)","message":"No."},"meta":{"request_id":"x"}}"#,
                 headers: headers
@@ -52,13 +52,13 @@ final class CaptureServer: Sendable {
     private let log: Log
 
     /// Gives this answer to every request.
-    convenience init(_ answer: Answer) throws {
+    convenience init(_ response: Response) throws {
         try self.init { connection in
-            let type = answer.type.map { "Content-Type: \($0)\r\n" } ?? ""
-            let fields = answer.headers.map { $0 + "\r\n" }.joined()
+            let type = response.type.map { "Content-Type: \($0)\r\n" } ?? ""
+            let fields = response.headers.map { $0 + "\r\n" }.joined()
             try connection.write(
-                "HTTP/1.1 \(answer.status) Scripted\r\n\(type)\(fields)Content-Length: \(answer.body.utf8.count)\r\n\r\n"
-                    + answer.body
+                "HTTP/1.1 \(response.status) Scripted\r\n\(type)\(fields)Content-Length: \(response.body.utf8.count)\r\n\r\n"
+                    + response.body
             )
         }
     }

@@ -55,7 +55,7 @@ final class ParserServers: Sendable {
         let body = try form.body(contentAt: directory.file("content"))
         let client = try HTTPClient()
         defer { client.shutdown() }
-        let answer = try await client.execute(
+        let response = try await client.execute(
             HTTPRequest(
                 .post,
                 try ServerURL(server(of: parser)).resource("/\(parser.rawValue)"),
@@ -64,7 +64,7 @@ final class ParserServers: Sendable {
                 repeatability: .atMostOnce
             )
         )
-        let parsed = try ParsedForm(json: Data(answer.body))
+        let parsed = try ParsedForm(json: Data(response.body))
         #expect(parsed.contentLength == Int(body.byteCount))
         return parsed
     }

@@ -51,7 +51,7 @@ import Testing
         #expect(try await bench.remotes().map(\.id) == [retried.record.serverCaptureID])
     }
 
-    @Test func aLostAnswerStaysUnknownWhileNobodyCanBeAsked() async throws {
+    @Test func aLostResponseStaysUnknownWhileTheServerCannotBeQueried() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         try await bench.sandbox?.addFaults("capture:drop-answer,times=1", "capture-read:status=503")

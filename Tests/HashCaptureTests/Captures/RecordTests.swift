@@ -32,7 +32,7 @@ import Testing
             )
         }
         let wasThere = try await bench.remotes().count
-        #expect(wasThere == ([.answered, .settled].contains(point) ? 1 : 0))
+        #expect(wasThere == ([.ofResponse, .settled].contains(point) ? 1 : 0))
         try await bench.session.adopt()
         let left = try bench.library.captures()
         // Before its record is kept a capture was never reported to anybody.
@@ -58,7 +58,7 @@ import Testing
     private static func left(by point: CaptureFailpoint) -> CaptureRecord.State {
         switch point {
         case .queued, .requestSigned: .queued
-        case .submitted, .answered: .unknownOutcome
+        case .submitted, .ofResponse: .unknownOutcome
         case .settled: .accepted
         default: .pending
         }

@@ -136,13 +136,13 @@ import Testing
                 let (head, _) = try connection.readRequest()
                 let challenge = Data(repeating: 7, count: 32).base64EncodedString()
                 if head.hasPrefix("GET") {
-                    try connection.answer(
+                    try connection.respond(
                         200,
                         #"{"data":{"challenge":"\#(challenge)","expires_at":"2026-01-01T00:00:00Z"}}"#
                     )
                 } else {
                     let id = UUID().uuidString.lowercased()
-                    try connection.answer(
+                    try connection.respond(
                         201,
                         #"{"data":{"device_id":"\#(id)","attestation_level":"\#(level)","has_lidar":false}}"#
                     )
@@ -151,7 +151,7 @@ import Testing
         }
         let bench = try CaptureBench(address: server.address)
         let error = await #expect(throws: CaptureError.self) { try await bench.register() }
-        #expect(error?.code == .unexpectedAnswer || error?.code == .unknownOutcome)
+        #expect(error?.code == .unexpectedResponse || error?.code == .unknownOutcome)
         #expect(try bench.library.captureDevice(for: server.address) == nil)
     }
 
@@ -165,12 +165,12 @@ import Testing
             endorsementCertificates: [[5]]
         )
         let bench = try await CaptureBench()
-        let reply = RegistrationReply(deviceID: UUID().uuidString.lowercased(), attestationLevel: "tpm2")
+        let response = RegistrationResponse(deviceID: UUID().uuidString.lowercased(), attestationLevel: "tpm2")
         let enrolment = DeviceEnrolment(bench.session)
-        #expect(throws: CaptureError.self) { try enrolment.level(reply, evidence) }
+        #expect(throws: CaptureError.self) { try enrolment.level(response, evidence) }
         var proven = evidence
         proven.activation = TPM2Activation(secret: [6], quote: [7], quoteSignature: [8])
-        #expect(try enrolment.level(reply, proven) == .tpm2)
+        #expect(try enrolment.level(response, proven) == .tpm2)
         var plan = CaptureBench.plan
         plan.evidence = evidence
         for key in [DeviceEnrolment.Key.new, .existing(.file("key.pem"))] {

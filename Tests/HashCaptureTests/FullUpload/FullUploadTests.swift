@@ -103,7 +103,7 @@ import Testing
         ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted),
         ("capture-full:reset,after=body,times=1", .queued),
     ])
-    func aLostAnswerIsAskedFor(_ fault: String, _ state: CaptureRecord.State) async throws {
+    func aLostResponseIsAskedFor(_ fault: String, _ state: CaptureRecord.State) async throws {
         let bench = try await CaptureBench(["--fault", fault])
         try await bench.register()
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())

@@ -83,7 +83,7 @@ import Testing
         #expect(try fixture.names() == [".draft-notes", ".hidden", "letter.txt"])
     }
 
-    @Test func aStoreThatCannotAnswerLeavesTheDraft() async throws {
+    @Test func aStoreThatFailsKeepsTheDraft() async throws {
         let fixture = try fixture.get()
         try await abandon()
         let code = try await captureErrorCode {

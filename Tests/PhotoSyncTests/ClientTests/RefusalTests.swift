@@ -8,13 +8,13 @@ import Testing
 /// Every row of the contract's error tables (sections 0, 1, 3.3, 3.7, 4, 5, 7).
 @Suite("Answers without success", .prompt)
 struct RefusalTests {
-    private typealias Answer = RecordingServer.Answer
+    private typealias Response = RecordingServer.Response
     private typealias Code = OutcomeCode
 
     private static let counts = #"{"totalPhotos":0,"devicePhotos":0,"legacyPhotos":0,"otherDevicePhotos":0}"#
 
-    private func status(_ answer: RecordingServer.Answer) async throws -> (error: PhotoSyncError?, tries: Int) {
-        let server = try RecordingServer(answer)
+    private func status(_ response: RecordingServer.Response) async throws -> (error: PhotoSyncError?, tries: Int) {
+        let server = try RecordingServer(response)
         let client = try server.client()
         let error = await photoSyncError { _ = try await client.status(device: nil) }
         return (error, server.requests.count)
@@ -23,7 +23,7 @@ struct RefusalTests {
     @Test(
         "traps 7 and 8: both shapes of errors are read, and the server's sentence is kept",
         arguments: [
-            (Answer.json(401, "API key is required."), Code.unauthorized, "API key is required.", 1),
+            (Response.json(401, "API key is required."), Code.unauthorized, "API key is required.", 1),
             (.json(401, "Invalid API key."), .unauthorized, "Invalid API key.", 1),
             (.json(403, "User account is disabled."), .forbidden, "User account is disabled.", 1),
             (.json(500, "Internal server error."), .serverError, "Internal server error.", 4),
@@ -40,33 +40,36 @@ struct RefusalTests {
             (.text(404, "404 page not found"), .notFound, "404 page not found", 1),
             (.text(404, "Device not found"), .notFound, "Device not found", 1),
             (.json(404, "Photo not found."), .notFound, "Photo not found.", 1),
-            (Answer(status: 405, body: "", type: nil), .unexpectedAnswer, "status 405", 1),
-            (Answer(status: 502, body: "<html>Bad Gateway</html>", type: "text/html"), .serverError, "an HTML page", 4),
-            (Answer(status: 504, body: "", type: nil), .serverError, "status 504", 4),
-            (Answer(status: 413, body: "<html>", type: "text/html"), .payloadTooLarge, "status 413", 1),
-            (Answer(status: 418, body: "x", type: "image/png"), .badRequest, "image/png", 1),
-            (Answer(status: 500, body: "{\"error\":", type: "application/json"), .serverError, "status 500", 1),
-            (Answer(status: 500, body: "", type: nil), .serverError, "status 500", 1),
-            (Answer(status: 204, body: "", type: nil), .unexpectedAnswer, "status 204", 1),
+            (Response(status: 405, body: "", type: nil), .unexpectedResponse, "status 405", 1),
+            (
+                Response(status: 502, body: "<html>Bad Gateway</html>", type: "text/html"), .serverError,
+                "an HTML page", 4
+            ),
+            (Response(status: 504, body: "", type: nil), .serverError, "status 504", 4),
+            (Response(status: 413, body: "<html>", type: "text/html"), .payloadTooLarge, "status 413", 1),
+            (Response(status: 418, body: "x", type: "image/png"), .badRequest, "image/png", 1),
+            (Response(status: 500, body: "{\"error\":", type: "application/json"), .serverError, "status 500", 1),
+            (Response(status: 500, body: "", type: nil), .serverError, "status 500", 1),
+            (Response(status: 204, body: "", type: nil), .unexpectedResponse, "status 204", 1),
         ]
     )
-    private func table(answer: Answer, code: Code, words: String, tries: Int) async throws {
-        let (error, count) = try await status(answer)
+    private func table(response: Response, code: Code, words: String, tries: Int) async throws {
+        let (error, count) = try await status(response)
         #expect(error?.code == code)
         #expect(error?.detail.contains(words) == true, "\(String(describing: error))")
-        #expect(error?.httpStatus == answer.status)
+        #expect(error?.httpStatus == response.status)
         #expect(error?.isRetryable == (tries > 1))
         #expect(count == tries, "what may pass is tried again, and nothing else")
     }
 
     @Test("the setup gate is no busy server: not tried again, and nobody has to wait for it", .timeLimit(.minutes(1)))
     func setupGate() async throws {
-        let gate = Answer(
+        let gate = Response(
             status: 503,
             body: #"{"error":"Setup required","message":"Please complete the setup","setupUrl":"/setup"}"#
         )
         let server = try RecordingServer { request, _ in
-            request.line.hasPrefix("GET /api/health") ? Answer(body: #"{"status":"healthy"}"#) : gate
+            request.line.hasPrefix("GET /api/health") ? Response(body: #"{"status":"healthy"}"#) : gate
         }
         // A period of quiet would outlast the test's time limit.
         let http = try HTTPClient(
@@ -90,9 +93,9 @@ struct RefusalTests {
     @Test("another 503 is tried again")
     func busyProxy() async throws {
         let server = try RecordingServer(
-            Answer(status: 503, body: "<html>", type: "text/html"),
+            Response(status: 503, body: "<html>", type: "text/html"),
             .json(503, "Service unavailable"),
-            Answer(body: "[]")
+            Response(body: "[]")
         )
         #expect(try await server.client().devices().isEmpty)
         #expect(server.requests.count == 3)
@@ -103,7 +106,7 @@ struct RefusalTests {
         let server = try RecordingServer(
             .text(500, "Database error"),
             .json(500, "Database error."),
-            Answer(body: "[]")
+            Response(body: "[]")
         )
         #expect(try await server.client().devices().isEmpty)
         #expect(server.requests.count == 3)
@@ -111,10 +114,10 @@ struct RefusalTests {
 
     @Test("a redirect is not followed, and the key goes nowhere", arguments: [301, 302, 307, 308])
     func redirect(status: Int) async throws {
-        let elsewhere = try RecordingServer(Answer())
+        let elsewhere = try RecordingServer(Response())
         let target = try elsewhere.url.description + "/api/sync/status"
         let server = try RecordingServer(
-            Answer(status: status, body: "", type: nil, headers: ["Location: \(target)"])
+            Response(status: status, body: "", type: nil, headers: ["Location: \(target)"])
         )
         let client = try server.client()
         let error = await photoSyncError { _ = try await client.status(device: nil) }
@@ -127,15 +130,15 @@ struct RefusalTests {
     @Test(
         "a 200 that is not JSON is no answer",
         arguments: [
-            Answer(body: "<html>Welcome to the hotel</html>", type: "text/html; charset=utf-8"),
-            Answer(body: "OK", type: "text/plain"), Answer(body: Self.counts, type: "text/html"),
-            Answer(body: Self.counts, type: nil),
-            Answer(body: "{\"totalPhotos\":1}"), Answer(body: ""), Answer(body: "{\"totalPhotos\":"),
+            Response(body: "<html>Welcome to the hotel</html>", type: "text/html; charset=utf-8"),
+            Response(body: "OK", type: "text/plain"), Response(body: Self.counts, type: "text/html"),
+            Response(body: Self.counts, type: nil),
+            Response(body: "{\"totalPhotos\":1}"), Response(body: ""), Response(body: "{\"totalPhotos\":"),
         ]
     )
-    private func wrongContent(answer: Answer) async throws {
-        let (error, count) = try await status(answer)
-        #expect(error?.code == .unexpectedAnswer)
+    private func wrongContent(response: Response) async throws {
+        let (error, count) = try await status(response)
+        #expect(error?.code == .unexpectedResponse)
         #expect(count == 1)
     }
 
@@ -146,7 +149,7 @@ struct RefusalTests {
     }
 
     @Test("a gigabyte of JSON ends early", .timeLimit(.minutes(1)))
-    func endlessAnswer() async throws {
+    func endlessResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
             try connection.write(
@@ -162,7 +165,7 @@ struct RefusalTests {
             authorization: .apiKey("key", for: url.origin)
         )
         let error = await photoSyncError { _ = try await client.photos(cursor: nil, device: nil) }
-        #expect(error?.code == .unexpectedAnswer)
+        #expect(error?.code == .unexpectedResponse)
         #expect(error?.detail == "the response is too long")
         #expect(server.connectionCount == 1)
     }

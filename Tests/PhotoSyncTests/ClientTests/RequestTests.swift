@@ -8,12 +8,12 @@ import Testing
 
 @Suite("What is sent", .prompt)
 struct RequestTests {
-    private typealias Answer = RecordingServer.Answer
+    private typealias Response = RecordingServer.Response
 
-    private static let emptyPage = Answer(
+    private static let emptyPage = Response(
         body: #"{"photos":[],"pagination":{"hasMore":false},"sync":{"totalCount":0,"returnedCount":0}}"#
     )
-    private static let counts = Answer(
+    private static let counts = Response(
         body: #"{"totalPhotos":7,"devicePhotos":4,"legacyPhotos":3,"otherDevicePhotos":0,"serverVersion":7}"#
     )
     private static let device = #"""
@@ -106,7 +106,7 @@ struct RequestTests {
             let asked = request.json?["hashes"] as? [String] ?? []
             // The first of each block is there, in capitals, with one that nobody asked for.
             let existing = [asked[0].uppercased(), String(repeating: "F", count: 64)]
-            return Answer(body: "{\"existing\":[\"\(existing.joined(separator: "\",\""))\"],\"missing\":[]}")
+            return Response(body: "{\"existing\":[\"\(existing.joined(separator: "\",\""))\"],\"missing\":[]}")
         }
         let existing = try await server.client().existing(digests)
         let sizes = server.requests.map { ($0.json?["hashes"] as? [String])?.count }
@@ -118,7 +118,7 @@ struct RequestTests {
 
     @Test("claims name the device, and either all or some ids")
     func claims() async throws {
-        let server = try RecordingServer(Answer(body: #"{"claimed":3,"alreadyClaimed":0,"failed":0}"#))
+        let server = try RecordingServer(Response(body: #"{"claimed":3,"alreadyClaimed":0,"failed":0}"#))
         let client = try server.client()
         #expect(try await client.claimAll(device: "d-1") == 3)
         #expect(try await client.claim(["p-1", "p\"2"], device: "d-1") == 3)
@@ -129,7 +129,7 @@ struct RequestTests {
 
     @Test("trap 10: a device is registered as android, under its token")
     func register() async throws {
-        let server = try RecordingServer(Answer(body: Self.device))
+        let server = try RecordingServer(Response(body: Self.device))
         let device = try await server.client().registerDevice(name: "my \"desk\"", token: "mediactl-1")
         #expect(device.id == "d-1" && device.name == "desk")
         #expect(server.requests.first?.line == "POST /api/devices/register")
@@ -141,19 +141,19 @@ struct RequestTests {
 
     @Test("trap 9: a login has no key, a lower-case address, and goes out once")
     func login() async throws {
-        let answer = Answer(
+        let response = Response(
             body:
                 #"{"success":true,"user":{"id":"u","email":"ann@example.test"},"device":\#(Self.device),"apiKey":"k-2"}"#
         )
-        let server = try RecordingServer(answer)
+        let server = try RecordingServer(response)
         let client = try server.client(key: "old")
-        let reply = try await client.logIn(
+        let login = try await client.logIn(
             email: "Ann@Example.test",
             password: "pass\\word",
             deviceName: "desk",
             deviceToken: "t"
         )
-        #expect(reply.apiKey == "k-2" && reply.email == "ann@example.test" && reply.device?.id == "d-1")
+        #expect(login.apiKey == "k-2" && login.email == "ann@example.test" && login.device?.id == "d-1")
         let request = try #require(server.requests.first)
         #expect(request.line == "POST /api/mobile/auth/login")
         #expect(request.values(of: "x-api-key").isEmpty)
@@ -168,15 +168,15 @@ struct RequestTests {
     @Test(
         "trap 9: a failed login is never tried again, and says why",
         arguments: [
-            (Answer.text(401, "Invalid email or password"), OutcomeCode.notLoggedIn),
+            (Response.text(401, "Invalid email or password"), OutcomeCode.notLoggedIn),
             (.text(500, "Failed to save API key"), .keyNotRotated),
             (.text(500, "Internal server error"), .serverError), (.text(500, "Database error"), .serverError),
             (.text(400, "Password not set for this user"), .badRequest),
-            (Answer(status: 502, body: "<html>", type: "text/html"), .serverError),
+            (Response(status: 502, body: "<html>", type: "text/html"), .serverError),
         ]
     )
-    private func failedLogin(answer: Answer, code: OutcomeCode) async throws {
-        let server = try RecordingServer(answer)
+    private func failedLogin(response: Response, code: OutcomeCode) async throws {
+        let server = try RecordingServer(response)
         let client = try server.client(key: nil)
         let error = await photoSyncError {
             _ = try await client.logIn(email: "a@b.c", password: "p", deviceName: "d", deviceToken: "t")
@@ -189,8 +189,8 @@ struct RequestTests {
     func health() async throws {
         let server = try RecordingServer { request, _ in
             request.line.hasSuffix("/api/health")
-                ? Answer(body: #"{"status":"healthy","timestamp":"2026-11-20T22:17:20.211467342Z"}"#)
-                : Answer(body: #"{"isComplete":false,"databaseConfigured":true}"#)
+                ? Response(body: #"{"status":"healthy","timestamp":"2026-11-20T22:17:20.211467342Z"}"#)
+                : Response(body: #"{"isComplete":false,"databaseConfigured":true}"#)
         }
         let health = try await server.client().health()
         #expect(health == ServerHealth(status: "healthy", isSetUp: false))

@@ -80,13 +80,13 @@ struct SandboxSequenceTests {
         #expect(try await user.existing([unknown, listed.sha256]) == [listed.sha256])
 
         let (whole, rest) = (Sink(), Sink())
-        let answer = try await user.download(id: receipt.id, receiver: whole)
+        let response = try await user.download(id: receipt.id, receiver: whole)
         #expect(whole.text == "first photo")
-        #expect(answer.head.sha256 == listed.sha256 && answer.head.totalBytes == 11)
+        #expect(response.head.sha256 == listed.sha256 && response.head.totalBytes == 11)
         let resumed = try await user.download(
             id: receipt.id,
             from: 6,
-            ifRange: answer.head.lastModified,
+            ifRange: response.head.lastModified,
             receiver: rest
         )
         #expect(rest.text == "photo" && resumed.head.firstByte == 6 && resumed.head.totalBytes == 11)

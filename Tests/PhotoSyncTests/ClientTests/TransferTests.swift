@@ -9,11 +9,11 @@ import Testing
 
 @Suite("Uploads and downloads of single photos", .prompt)
 struct TransferTests {
-    private typealias Answer = RecordingServer.Answer
+    private typealias Response = RecordingServer.Response
 
     // MARK: Uploads
 
-    private static let stored = Answer(
+    private static let stored = Response(
         body: #"{"id":"p-1","storedPath":"2024/01/a.jpg","uploadedAt":"2026-11-20T22:17:20.2Z","isDuplicate":false}"#
     )
 
@@ -102,7 +102,7 @@ struct TransferTests {
         "refused uploads, each sent once (contract 3.3)",
         arguments: [
             // Trap 17: what the server says when its 30 seconds are over.
-            (Answer.json(400, "Request must be multipart/form-data."), OutcomeCode.bodyTooSlow, true),
+            (Response.json(400, "Request must be multipart/form-data."), OutcomeCode.bodyTooSlow, true),
             (.json(400, "No file provided or file is empty."), .emptyFile, false),
             (.json(400, "file size must be positive"), .emptyFile, false),
             (.json(400, "file extension not allowed"), .unknownExtension, false),
@@ -112,14 +112,14 @@ struct TransferTests {
             (.json(500, "Database error."), .serverError, true),
             (.json(500, "Failed to store file."), .serverError, false),
             (.json(500, "Failed to save photo record."), .invalidDevice, false),
-            (Answer(status: 502, body: "", type: nil), .serverError, true),
-            (Answer(body: "{}"), .unexpectedAnswer, false),
-            (Answer(body: #"{"id":"","isDuplicate":false}"#), .unexpectedAnswer, false),
-            (Answer(body: #"{"id":"p"}"#), .unexpectedAnswer, false),
+            (Response(status: 502, body: "", type: nil), .serverError, true),
+            (Response(body: "{}"), .unexpectedResponse, false),
+            (Response(body: #"{"id":"","isDuplicate":false}"#), .unexpectedResponse, false),
+            (Response(body: #"{"id":"p"}"#), .unexpectedResponse, false),
         ]
     )
-    private func refusedUpload(answer: Answer, code: OutcomeCode, isRetryable: Bool) async throws {
-        let server = try RecordingServer(answer)
+    private func refusedUpload(response: Response, code: OutcomeCode, isRetryable: Bool) async throws {
+        let server = try RecordingServer(response)
         let client = try server.client()
         let photo = PhotoUpload(content: try content("x"), fileName: "a.jpg", deviceID: "d-1")
         let error = await photoSyncError { _ = try await client.upload(photo) }
@@ -172,7 +172,7 @@ struct TransferTests {
     @Test("a whole file, with what its head says")
     func whole() async throws {
         let server = try RecordingServer(
-            Answer(
+            Response(
                 body: "0123456789",
                 type: "image/jpeg",
                 headers: [
@@ -182,10 +182,10 @@ struct TransferTests {
             )
         )
         let sink = Sink()
-        let answer = try await server.client().download(id: "a b/../ü", receiver: sink)
+        let response = try await server.client().download(id: "a b/../ü", receiver: sink)
         #expect(sink.text == "0123456789")
         #expect(
-            answer.head
+            response.head
                 == DownloadHead(
                     status: 200,
                     byteCount: 10,
@@ -202,17 +202,17 @@ struct TransferTests {
     @Test("the rest of a file, if it is still the same")
     func rest() async throws {
         let server = try RecordingServer(
-            Answer(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: bytes 6-9/10"])
+            Response(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: bytes 6-9/10"])
         )
         let sink = Sink()
-        let answer = try await server.client().download(
+        let response = try await server.client().download(
             id: "p-1",
             from: 6,
             ifRange: "Fri, 20 Nov 2026 22:17:21 GMT",
             receiver: sink
         )
         #expect(sink.text == "6789")
-        #expect(answer.head == DownloadHead(status: 206, firstByte: 6, byteCount: 4, totalBytes: 10))
+        #expect(response.head == DownloadHead(status: 206, firstByte: 6, byteCount: 4, totalBytes: 10))
         #expect(server.requests.first?.values(of: "range") == ["bytes=6-"])
         #expect(server.requests.first?.values(of: "if-range") == ["Fri, 20 Nov 2026 22:17:21 GMT"])
     }
@@ -220,7 +220,7 @@ struct TransferTests {
     @Test("nothing beyond the offset: the receiver hears nothing")
     func nothingLeft() async throws {
         let server = try RecordingServer(
-            Answer(
+            Response(
                 status: 416,
                 body: "invalid range: failed to overlap\n",
                 type: "text/plain",
@@ -228,8 +228,8 @@ struct TransferTests {
             )
         )
         let sink = Sink()
-        let answer = try await server.client().download(id: "p-1", from: 10, receiver: sink)
-        #expect(answer.head == DownloadHead(status: 416, totalBytes: 10))
+        let response = try await server.client().download(id: "p-1", from: 10, receiver: sink)
+        #expect(response.head == DownloadHead(status: 416, totalBytes: 10))
         #expect(sink.isUntouched)
     }
 
@@ -243,34 +243,34 @@ struct TransferTests {
     )
     func wrongRange(offset: Int64, range: String) async throws {
         let server = try RecordingServer(
-            Answer(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: \(range)"])
+            Response(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: \(range)"])
         )
         let client = try server.client()
         let sink = Sink()
         let error = await photoSyncError { _ = try await client.download(id: "p-1", from: offset, receiver: sink) }
-        #expect(error?.code == .unexpectedAnswer)
+        #expect(error?.code == .unexpectedResponse)
         #expect(sink.isUntouched)
     }
 
     @Test(
         "the page of an error never reaches the receiver (contract section 6)",
         arguments: [
-            (Answer.text(404, "Photo not found"), OutcomeCode.notFound, "Photo not found", false),
+            (Response.text(404, "Photo not found"), OutcomeCode.notFound, "Photo not found", false),
             (.text(403, "Access denied"), .forbidden, "Access denied", false),
             (.text(500, "Database error"), .serverError, "Database error", true),
             (.json(401, "Invalid API key."), .unauthorized, "Invalid API key.", false),
             (.json(503, "Setup required"), .setupRequired, "Setup required", false),
-            (Answer(status: 302, body: "", type: nil, headers: ["Location: /login"]), .redirected, "302", false),
-            (Answer(status: 416, body: "", type: nil), .badRequest, "416", false),
+            (Response(status: 302, body: "", type: nil, headers: ["Location: /login"]), .redirected, "302", false),
+            (Response(status: 416, body: "", type: nil), .badRequest, "416", false),
         ]
     )
     private func refusedDownload(
-        answer: Answer,
+        response: Response,
         code: OutcomeCode,
         words: String,
         isRetryable: Bool
     ) async throws {
-        let server = try RecordingServer(answer)
+        let server = try RecordingServer(response)
         let client = try server.client()
         let sink = Sink()
         let error = await photoSyncError { _ = try await client.download(id: "p-1", receiver: sink) }
@@ -283,7 +283,7 @@ struct TransferTests {
     }
 
     @Test("an answer cut short is worth repeating")
-    func cutAnswer() async throws {
+    func cutResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234")
@@ -308,7 +308,7 @@ struct TransferTests {
             func begin(_ head: HTTPResponseHead) throws { throw PhotoSyncError(.diskFull, detail: "no room") }
             func receive(_ bytes: UnsafeRawBufferPointer) {}
         }
-        let server = try RecordingServer(Answer(body: "x", type: "image/jpeg"))
+        let server = try RecordingServer(Response(body: "x", type: "image/jpeg"))
         let client = try server.client()
         let error = await photoSyncError { _ = try await client.download(id: "p-1", receiver: Full()) }
         #expect(error?.code == .diskFull)
@@ -316,7 +316,7 @@ struct TransferTests {
 
     @Test("an id that would be another path is never sent", arguments: ["", ".", ".."])
     func dots(id: String) async throws {
-        let server = try RecordingServer(Answer(body: "x"))
+        let server = try RecordingServer(Response(body: "x"))
         let client = try server.client()
         let error = await photoSyncError { _ = try await client.download(id: id, receiver: Sink()) }
         #expect(error?.code == .unknownPhoto)

@@ -14,7 +14,7 @@ private final class UserServer: Sendable {
         var devices: [String: (id: String, key: String)] = [:]
         var keys: Set<String> = ["key-ann", "key-bob"]
         /// A path that answers with an error, and the sentence.
-        var failing: (path: String, answer: RecordingServer.Answer)?
+        var failing: (path: String, response: RecordingServer.Response)?
     }
 
     private final class Users: Sendable {
@@ -26,17 +26,17 @@ private final class UserServer: Sendable {
     private let users: Users
     let server: RecordingServer
 
-    init(failing: (path: String, answer: RecordingServer.Answer)? = nil) throws {
+    init(failing: (path: String, response: RecordingServer.Response)? = nil) throws {
         let users = Users(State(failing: failing))
         self.users = users
-        server = try RecordingServer { request, _ in users.state.withLock { Self.answer(request, &$0) } }
+        server = try RecordingServer { request, _ in users.state.withLock { Self.response(request, &$0) } }
     }
 
-    private static func answer(
+    private static func response(
         _ request: RecordingServer.Request,
         _ state: inout State
-    ) -> RecordingServer.Answer {
-        if let failing = state.failing, request.line.hasSuffix(failing.path) { return failing.answer }
+    ) -> RecordingServer.Response {
+        if let failing = state.failing, request.line.hasSuffix(failing.path) { return failing.response }
         let key = request.values(of: "x-api-key").first ?? ""
         let token = request.json?["fcmToken"] as? String ?? ""
         switch request.line {
@@ -143,7 +143,7 @@ struct DeviceRegistrationTests {
 
     @Test("a server that never lists the device gives no login")
     func unlisted() async throws {
-        let users = try UserServer(failing: (path: "GET /api/devices", answer: .init(body: "[]")))
+        let users = try UserServer(failing: (path: "GET /api/devices", response: .init(body: "[]")))
         let registration = try registration(users)
         #expect(await photoSyncError { _ = try await registration.logIn(apiKey: "key-ann") }?.code == .invalidDevice)
         #expect(try library.logins().isEmpty)
@@ -169,7 +169,7 @@ struct DeviceRegistrationTests {
 
     @Test("a failed registration keeps nothing")
     func failedRegistration() async throws {
-        let users = try UserServer(failing: (path: "register", answer: .text(500, "Failed to register device")))
+        let users = try UserServer(failing: (path: "register", response: .text(500, "Failed to register device")))
         let registration = try registration(users)
         #expect(await photoSyncError { _ = try await registration.logIn(apiKey: "key-ann") }?.code == .serverError)
         #expect(try library.logins().isEmpty)
@@ -186,7 +186,7 @@ struct DeviceRegistrationTests {
 
     @Test("the new key is kept even when what follows fails")
     func byAddressHalfWay() async throws {
-        let users = try UserServer(failing: (path: "GET /api/devices", answer: .text(500, "Failed to list devices")))
+        let users = try UserServer(failing: (path: "GET /api/devices", response: .text(500, "Failed to list devices")))
         let registration = try registration(users)
         let error = await photoSyncError { _ = try await registration.logIn(email: "ann@example.test", password: "p") }
         #expect(error?.code == .serverError)
@@ -198,8 +198,8 @@ struct DeviceRegistrationTests {
 
     @Test("a broken answer to a login by address costs neither the new key nor the device")
     func byAddressBroken() async throws {
-        let broken = RecordingServer.Answer(body: #"{"success":true,"apiKey":"key-bob","device":{"id":"#)
-        let users = try UserServer(failing: (path: "auth/login", answer: broken))
+        let broken = RecordingServer.Response(body: #"{"success":true,"apiKey":"key-bob","device":{"id":"#)
+        let users = try UserServer(failing: (path: "auth/login", response: broken))
         let login = try await registration(users).logIn(email: "Bob@Example.Test", password: "p")
         #expect(login.apiKey == "key-bob" && login.deviceID == "d-1" && login.email == "bob@example.test")
         #expect(try library.login(for: login.server) == login)
@@ -215,7 +215,7 @@ struct DeviceRegistrationTests {
 
     @Test("trap 9: a server that cannot rotate a second key leaves everything as it was")
     func keyNotRotated() async throws {
-        let users = try UserServer(failing: (path: "login", answer: .text(500, "Failed to save API key")))
+        let users = try UserServer(failing: (path: "login", response: .text(500, "Failed to save API key")))
         let earlier = Login(server: try users.server.url.description, apiKey: "key-ann", deviceID: "d-9")
         try library.keep(earlier)
         let registration = try registration(users, retries: 3)

@@ -26,7 +26,7 @@ final class DownloadServer: Sendable {
         var headers: [String] = []
     }
 
-    enum Reply: Sendable {
+    enum Response: Sendable {
         /// With ranges, as the server does it.
         case file(File)
         /// The same, and the connection closes after so many bytes of the body.
@@ -40,11 +40,11 @@ final class DownloadServer: Sendable {
     private let server: ScriptedServer
     private let log = Log()
 
-    init(_ reply: @escaping @Sendable (Request) throws -> Reply) throws {
+    init(_ response: @escaping @Sendable (Request) throws -> Response) throws {
         server = try ScriptedServer { [log] connection, _ in
             while true {
                 let request = log.note(try connection.readHead())
-                guard try Self.answer(request, try reply(request), connection) else { return }
+                guard try Self.response(request, try response(request), connection) else { return }
             }
         }
     }
@@ -62,12 +62,12 @@ final class DownloadServer: Sendable {
     func stop() { server.stopListening() }
     func waitUntilIdle() -> Bool { server.waitUntilIdle() }
 
-    private static func answer(
+    private static func response(
         _ request: Request,
-        _ reply: Reply,
+        _ response: Response,
         _ connection: ScriptedServer.Connection
     ) throws -> Bool {
-        switch reply {
+        switch response {
         case .file(let file):
             try connection.write(head(of: file, request) + body(of: file, request))
             return true
@@ -75,7 +75,7 @@ final class DownloadServer: Sendable {
             try connection.write(head(of: file, request) + body(of: file, request).prefix(count))
             return false
         case .refusal(let status, let text, let headers):
-            try connection.answer(status, text + "\n", type: "text/plain; charset=utf-8", headers: headers)
+            try connection.respond(status, text + "\n", type: "text/plain; charset=utf-8", headers: headers)
             return true
         case .raw(let text):
             try connection.write(text)

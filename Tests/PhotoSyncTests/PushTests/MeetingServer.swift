@@ -31,9 +31,9 @@ final class MeetingServer: Sendable {
         server = try RecordingServer { request, _ in
             switch request.line {
             case "POST /api/photos/upload": Self.upload(request, shared, size)
-            case "POST /api/photos/check": RecordingServer.Answer(body: Self.missing(request))
-            case "POST /api/sync/photos": RecordingServer.Answer(body: Self.listing(shared, hidden))
-            default: RecordingServer.Answer(body: Self.status(shared, hidden))
+            case "POST /api/photos/check": RecordingServer.Response(body: Self.missing(request))
+            case "POST /api/sync/photos": RecordingServer.Response(body: Self.listing(shared, hidden))
+            default: RecordingServer.Response(body: Self.status(shared, hidden))
             }
         }
     }
@@ -47,7 +47,7 @@ final class MeetingServer: Sendable {
         _ request: RecordingServer.Request,
         _ shared: Shared,
         _ size: Int
-    ) -> RecordingServer.Answer {
+    ) -> RecordingServer.Response {
         let gate = DispatchSemaphore(value: 0)
         let number = shared.state.withLock { state in
             state.running += 1
@@ -62,7 +62,7 @@ final class MeetingServer: Sendable {
         }
         _ = gate.wait(timeout: .now() + 20)
         shared.state.withLock { $0.running -= 1 }
-        return RecordingServer.Answer(
+        return RecordingServer.Response(
             body: """
                 {"id":"\(id(number))","storedPath":"2024/01/a.jpg","uploadedAt":"2024-01-01T00:00:00Z","isDuplicate":false}
                 """

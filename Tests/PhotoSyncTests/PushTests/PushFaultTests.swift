@@ -32,7 +32,7 @@ import Testing
 
     /// The server has stored the photo, and its answer is lost: the second try finds a duplicate, which is this upload.
     @Test(arguments: ["drop-answer", "status-after=502"])
-    func aLostAnswerIsNoSecondPhoto(fault: String) async throws {
+    func aLostResponseIsNoSecondPhoto(fault: String) async throws {
         let bench = try await PushBench(faults: ["photos-upload:\(fault),times=1"])
         try bench.write("a.jpg")
         let outcome = await bench.push()

@@ -130,7 +130,7 @@ import Testing
     }
 
     /// Trap 11: a duplicate is told only after the look at `/check`, when somebody was faster.
-    @Test func aDuplicateAnswerIsNotBelieved() async throws {
+    @Test func aDuplicateResponseIsNotBelieved() async throws {
         let bench = try await PushBench()
         try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
         try await bench.sandbox.addPhotos(#"{"content":"mine"}"#)

@@ -37,8 +37,8 @@ final class PullServer: Sendable {
         server = try ScriptedServer { connection, _ in
             while true {
                 let (head, body) = try connection.readRequest()
-                let (status, text, type) = state.value.withLock { Self.answer(head, body, &$0) }
-                try connection.answer(status, text, type: type)
+                let (status, text, type) = state.value.withLock { Self.response(head, body, &$0) }
+                try connection.respond(status, text, type: type)
             }
         }
     }
@@ -52,7 +52,7 @@ final class PullServer: Sendable {
         state.value.withLock { body(&$0) }
     }
 
-    private static func answer(_ head: String, _ body: [UInt8], _ state: inout State) -> (Int, String, String) {
+    private static func response(_ head: String, _ body: [UInt8], _ state: inout State) -> (Int, String, String) {
         let target = head.split(separator: " ")[1]
         let request = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
         switch target {

@@ -32,7 +32,7 @@ final class RecordingServer: Sendable {
     }
 
     /// What is answered.
-    struct Answer: Sendable {
+    struct Response: Sendable {
         var status = 200
         var body = "{}"
         /// nil sends none.
@@ -40,13 +40,13 @@ final class RecordingServer: Sendable {
         var headers: [String] = []
 
         /// The text form of an error (photosync contract section 0).
-        static func text(_ status: Int, _ sentence: String) -> Answer {
-            Answer(status: status, body: sentence + "\n", type: "text/plain; charset=utf-8")
+        static func text(_ status: Int, _ sentence: String) -> Response {
+            Response(status: status, body: sentence + "\n", type: "text/plain; charset=utf-8")
         }
 
         /// The JSON form of an error.
-        static func json(_ status: Int, _ sentence: String) -> Answer {
-            Answer(status: status, body: "{\"error\":\"\(sentence)\"}\n")
+        static func json(_ status: Int, _ sentence: String) -> Response {
+            Response(status: status, body: "{\"error\":\"\(sentence)\"}\n")
         }
     }
 
@@ -54,23 +54,23 @@ final class RecordingServer: Sendable {
     private let log: Log
 
     /// Gives these answers in turn, the last one for ever.
-    convenience init(_ answers: Answer...) throws {
-        try self.init { _, number in answers[min(number, answers.count) - 1] }
+    convenience init(_ responses: Response...) throws {
+        try self.init { _, number in responses[min(number, responses.count) - 1] }
     }
 
     /// Gives the answer that is chosen for a request and its number, from 1.
-    init(_ choose: @escaping @Sendable (Request, Int) -> Answer) throws {
+    init(_ choose: @escaping @Sendable (Request, Int) -> Response) throws {
         let log = Log()
         server = try ScriptedServer { connection, _ in
             while true {
                 let (head, body) = try connection.readRequest()
                 let request = Request(head: head, body: body)
-                let answer = choose(request, log.add(request))
-                let type = answer.type.map { "Content-Type: \($0)\r\n" } ?? ""
-                let fields = answer.headers.map { $0 + "\r\n" }.joined()
+                let response = choose(request, log.add(request))
+                let type = response.type.map { "Content-Type: \($0)\r\n" } ?? ""
+                let fields = response.headers.map { $0 + "\r\n" }.joined()
                 try connection.write(
-                    "HTTP/1.1 \(answer.status) Scripted\r\n\(type)\(fields)Content-Length: \(answer.body.utf8.count)\r\n\r\n"
-                        + answer.body
+                    "HTTP/1.1 \(response.status) Scripted\r\n\(type)\(fields)Content-Length: \(response.body.utf8.count)\r\n\r\n"
+                        + response.body
                 )
             }
         }

@@ -3,14 +3,14 @@ import Foundation
 /// The recorded answers of a real PhotoSync server (`fixtures/transcripts/photosync`).
 struct Transcript {
     /// One answer under its title.
-    struct Answer {
+    struct Response {
         var title: String
         /// nil where only a body was recorded.
         var status: Int?
         var body: [UInt8]
     }
 
-    var answers: [Answer]
+    var responses: [Response]
 
     /// Reads a file: `### title`, heads of interim and final answers, an empty line, the body.
     init(_ name: String) throws {
@@ -18,7 +18,7 @@ struct Transcript {
             .deletingLastPathComponent().deletingLastPathComponent()
         let url = root.appendingPathComponent("fixtures/transcripts/photosync/\(name).txt")
         let text = try String(contentsOf: url, encoding: .utf8).replacingOccurrences(of: "\r\n", with: "\n")
-        answers = text.components(separatedBy: "### ").dropFirst().map { entry in
+        responses = text.components(separatedBy: "### ").dropFirst().map { entry in
             let title = entry.prefix { $0 != "\n" }
             var rest = entry.dropFirst(title.count + 1)
             var status: Int?
@@ -28,12 +28,12 @@ struct Transcript {
             }
             // Bodies are one line; two entries have lost their heads.
             let body = rest.split(separator: "\n").first ?? ""
-            return Answer(title: String(title), status: status, body: Array(body.utf8))
+            return Response(title: String(title), status: status, body: Array(body.utf8))
         }
     }
 
     /// The answer with this title.
     func body(_ title: String) -> [UInt8]? {
-        answers.first { $0.title == title }?.body
+        responses.first { $0.title == title }?.body
     }
 }

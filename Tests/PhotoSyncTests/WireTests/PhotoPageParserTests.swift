@@ -98,7 +98,7 @@ struct PhotoPageParserTests {
     )
     func unusable(member: String, value: String?) throws {
         let error = try #require(self.error(page("[\(photo()),\(photo(member, value))]")))
-        #expect(error.code == .unexpectedAnswer)
+        #expect(error.code == .unexpectedResponse)
         #expect(error.detail.contains(member), "\(error.detail)")
     }
 
@@ -120,7 +120,7 @@ struct PhotoPageParserTests {
         ]
     )
     func noPage(text: String) {
-        #expect(error(Array(text.utf8))?.code == .unexpectedAnswer)
+        #expect(error(Array(text.utf8))?.code == .unexpectedResponse)
     }
 
     @Test("a page that is cut anywhere is refused, not taken for a short one")
@@ -129,14 +129,14 @@ struct PhotoPageParserTests {
         #expect(error(whole) == nil)
         // The line feed behind it does not count.
         for count in 0..<whole.count - 1 {
-            #expect(error(Array(whole[..<count]))?.code == .unexpectedAnswer, "\(count) bytes")
+            #expect(error(Array(whole[..<count]))?.code == .unexpectedResponse, "\(count) bytes")
         }
     }
 
     @Test("nesting bombs do not reach the stack's end")
     func bombs() {
         for bomb in [String(repeating: "[", count: 1_000_000), String(repeating: "{\"a\":", count: 1_000_000)] {
-            #expect(error(Array("{\"photos\":[],\"x\":\(bomb)".utf8))?.code == .unexpectedAnswer)
+            #expect(error(Array("{\"photos\":[],\"x\":\(bomb)".utf8))?.code == .unexpectedResponse)
         }
     }
 

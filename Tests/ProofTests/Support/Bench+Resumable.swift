@@ -37,9 +37,9 @@ extension SandboxProcess {
         var pageCount = 1
         while page <= pageCount {
             let listing = try await curl("\(baseURL)/db/database.php?format=json&view=librarian&page=\(page)")
-            let answer = try #require(try JSONSerialization.jsonObject(with: Data(listing.utf8)) as? [String: Any])
-            pageCount = (answer["pagination"] as? [String: Any])?["pageCount"] as? Int ?? 1
-            for entry in answer["entries"] as? [[String: Any]] ?? [] {
+            let response = try #require(try JSONSerialization.jsonObject(with: Data(listing.utf8)) as? [String: Any])
+            pageCount = (response["pagination"] as? [String: Any])?["pageCount"] as? Int ?? 1
+            for entry in response["entries"] as? [[String: Any]] ?? [] {
                 let name = try #require(entry["file_name"] as? String)
                 objects[String(name.prefix(64)), default: []].append(try #require(entry["id"] as? Int))
             }
@@ -55,8 +55,8 @@ extension SandboxProcess {
     }
 
     private func curl(_ address: String) async throws -> String {
-        let answer = try await ChildProcess.run("/usr/bin/curl", ["-s", "-S", "-f", "-u", "viewer:viewer", address])
-        guard answer.exitCode == 0 else { throw Failure.control(status: 0, answer.errors) }
-        return answer.output
+        let response = try await ChildProcess.run("/usr/bin/curl", ["-s", "-S", "-f", "-u", "viewer:viewer", address])
+        guard response.exitCode == 0 else { throw Failure.control(status: 0, response.errors) }
+        return response.output
     }
 }

@@ -31,7 +31,7 @@ struct KnownFile: Sendable {
     var token: String { String(repeating: "c0ffee\(id)decafbad", count: 4).prefix(64).lowercased() }
 
     /// The success of dialect 3 (gighive contract 2.2).
-    var reply: String {
+    var response: String {
         """
         {"id":\(id),"asset_id":\(id),"event_id":1,"event_item_id":1,"position":1,"file_name":"\(checksum).mp4",\
         "file_type":"video","mime_type":"video\\/mp4","size_bytes":\(content.utf8.count),\
@@ -60,7 +60,7 @@ final class ProofServer: Sendable {
     }
 
     /// Answers a POST, numbered from 1 over all connections; ends the connection when it throws.
-    typealias Answer = @Sendable (ScriptedServer.Connection, Request, _ number: Int) throws -> Void
+    typealias Response = @Sendable (ScriptedServer.Connection, Request, _ number: Int) throws -> Void
 
     private struct State {
         var requests: [Request] = []
@@ -70,10 +70,10 @@ final class ProofServer: Sendable {
     private let state = Mutex(State())
     private let listener = Mutex<ScriptedServer?>(nil)
 
-    init(_ answer: @escaping Answer) throws {
+    init(_ response: @escaping Response) throws {
         let server = try ScriptedServer { [weak self] connection, _ in
             while let self {
-                try self.serve(connection, answer)
+                try self.serve(connection, response)
             }
         }
         listener.withLock { $0 = server }
@@ -83,7 +83,7 @@ final class ProofServer: Sendable {
     var requests: [Request] { state.withLock { $0.requests } }
     var posts: [Request] { requests.filter { $0.method == "POST" } }
 
-    private func serve(_ connection: ScriptedServer.Connection, _ answer: Answer) throws {
+    private func serve(_ connection: ScriptedServer.Connection, _ response: Response) throws {
         let (head, bytes) = try connection.readRequest()
         let words = head.prefix { $0 != "\r\n" }.split(separator: " ").map(String.init)
         let target = words.count > 1 ? words[1] : ""
@@ -105,7 +105,7 @@ final class ProofServer: Sendable {
             return state.requests.count { $0.method == "POST" }
         }
         if request.method == "POST" {
-            try answer(connection, request, number)
+            try response(connection, request, number)
         } else {
             try answerQuestion(connection, request)
         }
@@ -120,19 +120,19 @@ final class ProofServer: Sendable {
                     + "Content-Length: \(file?.content.utf8.count ?? 3)\r\n\r\n"
             )
         } else if request.path == "/db/database.php" {
-            try connection.answer(200, KnownFile.listing(of: stored))
+            try connection.respond(200, KnownFile.listing(of: stored))
         } else if let file = stored.first(where: { request.path == "/api/uploads/\($0.id)" }) {
-            try connection.answer(
+            try connection.respond(
                 200,
                 #"{"id":\#(file.id),"size_bytes":\#(file.content.utf8.count),"checksum_sha256":"\#(file.checksum)"}"#
             )
         } else {
-            try connection.answer(404, #"{"error":"Not Found"}"#)
+            try connection.respond(404, #"{"error":"Not Found"}"#)
         }
     }
 }
 
 /// The success of a deletion (gighive contract 5.2).
-func deletedReply(_ id: Int) -> String {
+func deletedResponse(_ id: Int) -> String {
     #"{"success":true,"deleted_count":1,"error_count":0,"results":{"deleted":[{"asset_id":\#(id)}],"errors":[]}}"#
 }

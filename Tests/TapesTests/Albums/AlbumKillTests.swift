@@ -161,7 +161,7 @@ import Testing
     func cancelledLate(_ place: String) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.lostAnswers[place] = [AlbumError(.cancelled)] }
+        bench.library.tell { $0.lostResponses[place] = [AlbumError(.cancelled)] }
         let error = await #expect(throws: TapesError.self) { try await bench.service().associate(id) }
         #expect(error?.code == .cancelled)
         #expect(try await bench.service().associate(id).state == .associated)

@@ -108,10 +108,10 @@ import Testing
     }
 
     @Test("R4: an album whose answer was lost is found by its mark")
-    func lostAnswer() async throws {
+    func lostResponse() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.lostAnswers["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.tell { $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).reason == .unreachable)
         #expect(try bench.store.albumIntent(of: id, in: "test:one")?.title == "Tapes – Summer")
 
@@ -136,7 +136,7 @@ import Testing
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
         bench.library.tell {
-            $0.lostAnswers["create"] = [AlbumError(.unreachable(retryAfter: nil))]
+            $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))]
             $0.failures["marked"] = [AlbumError(kind)]
         }
         _ = try await bench.service().associate(id)
@@ -157,7 +157,7 @@ import Testing
     func idempotent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.lostAnswers["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.tell { $0.lostResponses["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).state == .partly)
         #expect(try bench.clips(id) == ["a pending unreachable", "b pending unreachable"])
         let again = try await bench.service().associate(id, isAsked: true)

@@ -111,10 +111,10 @@ import Testing
             (.asset(Array("/x".utf8), isHidden: true), "linked", false),
         ]
     )
-    func resolution(_ answer: AssetResolution, _ state: String, _ isTriedAgain: Bool) async throws {
+    func resolution(_ response: AssetResolution, _ state: String, _ isTriedAgain: Bool) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.resolutions["/a"] = answer }
+        bench.library.tell { $0.resolutions["/a"] = response }
         let outcome = try await bench.service().associate(id)
         #expect(try bench.clips(id) == ["a \(state)", "b linked"])
         #expect(outcome.hiddenClips == (state == "linked" ? 1 : 0))

@@ -84,7 +84,7 @@ import Testing
         #expect(probe.frameRate == example.frameRate)
     }
 
-    @Test func whatIsNoAnswerIsNone() {
+    @Test func anInvalidResponseIsRejected() {
         #expect(MediaProbe([]) == nil)
         #expect(MediaProbe(Array("[]".utf8)) == nil)
     }

@@ -46,21 +46,21 @@ import Testing
     }
 
     @Test("whoever can be asked is asked, and a no is kept apart from never having asked", arguments: [true, false])
-    func asking(answer: Bool) async throws {
+    func asking(response: Bool) async throws {
         let fixture = try FolderFixture()
         let asked = Mutex<[[UInt8]]>([])
         let library = fixture.library(isConfigured: true) { path in
             asked.withLock { $0.append(path) }
-            return answer
+            return response
         }
         let access = try await library.requestAccess(.addOnly)
-        #expect(access.state == (answer ? .authorized : .denied))
+        #expect(access.state == (response ? .authorized : .denied))
         #expect(asked.withLock { $0 } == [Array(fixture.root.utf8)])
-        #expect(fixture.exists(fixture.root) == answer)
+        #expect(fixture.exists(fixture.root) == response)
         // The one that refused has the fingerprint that the next look has, so that nobody is asked again and again (R10).
-        if !answer { #expect(try await library.access(.addOnly).fingerprint == access.fingerprint) }
+        if !response { #expect(try await library.access(.addOnly).fingerprint == access.fingerprint) }
         // A library that is there is not asked for.
-        if answer { _ = try await library.requestAccess(.addOnly) }
+        if response { _ = try await library.requestAccess(.addOnly) }
         #expect(asked.withLock { $0.count } == 1)
     }
 

@@ -178,7 +178,7 @@ import Testing
         "R9: what was linked before the file system refused is told one by one",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
-    func partialAnswer() async throws {
+    func partialResponse() async throws {
         let disk = try SmallDisk(kibibytes: 256)
         let fixture = try await FolderFixture.ready(root: disk.path + "/Tapes")
         let paths = (0..<5).map { Array("/away/\($0).jpg".utf8) }

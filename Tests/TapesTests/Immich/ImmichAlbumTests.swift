@@ -190,7 +190,7 @@ struct ImmichAlbumTests {
     }
 
     @Test("R7: an answer that was lost is asked for again, and each asset is there once")
-    func lostAnswer() async throws {
+    func lostResponse() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
         let made = try await library.createAlbum(title: "a", tapeID: "t")

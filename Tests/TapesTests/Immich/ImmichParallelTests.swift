@@ -96,7 +96,7 @@ struct ImmichParallelTests {
                     return
                 }
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head))
-                try connection.answer(200, ImmichUploadTests.answer(to: head))
+                try connection.respond(200, ImmichUploadTests.response(to: head))
             }
         }
         let (library, clip, directory) = try ImmichUploadTests.setUp(server, length: 32 << 20)

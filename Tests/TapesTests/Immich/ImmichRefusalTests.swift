@@ -155,7 +155,7 @@ struct ImmichRefusalTests {
     }
 
     @Test("6.4: no answer at all is unreachable, and nothing is missing")
-    func noAnswer() async throws {
+    func noResponse() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: ["path": "/albums/", "drop": true, "times": 9])
         let library = try bench.library()
@@ -167,7 +167,7 @@ struct ImmichRefusalTests {
     func redirect() async throws {
         let elsewhere = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            try connection.answer(200, "{}")
+            try connection.respond(200, "{}")
         }
         let bench = try await ImmichBench()
         try await bench.server.add(faults: [

@@ -202,7 +202,7 @@ struct ImmichUploadTests {
     // MARK: Lost answers
 
     @Test("an upload goes once; when its answer is lost, the checksum tells what became of it", arguments: [2, 3])
-    func lostAnswer(major: Int) async throws {
+    func lostResponse(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         try await bench.server.add(faults: ["path": "/assets$", "phase": "after", "drop": true])
         let found = try await bench.library().resolveAssets([try bench.clip("a.jpg", "abc")], mayUpload: true)
@@ -239,7 +239,7 @@ struct ImmichUploadTests {
         "trap 12: a whole 200 that comes before the body was read counts, also when the connection resets",
         arguments: [(0, "Content-Length: 66\r\n"), (1 << 20, "Content-Length: 66\r\n"), (1 << 20, "")]
     )
-    func earlyAnswer(bytesRead: Int, length: String) async throws {
+    func earlyResponse(bytesRead: Int, length: String) async throws {
         let asset = SampleID.asset
         let body = #"{"id":"\#(asset)","status":"duplicate"}"#
         #expect(body.utf8.count == 66)
@@ -258,7 +258,7 @@ struct ImmichUploadTests {
                     return
                 }
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head))
-                try connection.answer(200, Self.answer(to: head))
+                try connection.respond(200, Self.response(to: head))
             }
         }
         let (library, clip, directory) = try Self.setUp(server, length: 32 << 20)
@@ -279,7 +279,7 @@ struct ImmichUploadTests {
                 }
                 var rest = ScriptedServer.Connection.contentLength(of: head)
                 while rest > 0 { rest -= try connection.readBody(min(rest, 1 << 20)).count }
-                try connection.answer(201, Self.answer(to: head, asset: asset))
+                try connection.respond(201, Self.response(to: head, asset: asset))
             }
         }
         let sent = Mutex<(last: Int64, total: Int64)>((0, 0))
@@ -318,7 +318,7 @@ struct ImmichUploadTests {
     }
 
     /// What a server says to everything on the way.
-    static func answer(to head: String, asset: String = "") -> String {
+    static func response(to head: String, asset: String = "") -> String {
         switch head.split(separator: " ").dropFirst().first ?? "" {
         case "/api/server/version": #"{"major":3,"minor":1,"patch":0}"#
         case "/api/api-keys/me": #"{"id":"k","permissions":["asset.upload"]}"#

@@ -245,7 +245,7 @@ struct CredentialSearch: Sendable {
         dependencies.warn(SmallFile.readableWarning(quoted(path)))
     }
 
-    private func quoted(_ path: String) -> String { ErrorCatalogue.quoted(path) }
+    private func quoted(_ path: String) -> String { ErrorCatalog.quoted(path) }
 }
 
 /// Photo servers accept API keys, which are issued or stored by a login. Passwords only serve to log in.

@@ -39,7 +39,7 @@ struct Diagnosis: Error, Sendable, Equatable {
 
     /// Prefixes the message with the file, unless it already contains it.
     func naming(_ path: [UInt8]) -> Diagnosis {
-        let name = ErrorCatalogue.quoted(path)
+        let name = ErrorCatalog.quoted(path)
         guard !message.contains(name) else { return self }
         var named = self
         named.message = "\(name): \(message)"

@@ -85,7 +85,7 @@ struct ParseFailure {
         guard let (word, suggestion, parents) = line.misspelledCommand else { return nil }
         let path = (["mediactl"] + parents).joined(separator: " ")
         return .usage(
-            "unknown command \(ErrorCatalogue.quoted(word))",
+            "unknown command \(ErrorCatalog.quoted(word))",
             hint: suggestion.map { "did you mean: \(path) \($0)" } ?? "\(path) --help lists the commands"
         )
     }
@@ -154,14 +154,14 @@ struct ParseFailure {
         guard match.3.contains("Please provide one of") else {
             let reason =
                 match.3.hasPrefix(": ") ? "cannot be used\(TerminalText.escaped(String(match.3)))" : "is not a number"
-            return .usage("\(subject): \(ErrorCatalogue.quoted(value)) \(reason)", hint: helpHint)
+            return .usage("\(subject): \(ErrorCatalog.quoted(value)) \(reason)", hint: helpHint)
         }
         // Up to five are listed in a row, more on separate lines.
         let row = match.3.matches(of: /'([^']+)'/).map { String($0.1) }
         let known = row.isEmpty ? match.3.matches(of: /\n +- (\S+)/).map { String($0.1) } : row
         let invalid = InvalidValue(value, noneOf: known)
         return .usage(
-            "\(subject): \(ErrorCatalogue.quoted(value)) \(invalid.rule)",
+            "\(subject): \(ErrorCatalog.quoted(value)) \(invalid.rule)",
             hint: invalid.hint ?? helpHint
         )
     }
@@ -175,7 +175,7 @@ struct ParseFailure {
             && (complaint.contains("'\(option)'") || complaint.contains("'\(option) "))
         {
             return .usage(
-                "\(option): \(ErrorCatalogue.quoted(value)) looks like a flag\(Self.range(of: option))",
+                "\(option): \(ErrorCatalog.quoted(value)) looks like a flag\(Self.range(of: option))",
                 hint: "to use a value that begins with -, write \(option)=\(TerminalText.escaped(value))"
             )
         }

@@ -19,7 +19,7 @@ enum InputFile {
                     : try WholeInput.all(at: path, limit: limit)
             }
         } catch {
-            let what = name == "-" ? "standard input" : ErrorCatalogue.quoted(path)
+            let what = name == "-" ? "standard input" : ErrorCatalog.quoted(path)
             throw .usage("\(flag): cannot read \(what): \(error.reason)", hint: error.hint)
         }
     }
@@ -34,7 +34,7 @@ enum InputFile {
         do {
             return try PathList.paths(in: bytes, separatedBy: separator)
         } catch {
-            throw Diagnosis.usage("\(flag): entry \(error.entry): \(ErrorCatalogue.clean(error.reason))")
+            throw Diagnosis.usage("\(flag): entry \(error.entry): \(ErrorCatalog.clean(error.reason))")
         }
     }
 }
@@ -140,7 +140,7 @@ enum WholeInput {
             }
         }
 
-        var hint: String? { self == .missing ? ErrorCatalogue.missingHint : nil }
+        var hint: String? { self == .missing ? ErrorCatalog.missingHint : nil }
     }
 
     /// Reads at most `limit` bytes; throws `.tooLarge` if there is more.

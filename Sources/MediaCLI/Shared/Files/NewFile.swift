@@ -60,7 +60,7 @@ struct NewFile: Sendable {
     }
 
     private static func failure(_ path: [UInt8], _ words: String) -> Diagnosis {
-        Diagnosis(.reportFailed, "cannot write \(ErrorCatalogue.quoted(path)): \(words)")
+        Diagnosis(.reportFailed, "cannot write \(ErrorCatalog.quoted(path)): \(words)")
     }
 }
 
@@ -118,7 +118,7 @@ enum ExportFile {
     static func exists(_ path: [UInt8]) -> Diagnosis {
         Diagnosis(
             .targetExists,
-            "\(ErrorCatalogue.quoted(path)) already exists; it was not changed",
+            "\(ErrorCatalog.quoted(path)) already exists; it was not changed",
             hint: "choose another name"
         )
     }
@@ -127,14 +127,14 @@ enum ExportFile {
     static func diskFull(_ path: [UInt8]) -> Diagnosis {
         Diagnosis(
             .diskFull,
-            "no space left for \(ErrorCatalogue.quoted(path))",
+            "no space left for \(ErrorCatalog.quoted(path))",
             hint: "free some space, or choose another directory; the incomplete file was removed"
         )
     }
 
     /// The incomplete file was removed.
     static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
-        let name = ErrorCatalogue.quoted(path)
+        let name = ErrorCatalog.quoted(path)
         return switch error.kind {
         case .exists: exists(path)
         case .full: diskFull(path)

@@ -156,7 +156,7 @@ struct TimeoutOptions: ParsableArguments {
 
     func validate() throws {
         try require(
-            answerTimeout == nil || responseTimeout == nil,
+            responseTimeout == nil || answerTimeout == nil,
             "--answer-timeout is the old name of --response-timeout; use only one of them."
         )
     }

@@ -71,7 +71,7 @@ enum FlagValue {
         do {
             return try parse(text)
         } catch {
-            throw .usage("\(flag): \(ErrorCatalogue.quoted(text)) \(error.rule)", hint: error.hint)
+            throw .usage("\(flag): \(ErrorCatalog.quoted(text)) \(error.rule)", hint: error.hint)
         }
     }
 }

@@ -53,9 +53,9 @@ struct OldHostOption: ParsableArguments {
         guard let host = host?.lowercased() else { return scope }
         console.note(Deprecated.note("--host", use: "--server"))
         if let scope, scope != host {
-            let server = ErrorCatalogue.clean(choice.server ?? scope)
+            let server = ErrorCatalog.clean(choice.server ?? scope)
             throw Diagnosis.usage(
-                "--host \(ErrorCatalogue.clean(host)) and --server \(server) are two servers",
+                "--host \(ErrorCatalog.clean(host)) and --server \(server) are two servers",
                 hint: "omit --host, which is the old name of --server"
             )
         }

@@ -16,7 +16,7 @@ extension Sequence {
         guard found.count > 1 else { return found.first }
         let shown = found.prefix(5).map { TerminalText.escaped(id($0)) }
         throw .usage(
-            "\(ErrorCatalogue.quoted(prefix)) matches \(Formats.count(found.count, kind)): "
+            "\(ErrorCatalog.quoted(prefix)) matches \(Formats.count(found.count, kind)): "
                 + shown.joined(separator: ", ") + (found.count > shown.count ? ", ..." : ""),
             hint: "specify more of the ID"
         )

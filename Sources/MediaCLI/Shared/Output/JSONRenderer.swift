@@ -9,7 +9,7 @@ enum JSONRenderer {
 
     static func error(_ error: (any Error)?) -> JSONValue {
         guard let error else { return .null }
-        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let diagnosis = ErrorCatalog.diagnosis(of: error)
         return .object([
             "code": .string(diagnosis.code),
             "message": .string(([diagnosis.message] + diagnosis.details).joined(separator: "; ")),

@@ -77,7 +77,7 @@ final class ServerTrustKeeper: Sendable {
     private func warnOnce(_ origin: Origin) {
         guard insecurityWarning.begin() else { return }
         console.warning(
-            "the certificate of \(ErrorCatalogue.clean("\(origin)")) is not verified (--insecure): others on the network can "
+            "the certificate of \(ErrorCatalog.clean("\(origin)")) is not verified (--insecure): others on the network can "
                 + "read and change what is sent"
         )
     }
@@ -114,12 +114,12 @@ final class ServerTrustKeeper: Sendable {
             let pin = try? PublicKeyPin.ofCertificate(pem: certificate.pem),
             let fingerprint = try? PublicKeyPin.fingerprint(ofCertificate: certificate.pem)
         else { return .refuse(error) }
-        let reason = ErrorCatalogue.diagnosis(ofMissingAnswer: error, isRetryable: false).message
+        let reason = ErrorCatalog.diagnosis(ofMissingResponse: error, isRetryable: false).message
         console.announce([
-            "mediactl: \(ErrorCatalogue.clean("\(origin)")): \(reason)",
-            "  subject:      \(ErrorCatalogue.clean(certificate.subject))",
-            "  issuer:       \(ErrorCatalogue.clean(certificate.issuer))",
-            "  valid:        \(ErrorCatalogue.clean(certificate.starts)) to \(ErrorCatalogue.clean(certificate.expires))",
+            "mediactl: \(ErrorCatalog.clean("\(origin)")): \(reason)",
+            "  subject:      \(ErrorCatalog.clean(certificate.subject))",
+            "  issuer:       \(ErrorCatalog.clean(certificate.issuer))",
+            "  valid:        \(ErrorCatalog.clean(certificate.starts)) to \(ErrorCatalog.clean(certificate.expires))",
             "  fingerprint:  \(fingerprint) (SHA-256)",
             "  pin:          \(pin)",
             "Compare the fingerprint or the pin with the one from the server's operator.",
@@ -132,10 +132,10 @@ final class ServerTrustKeeper: Sendable {
         do {
             let known = try KnownServers.add(origin, pin, to: path)
             state.withLock { $0.known = known }
-            console.note("stored the pin of \(ErrorCatalogue.clean("\(origin)")) in \(ErrorCatalogue.quoted(path))")
+            console.note("stored the pin of \(ErrorCatalog.clean("\(origin)")) in \(ErrorCatalog.quoted(path))")
             return .retry
         } catch let failure {
-            console.error(ErrorCatalogue.diagnosis(of: failure))
+            console.error(ErrorCatalog.diagnosis(of: failure))
             return .refuse(error)
         }
     }

@@ -131,7 +131,7 @@ struct SettingsSession: Sendable {
         TransferTimeouts(
             connect: settings.connectTimeout.value,
             stall: settings.stallTimeout.value,
-            answer: settings.responseTimeout.value
+            response: settings.responseTimeout.value
         )
     }
 
@@ -190,7 +190,7 @@ extension SettingsSession {
                 try logins.update(origin) { $0.requiresLogin = true }
             } catch {
                 console.warning(
-                    "cannot store that \(ErrorCatalogue.clean("\(origin)")) requires a login: \(error.detail)"
+                    "cannot store that \(ErrorCatalog.clean("\(origin)")) requires a login: \(error.detail)"
                 )
             }
         }
@@ -215,7 +215,7 @@ extension SettingsSession {
         let outcome =
             switch exchange.outcome {
             case .success(let status): "\(status)"
-            case .failure(let error): "no response (\(ErrorCatalogue.foreign(error.description)))"
+            case .failure(let error): "no response (\(ErrorCatalog.foreign(error.description)))"
             }
         console.trace(
             "\(exchange.method.rawValue) \(address): \(outcome), \(exchange.bodyBytesSent) bytes sent, "

@@ -21,10 +21,10 @@ struct StoreSession: Sendable {
             try access == .reading ? TokenStore(reading: directory, now: now) : TokenStore(in: directory, now: now)
         // These include the warnings of the directory.
         for warning in store.warnings {
-            console.warning(ErrorCatalogue.clean(warning))
+            console.warning(ErrorCatalog.clean(warning))
         }
         if store.isReadOnly {
-            console.note("\(ErrorCatalogue.quoted(directory.path)) cannot be written; the store is only read")
+            console.note("\(ErrorCatalog.quoted(directory.path)) cannot be written; the store is only read")
             return StoreSession(directory: directory, store: store)
         }
         do {
@@ -36,7 +36,7 @@ struct StoreSession: Sendable {
             guard access == .reading, error.store?.kind == .full || error.store?.kind == .notWritable else {
                 throw error
             }
-            console.warning(ErrorCatalogue.diagnosis(of: error).message)
+            console.warning(ErrorCatalog.diagnosis(of: error).message)
         }
         if access == .writing {
             console.atEnd {
@@ -52,7 +52,7 @@ struct StoreSession: Sendable {
         do throws(StoreError) {
             try store.finishInterruptedRemovals()
         } catch {
-            console.warning("deleted tokens may be left in backups: \(ErrorCatalogue.diagnosis(of: error).message)")
+            console.warning("deleted tokens may be left in backups: \(ErrorCatalog.diagnosis(of: error).message)")
         }
     }
 
@@ -60,9 +60,9 @@ struct StoreSession: Sendable {
     private static func backUp(_ store: TokenStore, in directory: DataDirectory, _ console: Console) {
         do throws(StoreError) {
             guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }
-            console.trace("backed up the token store to \(ErrorCatalogue.quoted(backup.path))")
+            console.trace("backed up the token store to \(ErrorCatalog.quoted(backup.path))")
         } catch {
-            console.warning("cannot back up the token store: \(ErrorCatalogue.diagnosis(of: error).message)")
+            console.warning("cannot back up the token store: \(ErrorCatalog.diagnosis(of: error).message)")
         }
     }
 
@@ -82,7 +82,7 @@ extension Console {
     func hintAtBackup(in directory: DataDirectory) {
         let (backup, errors) = StoreBackups(in: directory).newestWithRows()
         for error in errors {
-            warning("a backup cannot be read: \(ErrorCatalogue.diagnosis(of: error).message)")
+            warning("a backup cannot be read: \(ErrorCatalog.diagnosis(of: error).message)")
         }
         guard let backup else { return }
         hint("restore the newest backup: mediactl store restore \(HintOptions.word(backup.path))")
@@ -94,7 +94,7 @@ extension Console {
             try store.finishRemovals()
             return .success
         } catch {
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let diagnosis = ErrorCatalog.diagnosis(of: error)
             self.error(diagnosis)
             return diagnosis.exitCode
         }

@@ -37,7 +37,7 @@ struct Prompter: Sendable {
     /// Both streams are terminals, and `--no-input` was not given.
     let isAllowed: Bool
 
-    /// Prompts until the response is one of `answers`, in full or abbreviated. End of input and an empty line return
+    /// Prompts until the input is one of `answers`, in full or abbreviated. End of input and an empty line return
     /// `fallback`. `shown` replaces the list of answers in the prompt.
     func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
         while true {

@@ -53,9 +53,9 @@ final class ScriptedSite: Sendable {
         } else if head.hasPrefix("GET /db/database.php") {
             let pagination =
                 #"{"enabled":false,"total":0,"threshold":750,"page":1,"pageSize":750,"pageCount":1,"start":0,"end":0}"#
-            try connection.answer(200, #"{"pagination":\#(pagination),"entries":[]}"#)
+            try connection.respond(200, #"{"pagination":\#(pagination),"entries":[]}"#)
         } else {
-            try connection.answer(404, #"{"error":"Not Found"}"#)
+            try connection.respond(404, #"{"error":"Not Found"}"#)
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MediaCLI
 
-@Suite struct ErrorCatalogueTests {
+@Suite struct ErrorCatalogTests {
     @Test(arguments: OutcomeTable.codes)
     func everyCodeHasAMessageInOurStyle(code: OutcomeCode) {
         for error in [
@@ -27,7 +27,7 @@ import Testing
                 store: StoreError(.full, path: "/d")
             ),
         ] {
-            let diagnosis = ErrorCatalogue.diagnosis(of: error)
+            let diagnosis = ErrorCatalog.diagnosis(of: error)
             diagnosis.expectOurStyle()
             #expect(diagnosis.code == code.rawValue)
             #expect(diagnosis.httpStatus == error.httpStatus || error.store != nil)
@@ -41,7 +41,7 @@ import Testing
             (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.uploadInProgress, 10),
             (.storeUnusable, 12), (.badRequest, 2), (.unauthorized, 4), (.forbidden, 4), (.notFound, 5),
             (.requestTimeout, 6), (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6),
-            (.conflict, 10), (.serverError, 7), (.redirected, 1), (.unexpectedAnswer, 7), (.unknownHost, 6),
+            (.conflict, 10), (.serverError, 7), (.redirected, 1), (.unexpectedResponse, 7), (.unknownHost, 6),
             (.cannotConnect, 6),
             (.tlsFailed, 6), (.certificateUntrusted, 6), (.certificateNameMismatch, 6), (.pinnedKeyMismatch, 6),
             (.networkTimeout, 6), (.connectionLost, 6), (.unknownOutcome, 6), (.checksumMismatch, 8),
@@ -58,9 +58,9 @@ import Testing
 
     @Test func insecureIsNeverTheHint() {
         for code in OutcomeTable.codes {
-            #expect(ErrorCatalogue.diagnosis(of: GigHiveError(code)).hint?.contains("--insecure") != true)
+            #expect(ErrorCatalog.diagnosis(of: GigHiveError(code)).hint?.contains("--insecure") != true)
         }
-        let untrusted = ErrorCatalogue.diagnosis(of: GigHiveError(.certificateUntrusted))
+        let untrusted = ErrorCatalog.diagnosis(of: GigHiveError(.certificateUntrusted))
         #expect(untrusted.hint?.contains("--cacert") == true && untrusted.hint?.contains("--pinned-key") == true)
     }
 
@@ -68,7 +68,7 @@ import Testing
         StoreError.Kind.notWritable, .full, .corrupt, .newerVersion, .busy, .networkFileSystem, .unsafe, .other,
     ])
     func storeErrorsNamePathAndWayOut(kind: StoreError.Kind) {
-        let diagnosis = ErrorCatalogue.diagnosis(of: StoreError(kind, path: "/data", detail: "Why."))
+        let diagnosis = ErrorCatalog.diagnosis(of: StoreError(kind, path: "/data", detail: "Why."))
         #expect(diagnosis.exitCode == .store)
         #expect(diagnosis.message.contains("\"/data\"") && diagnosis.message.hasSuffix(": Why"))
         #expect(diagnosis.hint?.isEmpty == false)
@@ -80,7 +80,7 @@ import Testing
         (StoreError(.corrupt, path: "/data/library.sqlite"), "restore a copy"),
     ])
     func storeErrorsKnowWhatIsLost(error: StoreError, hint: String) {
-        #expect(ErrorCatalogue.diagnosis(of: error).hint?.contains(hint) == true)
+        #expect(ErrorCatalog.diagnosis(of: error).hint?.contains(hint) == true)
     }
 
     @Test(arguments: [
@@ -88,7 +88,7 @@ import Testing
         (.containsCredentials, "credentials"), (.containsPath(suggestion: "https://h"), "path"),
     ])
     func addressesAreExplained(error: ServerURLError, word: String) {
-        let diagnosis = ErrorCatalogue.diagnosis(of: error)
+        let diagnosis = ErrorCatalog.diagnosis(of: error)
         #expect(diagnosis.message.contains(word) && diagnosis.exitCode == .usage && diagnosis.hint != nil)
     }
 
@@ -100,7 +100,7 @@ import Testing
         ("SSL connect error.", "SSL connect error"), ("Ann said so", "Ann said so"),
     ])
     func foreignSentencesFollowOurStyle(text: String, words: String) {
-        #expect(ErrorCatalogue.clean(text) == words)
+        #expect(ErrorCatalog.clean(text) == words)
     }
 
     @Test(arguments: [
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func otherHostsAreNamed() {
-        let diagnosis = ErrorCatalogue.diagnosis(
+        let diagnosis = ErrorCatalog.diagnosis(
             of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"])
         )
         #expect(diagnosis.message.contains("b.example:8080"))

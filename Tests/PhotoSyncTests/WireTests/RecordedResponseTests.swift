@@ -6,11 +6,13 @@ import Testing
 @testable import PhotoSync
 
 @Suite("Answers recorded from a real server")
-struct RecordedAnswerTests {
+struct RecordedResponseTests {
     @Test("pages")
     func pages() throws {
         let sync = try Transcript("sync")
-        let pages = try sync.answers.filter { $0.title.hasPrefix("page") }.map { try PhotoPageParser.page(in: $0.body) }
+        let pages = try sync.responses.filter { $0.title.hasPrefix("page") }.map {
+            try PhotoPageParser.page(in: $0.body)
+        }
         #expect(pages.map(\.photos.count) == [2, 2, 2, 1])
         #expect(pages.map(\.hasMore) == [true, true, true, false])
         #expect(pages.map(\.totalCount) == [7, 7, 7, 7])
@@ -64,10 +66,10 @@ struct RecordedAnswerTests {
 
     @Test("a login")
     func login() throws {
-        let reply = try LoginReply(reading: #require(try Transcript("auth").body("login ok")))
-        #expect(reply.email == "alice@example.test")
-        #expect(reply.device?.name == "mediactl")
-        #expect(!reply.apiKey.isEmpty)
+        let response = try LoginResponse(reading: #require(try Transcript("auth").body("login ok")))
+        #expect(response.email == "alice@example.test")
+        #expect(response.device?.name == "mediactl")
+        #expect(!response.apiKey.isEmpty)
     }
 
     @Test(
@@ -77,22 +79,24 @@ struct RecordedAnswerTests {
             #"{"device":{"id":7},"user":{"email":"a@b"},"apiKey":"new"}"#, #"[{"apiKey":"new"}]"#,
         ]
     )
-    func brokenLogin(answer: String) throws {
-        #expect(try LoginReply(reading: Array(answer.utf8)) == LoginReply(apiKey: "new", device: nil, email: nil))
+    func brokenLogin(response: String) throws {
+        #expect(
+            try LoginResponse(reading: Array(response.utf8)) == LoginResponse(apiKey: "new", device: nil, email: nil)
+        )
     }
 
     @Test("a login without a key is none", arguments: ["", "{}", #"{"apiKey":""}"#, #"{"apiKey":"a\u0000"}"#])
-    func keylessLogin(answer: String) {
-        #expect(throws: PhotoSyncError.self) { try LoginReply(reading: Array(answer.utf8)) }
+    func keylessLogin(response: String) {
+        #expect(throws: PhotoSyncError.self) { try LoginResponse(reading: Array(response.utf8)) }
     }
 
     @Test("no answer with an error is taken for a success, whichever it is", arguments: ["auth", "sync", "upload"])
     func refusals(name: String) throws {
-        for answer in try Transcript(name).answers {
-            guard let status = answer.status, status >= 400 else { continue }
-            #expect(throws: PhotoSyncError.self) { try PhotoPageParser.page(in: answer.body) }
-            #expect(throws: PhotoSyncError.self) { try SyncStatus(reading: answer.body) }
-            #expect(throws: PhotoSyncError.self) { try PhotoReceipt(reading: answer.body) }
+        for response in try Transcript(name).responses {
+            guard let status = response.status, status >= 400 else { continue }
+            #expect(throws: PhotoSyncError.self) { try PhotoPageParser.page(in: response.body) }
+            #expect(throws: PhotoSyncError.self) { try SyncStatus(reading: response.body) }
+            #expect(throws: PhotoSyncError.self) { try PhotoReceipt(reading: response.body) }
         }
     }
 }

@@ -10,7 +10,7 @@ internal import PhotoSync
 internal import Tapes
 
 /// The one place that turns errors into messages and exit codes. Each system has its own file.
-enum ErrorCatalogue {
+enum ErrorCatalog {
     static func diagnosis(of error: any Error) -> Diagnosis {
         switch error {
         case let error as Diagnosis: error
@@ -64,7 +64,7 @@ enum ErrorCatalogue {
 }
 
 /// An error of one of the systems, with the parts of its message.
-protocol CataloguedError: Error {
+protocol CatalogedError: Error {
     var code: OutcomeCode { get }
     /// The text of the server or the system; may be empty.
     var detail: String { get }
@@ -83,18 +83,18 @@ protocol CataloguedError: Error {
     var isRetryable: Bool { get }
 }
 
-extension GigHiveError: CataloguedError {
+extension GigHiveError: CatalogedError {
     var number: String { fileID.map { "\($0)" } ?? "the file" }
     var use: String { "upload" }
 }
 
-extension PhotoSyncError: CataloguedError {
+extension PhotoSyncError: CatalogedError {
     var use: String { "send" }
 }
 
-extension CaptureError: CataloguedError {}
+extension CaptureError: CatalogedError {}
 
-extension TapesError: CataloguedError {
+extension TapesError: CatalogedError {
     private var album: AlbumError? { underlying as? AlbumError }
 
     /// Its own, else that of the library.
@@ -106,7 +106,7 @@ extension TapesError: CataloguedError {
     }
 }
 
-extension CataloguedError {
+extension CatalogedError {
     var explanation: String { detail }
 
     var number: String { "the file" }
@@ -118,17 +118,17 @@ extension CataloguedError {
 
     /// With a fallback for an empty explanation.
     func said(else fallback: String) -> String {
-        let text = explanation.isEmpty ? fallback : ErrorCatalogue.foreign(explanation)
+        let text = explanation.isEmpty ? fallback : ErrorCatalog.foreign(explanation)
         return text.isEmpty ? "" : ": \(text)"
     }
 
     /// ` (404)`; empty without a response.
     var status: String { httpStatus.map { " (\($0))" } ?? "" }
 
-    var file: String { path.map { ErrorCatalogue.quoted($0) } ?? "the file" }
+    var file: String { path.map { ErrorCatalog.quoted($0) } ?? "the file" }
 }
 
-extension ErrorCatalogue {
+extension ErrorCatalog {
     struct Words {
         var message: String
         var hint: String?
@@ -144,7 +144,7 @@ extension ErrorCatalogue {
 }
 
 extension Diagnosis {
-    init(_ error: some CataloguedError, _ words: ErrorCatalogue.Words, exitCode: ExitCode? = nil) {
+    init(_ error: some CatalogedError, _ words: ErrorCatalog.Words, exitCode: ExitCode? = nil) {
         self.init(
             error.code,
             words.message,
@@ -157,15 +157,15 @@ extension Diagnosis {
 }
 
 /// Messages that several systems share.
-extension ErrorCatalogue.Words {
+extension ErrorCatalog.Words {
     /// The table's message and hint for a code, filled in from the error. `code` replaces the error's own.
-    init(_ error: some CataloguedError, as code: OutcomeCode? = nil) {
+    init(_ error: some CatalogedError, as code: OutcomeCode? = nil) {
         let code = code ?? error.code
         self.init(Self.filled(code.message, error), hint: code.hint)
     }
 
     /// Replaced in one pass, so that placeholders in foreign text stay as they are.
-    private static func filled(_ text: String, _ error: some CataloguedError) -> String {
+    private static func filled(_ text: String, _ error: some CatalogedError) -> String {
         var message = ""
         var rest = text[...]
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
@@ -175,10 +175,10 @@ extension ErrorCatalogue.Words {
         return message + rest
     }
 
-    private static func fact(_ name: Substring, _ error: some CataloguedError) -> String {
+    private static func fact(_ name: Substring, _ error: some CatalogedError) -> String {
         switch name {
         case "file": error.file
-        case "value": error.value.map { ErrorCatalogue.quoted($0) } ?? "the value"
+        case "value": error.value.map { ErrorCatalog.quoted($0) } ?? "the value"
         case "id": error.number
         case "use": error.use
         case "status": error.status
@@ -188,35 +188,35 @@ extension ErrorCatalogue.Words {
 
     // MARK: Files
 
-    static func unreadable(_ error: some CataloguedError, hint: String? = nil) -> Self {
+    static func unreadable(_ error: some CatalogedError, hint: String? = nil) -> Self {
         Self("cannot read \(error.file)\(error.said(else: "permission denied"))", hint: hint)
     }
 
     // MARK: Responses
 
     /// `place` is `: ` and the target, if the error has it separately from the server's message.
-    static func redirected(_ error: some CataloguedError, place: String) -> Self {
+    static func redirected(_ error: some CatalogedError, place: String) -> Self {
         var words = Self(error)
         words.message = "the server redirects this request\(error.status)\(place)"
         return words
     }
 
     /// `service` is another possible cause, for example `, or it does not accept captures`.
-    static func unexpectedAnswer(_ error: some CataloguedError, orElse service: String) -> Self {
+    static func unexpectedResponse(_ error: some CatalogedError, orElse service: String) -> Self {
         var words = Self(error)
         words.hint?.append(service)
         return words
     }
 
     /// The table's message with another hint.
-    static func table(_ error: some CataloguedError, as code: OutcomeCode? = nil, hint: String?) -> Self {
+    static func table(_ error: some CatalogedError, as code: OutcomeCode? = nil, hint: String?) -> Self {
         var words = Self(error, as: code)
         words.hint = hint
         return words
     }
 
     /// The table's hint with another message.
-    static func table(_ error: some CataloguedError, message: String) -> Self {
+    static func table(_ error: some CatalogedError, message: String) -> Self {
         var words = Self(error)
         words.message = message
         return words

@@ -7,22 +7,22 @@ import Testing
 @testable import Tus
 
 @Suite("tus answers")
-struct TusAnswersTests {
+struct TusResponsesTests {
     /// What a call comes to when the server gives one answer to everything, and what it was asked.
     private func ask<Value>(
         _ status: Int,
         _ headers: [String],
         _ call: (TusClient) async throws(TusError) -> Value
-    ) async throws -> (answer: Result<Value, TusError>, requests: [TusServer.Request]) {
-        let server = try TusServer(length: 0) { _, _ in .answer(status, headers) }
+    ) async throws -> (response: Result<Value, TusError>, requests: [TusServer.Request]) {
+        let server = try TusServer(length: 0) { _, _ in .response(status, headers) }
         let client = try server.client(headers: [HTTPHeader("X-Upload-Token", "t")])
-        let answer: Result<Value, TusError>
+        let response: Result<Value, TusError>
         do throws(TusError) {
-            answer = .success(try await call(client))
+            response = .success(try await call(client))
         } catch {
-            answer = .failure(error)
+            response = .failure(error)
         }
-        return (answer, server.requests)
+        return (response, server.requests)
     }
 
     private func create(_ client: TusClient) async throws(TusError) -> TusCreation {
@@ -40,10 +40,10 @@ struct TusAnswersTests {
             "Tus-Version: 1.0.0,0.2.2", "Tus-Extension: creation, creation-with-upload,checksum,expiration,x-own",
             "Tus-Max-Size: 6442450944", "Tus-Checksum-Algorithm: md5,sha1,crc32",
         ]
-        let (answer, requests) = try await ask(status, headers) { client async throws(TusError) in
+        let (response, requests) = try await ask(status, headers) { client async throws(TusError) in
             try await client.features()
         }
-        let features = try answer.get()
+        let features = try response.get()
         #expect(
             features
                 == TusFeatures(
@@ -62,8 +62,8 @@ struct TusAnswersTests {
 
     @Test("no version, or another, is no server for this client", arguments: [[], ["Tus-Version: 2.0.0"]])
     func otherVersion(headers: [String]) async throws {
-        let (answer, _) = try await ask(200, headers) { client async throws(TusError) in try await client.features() }
-        #expect(answer.failure?.kind == .unsupported)
+        let (response, _) = try await ask(200, headers) { client async throws(TusError) in try await client.features() }
+        #expect(response.failure?.kind == .unsupported)
     }
 
     @Test("a checksum is offered by the extension alone")
@@ -85,7 +85,7 @@ struct TusAnswersTests {
         ]
     )
     func location(value: String, id: String) async throws {
-        #expect(try await ask(201, ["Location: \(value)"], create).answer.get().id == id)
+        #expect(try await ask(201, ["Location: \(value)"], create).response.get().id == id)
     }
 
     @Test(
@@ -97,14 +97,14 @@ struct TusAnswersTests {
         ]
     )
     func noID(value: String) async throws {
-        let error = try await ask(201, ["Location: \(value)"], create).answer.failure
-        #expect(error?.kind == .unexpectedAnswer && error?.status == 201)
+        let error = try await ask(201, ["Location: \(value)"], create).response.failure
+        #expect(error?.kind == .unexpectedResponse && error?.status == 201)
     }
 
     @Test("a creation without Location is none")
     func noLocation() async throws {
-        let error = try await ask(201, [], create).answer.failure
-        #expect(error?.kind == .unexpectedAnswer && error?.detail == "the response has no Location")
+        let error = try await ask(201, [], create).response.failure
+        #expect(error?.kind == .unexpectedResponse && error?.detail == "the response has no Location")
     }
 
     @Test("a foreign Location gets neither requests nor credentials")
@@ -112,7 +112,7 @@ struct TusAnswersTests {
         let foreign = try TusServer(length: 10)
         let source = try Source(10)
         let server = try TusServer(length: 10) { request, _ in
-            request.method == "POST" ? .answer(201, ["Location: \(foreign.address)/secret/a+b"]) : .obey
+            request.method == "POST" ? .response(201, ["Location: \(foreign.address)/secret/a+b"]) : .obey
         }
         let client = try server.client()
         let creation = try await client.create(byteCount: 10, metadata: [])
@@ -157,10 +157,10 @@ struct TusAnswersTests {
     @Test("metadata that cannot be sent is refused here", arguments: ["", "a b", "a,b", "\u{fc}", "a\n"])
     func badKey(key: String) async throws {
         for metadata in [[TusMetadata(key, "x")], [TusMetadata("a", "1"), TusMetadata("a", "2")]] {
-            let (answer, requests) = try await ask(201, ["Location: /files/abc"]) { client async throws(TusError) in
+            let (response, requests) = try await ask(201, ["Location: /files/abc"]) { client async throws(TusError) in
                 try await client.create(byteCount: 1, metadata: metadata)
             }
-            #expect(answer.failure?.kind == .refused && requests.isEmpty)
+            #expect(response.failure?.kind == .refused && requests.isEmpty)
         }
     }
 
@@ -188,11 +188,11 @@ struct TusAnswersTests {
     @Test("HEAD says how far an upload has got")
     func offset() async throws {
         let expires = "Upload-Expires: Thu, 01 Jan 2026 00:00:00 GMT"
-        let full = try await ask(200, ["Upload-Offset: 70", "Upload-Length: 100", expires], status).answer
+        let full = try await ask(200, ["Upload-Offset: 70", "Upload-Length: 100", expires], status).response
         let expiry = Date(timeIntervalSince1970: 1_767_225_600)
         #expect(try full.get() == TusStatus(offset: 70, byteCount: 100, expiresAt: expiry))
         let deferred = ["Upload-Offset: 70", "Upload-Defer-Length: 1", "Upload-Expires: soon"]
-        #expect(try await ask(204, deferred, status).answer.get() == TusStatus(offset: 70, byteCount: nil))
+        #expect(try await ask(204, deferred, status).response.get() == TusStatus(offset: 70, byteCount: nil))
     }
 
     @Test(
@@ -200,7 +200,7 @@ struct TusAnswersTests {
         arguments: [[], ["Upload-Offset: -1"], ["Upload-Offset: 1e3"]]
     )
     func unreadableStatus(headers: [String]) async throws {
-        #expect(try await ask(200, headers, status).answer.failure?.kind == .unexpectedAnswer)
+        #expect(try await ask(200, headers, status).response.failure?.kind == .unexpectedResponse)
     }
 
     private func status(_ client: TusClient) async throws(TusError) -> TusStatus {

@@ -6,7 +6,7 @@ internal import MediaTransport
 /// A response to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
 ///
 /// Parsing never fails: missing values are nil, and an invalid response still provides its token and ID if they are complete.
-package struct UploadReply: Sendable, Equatable {
+package struct UploadResponse: Sendable, Equatable {
     /// How much of the response was parsed.
     package enum Form: Sendable, Equatable {
         /// A JSON object.
@@ -64,23 +64,23 @@ package struct UploadReply: Sendable, Equatable {
 
     /// Parses a response. A token is searched for at any status, in any nesting and encoding. `isComplete` is whether the
     /// response is known to be complete, so that a number at its end is.
-    package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadReply {
-        var reply = read(status, body)
-        if reply.form != .broken, !reply.isWithoutToken { return reply }
+    package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadResponse {
+        var response = read(status, body)
+        if response.form != .broken, !response.isWithoutToken { return response }
         let decoded = DecodedBody(body)
         for text in decoded.texts {
-            let layer = text == body ? reply : read(status, text)
+            let layer = text == body ? response : read(status, text)
             if layer.form != .broken, !layer.isWithoutToken { return layer }
             let search = ResponseSearch(text[...], isComplete: isComplete)
             guard search.token == nil, !search.hasUnusable else { return layer.adding(search) }
             // The content describes a failure better than the bytes around it.
-            if reply.form == .broken { reply = layer }
+            if response.form == .broken { response = layer }
         }
         for text in decoded.texts {
-            reply.suspects.formUnion(Suspects.find(in: text, besides: reply.checksumSHA256))
+            response.suspects.formUnion(Suspects.find(in: text, besides: response.checksumSHA256))
         }
-        reply.isUnread = !decoded.isText
-        return reply
+        response.isUnread = !decoded.isText
+        return response
     }
 
     /// Whether the response to a duplicate identifies the existing file, by its ID or by the checksum of the bytes sent.
@@ -89,29 +89,29 @@ package struct UploadReply: Sendable, Equatable {
     }
 
     /// Parses a text in the form of the contract.
-    private static func read(_ status: Int, _ text: [UInt8]) -> UploadReply {
-        let content = ReplyText.content(of: text)
+    private static func read(_ status: Int, _ text: [UInt8]) -> UploadResponse {
+        let content = ResponseText.content(of: text)
         switch content.form {
-        case .json, .embedded: return UploadReply(status: status, form: .json, content)
-        case .html: return UploadReply(status: status, form: .html, content)
-        case .broken: return UploadReply(status: status, salvagedFrom: content.text)
+        case .json, .embedded: return UploadResponse(status: status, form: .json, content)
+        case .html: return UploadResponse(status: status, form: .html, content)
+        case .broken: return UploadResponse(status: status, salvagedFrom: content.text)
         }
     }
 
     /// The same response with the token that a search found.
-    private func adding(_ search: ResponseSearch) -> UploadReply {
-        var reply = self
+    private func adding(_ search: ResponseSearch) -> UploadResponse {
+        var response = self
         if !search.members.isEmpty {
-            let content = ReplyText.Content(form: .json, members: search.members, text: [])
-            reply = UploadReply(status: status, form: form, content)
+            let content = ResponseText.Content(form: .json, members: search.members, text: [])
+            response = UploadResponse(status: status, form: form, content)
         }
-        reply.deleteToken = search.token.flatMap(Self.token)
-        reply.hasUnusableToken = search.hasUnusable
-        if search.token != nil { reply.fileID = search.fileID }
-        return reply
+        response.deleteToken = search.token.flatMap(Self.token)
+        response.hasUnusableToken = search.hasUnusable
+        if search.token != nil { response.fileID = search.fileID }
+        return response
     }
 
-    private init(status: Int, form: Form, _ content: ReplyText.Content) {
+    private init(status: Int, form: Form, _ content: ResponseText.Content) {
         let members = content.members
         self.status = status
         self.form = form
@@ -150,11 +150,11 @@ package struct UploadReply: Sendable, Equatable {
         existingFileID =
             Salvage.identifier(after: "existing_asset_id\"", in: text)
             ?? Salvage.identifier(after: "existing_file_id\"", in: text)
-        message = ReplyText.title(of: text)
+        message = ResponseText.title(of: text)
     }
 
     /// The text in the token's place; nil if there is none.
-    private static func tokenText(_ content: ReplyText.Content) -> String? {
+    private static func tokenText(_ content: ResponseText.Content) -> String? {
         switch content.members["delete_token"] {
         case nil, .bool(false)?: nil
         case .string?: content.members.text("delete_token")
@@ -177,7 +177,7 @@ package struct UploadReply: Sendable, Equatable {
 
     /// The error for a success that identifies no file.
     var asHollowSuccess: GigHiveError {
-        GigHiveError(.unexpectedAnswer, detail: message ?? "success without ID and token", httpStatus: status)
+        GigHiveError(.unexpectedResponse, detail: message ?? "success without ID and token", httpStatus: status)
     }
 
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }

@@ -3,7 +3,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaStore
 
-extension ErrorCatalogue {
+extension ErrorCatalog {
     /// What went wrong with an upload, and how to resume it; nil if nothing did. The server keeps what it has of a tus
     /// upload. With `isOneOfMany`, the hint covers other uploads that may have failed the same way.
     static func diagnosis(of result: UploadResult, isOneOfMany: Bool = false) -> Diagnosis? {

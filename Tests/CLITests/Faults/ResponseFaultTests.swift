@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a server may answer to an upload (gighive contract 2.5): how it is told, and that it is sent only once.
-@Suite struct AnswerFaultTests {
+@Suite struct ResponseFaultTests {
     /// An answer and what it means.
     struct Row: Sendable, CustomTestStringConvertible {
         var status: Int
@@ -110,7 +110,7 @@ import Testing
     func leavesAFailedUploadAndOneRequest(_ row: Row) async throws {
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
-            try connection.answer(row.status, row.body, type: row.type, headers: row.headers)
+            try connection.respond(row.status, row.body, type: row.type, headers: row.headers)
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
@@ -130,7 +130,7 @@ import Testing
         let site = try ScriptedSite(
             posts: { connection, head in
                 try connection.readBody(of: head)
-                try connection.answer(301, "", type: "text/html", headers: [location])
+                try connection.respond(301, "", type: "text/html", headers: [location])
             },
             questions: { connection, head in
                 let length = head.hasPrefix("HEAD ") ? "" : "Content-Length: 0\r\n"
@@ -157,7 +157,7 @@ import Testing
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
             let body = #"{"error":"Duplicate Upload","message":"Already there","\#(key)":8,"checksum_sha256":"ab"}"#
-            try connection.answer(409, body)
+            try connection.respond(409, body)
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
@@ -172,7 +172,7 @@ import Testing
         let other = String(repeating: "0f", count: 32)
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
-            try connection.answer(
+            try connection.respond(
                 409,
                 #"{"error":"Duplicate Upload","existing_asset_id":8,"checksum_sha256":"\#(other)"}"#
             )
@@ -199,7 +199,7 @@ import Testing
         (401, ExpectedFault(4, "unauthorized", "wrong user name or password, or missing permission")),
         (413, ExpectedFault(2, "payload_too_large", "the web server refused the size")),
     ])
-    func answerBeforeTheBodyIsRead(_ status: Int, _ fault: ExpectedFault) async throws {
+    func responseBeforeTheBodyIsRead(_ status: Int, _ fault: ExpectedFault) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:early-status=\(status)"])
         let stage = try FaultStage(sandbox.baseURL, byteCount: 8_000_000)
         let report = try await stage.upload(["--transport", "multipart"])
@@ -237,7 +237,7 @@ import Testing
     /// A token is a token, and a file of which the server cannot have every byte is no success.
     @Test func successBeforeTheBodyIsRead() async throws {
         let site = try ScriptedSite(receiveBuffer: 65_536) { connection, _ in
-            try connection.answer(201, ScriptedSite.success, headers: ["Connection: close"])
+            try connection.respond(201, ScriptedSite.success, headers: ["Connection: close"])
             connection.waitForClose()
         }
         let stage = try FaultStage(site.address, byteCount: 24_000_000)
@@ -252,10 +252,10 @@ import Testing
     @Test func expectationThatFails() async throws {
         let site = try ScriptedSite { connection, head in
             guard !head.lowercased().contains("expect:") else {
-                return try connection.answer(417, "", headers: ["Connection: close"])
+                return try connection.respond(417, "", headers: ["Connection: close"])
             }
             try connection.readBody(of: head)
-            try connection.answer(201, ScriptedSite.success)
+            try connection.respond(201, ScriptedSite.success)
         }
         let stage = try FaultStage(site.address, byteCount: 1_000_000)
         let report = try await stage.upload()

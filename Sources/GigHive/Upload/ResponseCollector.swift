@@ -7,7 +7,7 @@ internal import Synchronization
 /// Writes the bytes of a response to the rescue log as they arrive, and keeps them for the parser.
 ///
 /// A failing disk does not stop the transfer: the bytes in memory may still be stored.
-final class ReplyCollector: ResponseReceiver {
+final class ResponseCollector: ResponseReceiver {
     /// Larger than any response to an upload, with any surrounding whitespace.
     static let limit = 8 << 20
 
@@ -39,7 +39,7 @@ final class ReplyCollector: ResponseReceiver {
             return bytes.count > room
         }
         if isTooLarge {
-            throw ReplyTooLarge()
+            throw ResponseTooLarge()
         }
     }
 
@@ -65,14 +65,14 @@ final class ReplyCollector: ResponseReceiver {
     }
 }
 
-struct ReplyTooLarge: Error {}
+struct ResponseTooLarge: Error {}
 
 /// A response to a request that stores a file. It is on disk, in the rescue log, before it is parsed.
 struct RescuedResponse: Sendable {
     enum Outcome: Sendable {
-        case complete(UploadReply, HTTPResponse)
-        /// A missing or truncated response; the reply is the received part, nil if none began.
-        case failed(TransportError, UploadReply?)
+        case complete(UploadResponse, HTTPResponse)
+        /// A missing or truncated response; its received part, nil if none began.
+        case failed(TransportError, UploadResponse?)
     }
 
     let outcome: Outcome
@@ -80,10 +80,10 @@ struct RescuedResponse: Sendable {
     let rescueError: StoreError?
 
     /// The content; nil if no response began.
-    var reply: UploadReply? {
+    var response: UploadResponse? {
         switch outcome {
-        case .complete(let reply, _): reply
-        case .failed(_, let reply): reply
+        case .complete(let response, _): response
+        case .failed(_, let response): response
         }
     }
 
@@ -103,7 +103,7 @@ extension Uploader {
         control: TransferControl,
         progress: @escaping @Sendable (TransferProgress) -> Void
     ) async -> RescuedResponse {
-        let collector = ReplyCollector(rescue)
+        let collector = ResponseCollector(rescue)
         var request = request
         request.destination = .receiver(collector)
         let result = await Result(awaiting: { () async throws(TransportError) in
@@ -111,13 +111,13 @@ extension Uploader {
         })
         turn?.end()
         let (body, rescueError) = await collector.finished()
-        UploadFailpoint.replyInRescueFile.reach()
+        UploadFailpoint.responseInRescueFile.reach()
         let outcome: RescuedResponse.Outcome =
             switch result {
             case .success(let response):
-                .complete(UploadReply.parse(status: response.status, body: body, isComplete: true), response)
+                .complete(UploadResponse.parse(status: response.status, body: body, isComplete: true), response)
             case .failure(let failure):
-                .failed(failure, failure.head.map { UploadReply.parse(status: $0.status, body: body) })
+                .failed(failure, failure.head.map { UploadResponse.parse(status: $0.status, body: body) })
             }
         return RescuedResponse(outcome: outcome, rescueError: rescueError)
     }

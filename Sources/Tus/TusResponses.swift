@@ -71,19 +71,19 @@ public struct TusStatus: Sendable, Equatable {
 extension TusError {
     /// The meaning of an unsuccessful response: the whole table of statuses (tus 1.0.0; RFC 9110 for the rest, which mostly
     /// come from proxies).
-    init(answer: HTTPResponse, to method: HTTPMethod) {
+    init(response: HTTPResponse, to method: HTTPMethod) {
         self.init(
-            Self.kind(of: answer, to: method),
-            detail: Self.words(of: answer),
-            status: answer.status,
-            retryAfterSeconds: answer.head.retryAfter.map { Int($0.components.seconds) }
+            Self.kind(of: response, to: method),
+            detail: Self.words(of: response),
+            status: response.status,
+            retryAfterSeconds: response.head.retryAfter.map { Int($0.components.seconds) }
         )
-        uploadOffset = answer.head.byteCount("Upload-Offset")
-        refusal = answer.head.refusal
+        uploadOffset = response.head.byteCount("Upload-Offset")
+        refusal = response.head.refusal
     }
 
-    private static func kind(of answer: HTTPResponse, to method: HTTPMethod) -> Kind {
-        switch answer.status {
+    private static func kind(of response: HTTPResponse, to method: HTTPMethod) -> Kind {
+        switch response.status {
         case 300..<400: .redirected
         case 401: .unauthorized
         case 403: .forbidden
@@ -92,7 +92,7 @@ extension TusError {
                 .unsupported
             } else {
                 // A proxy's page shows nothing about the upload.
-                isWebPage(answer) ? .unexpectedAnswer : .gone
+                isWebPage(response) ? .unexpectedResponse : .gone
             }
         case 405, 412, 501: .unsupported
         case 408, 429: .rateLimited
@@ -102,21 +102,21 @@ extension TusError {
         case 460: .checksumMismatch
         case 400..<500: .refused
         case 500...: .server
-        default: .unexpectedAnswer
+        default: .unexpectedResponse
         }
     }
 
     /// Every response of a tus server except to `OPTIONS` has `Tus-Resumable`.
-    private static func isWebPage(_ answer: HTTPResponse) -> Bool {
-        answer.head.mediaType == "text/html" && answer.head.value(of: "Tus-Resumable") == nil
+    private static func isWebPage(_ response: HTTPResponse) -> Bool {
+        response.head.mediaType == "text/html" && response.head.value(of: "Tus-Resumable") == nil
     }
 
-    private static func words(of answer: HTTPResponse) -> String {
-        if (300..<400).contains(answer.status), let location = answer.head.value(of: "Location") {
+    private static func words(of response: HTTPResponse) -> String {
+        if (300..<400).contains(response.status), let location = response.head.value(of: "Location") {
             return "redirected to \(location)"
         }
-        if isWebPage(answer) { return "the response is a web page, not that of a tus server" }
-        return String(decoding: answer.body.prefix(300), as: UTF8.self)
+        if isWebPage(response) { return "the response is a web page, not that of a tus server" }
+        return String(decoding: response.body.prefix(300), as: UTF8.self)
     }
 
     init(_ error: TransportError) {
@@ -131,7 +131,7 @@ extension TusError {
     /// Whether a retry can help.
     var isRetryable: Bool {
         switch kind {
-        case .conflict, .checksumMismatch, .rateLimited, .server, .unexpectedAnswer: true
+        case .conflict, .checksumMismatch, .rateLimited, .server, .unexpectedResponse: true
         case .network:
             switch transport?.kind {
             case .certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch, .tls, .unusable,
@@ -197,7 +197,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         /// 3xx: never followed.
         case redirected
         /// An invalid response.
-        case unexpectedAnswer
+        case unexpectedResponse
         /// The bytes on the server are not those of the content: a changed file, never spliced.
         case prefixChanged
         /// The source failed while it was read.

@@ -10,7 +10,7 @@ import Tus
 
 /// Responses to finalize that the sandbox does not send: a file that was spliced, never completed, or deleted (gighive-d4
 /// contract 4.2 and section 5).
-@Suite struct ChunkedReplyTests {
+@Suite struct ChunkedResponseTests {
     private static let content = "hello"
     /// `printf wrong | sha256sum`
     private static let otherDigest = "8810ad581e59f2bc3928b261707a71308f7e139eb04820366dc4d5c18d980225"
@@ -20,16 +20,16 @@ import Tus
         try FakeGigHive { request, connection, _, _ in
             let version = "Tus-Resumable: 1.0.0"
             if request.path == "/api/uploads/finalize" {
-                try connection.answer(201, finalize)
+                try connection.respond(201, finalize)
                 return true
             }
             guard request.path.hasPrefix("/files") else { return false }
             switch request.method {
             case "OPTIONS":
                 let features = ["Tus-Version: 1.0.0", "Tus-Extension: creation", "Tus-Max-Size: 6442450944"]
-                try connection.answer(200, "", headers: [version] + features)
-            case "POST": try connection.answer(201, "", headers: [version, "Location: /files/abc"])
-            default: try connection.answer(200, "", headers: [version, "Upload-Offset: 5", "Upload-Length: 5"])
+                try connection.respond(200, "", headers: [version] + features)
+            case "POST": try connection.respond(201, "", headers: [version, "Location: /files/abc"])
+            default: try connection.respond(200, "", headers: [version, "Upload-Offset: 5", "Upload-Length: 5"])
             }
             return true
         }
@@ -45,7 +45,7 @@ import Tus
         return (result, log, bench)
     }
 
-    private func reply(digest: String) -> String {
+    private func response(digest: String) -> String {
         """
         {"id":7,"asset_id":7,"file_name":"\(digest).mp4","file_type":"video","size_bytes":5,"mime_type":"video\\/mp4",\
         "checksum_sha256":"\(digest)","duration_seconds":null,"thumbnail_done":false,"db_done":true}
@@ -53,7 +53,7 @@ import Tus
     }
 
     @Test func aSplicedFileIsNeverASuccess() async throws {
-        let (result, _, _) = try await upload(reply(digest: Self.otherDigest))
+        let (result, _, _) = try await upload(response(digest: Self.otherDigest))
         #expect(result.state == .failed)
         let error = try #require(result.error)
         #expect(error.code == .checksumMismatch)

@@ -5,10 +5,10 @@ import Testing
 
 /// The sandbox stores the file and then answers badly. What it said is saved as far as it goes; the rest is found out by
 /// asking, never by sending again.
-@Suite struct OddAnswerTests {
+@Suite struct OddResponseTests {
     /// Where the answer ends, and what is left of it.
     @Test(arguments: [0, 1, 40, 400])
-    func answerCutInTheJSON(_ byteCount: Int) async throws {
+    func responseCutInTheJSON(_ byteCount: Int) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:truncate=\(byteCount)"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload()
@@ -30,7 +30,7 @@ import Testing
 
     /// Everything but the connection's end is there: the token counts.
     @Test(arguments: ["upload:wrong-length", "upload:wrong-types", "upload:html", "upload:whitespace=1048576"])
-    func tokenIsSavedFromABrokenAnswer(_ fault: String) async throws {
+    func tokenIsSavedFromABrokenResponse(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload()
@@ -45,7 +45,7 @@ import Testing
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
-    @Test func answerWithoutToken() async throws {
+    @Test func responseWithoutToken() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:no-token"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload([
@@ -90,7 +90,7 @@ import Testing
     @Test func tokenWithoutAnIDIsKeptAndTold() async throws {
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
-            try connection.answer(201, ScriptedSite.success.replacing("18", with: "7.5"))
+            try connection.respond(201, ScriptedSite.success.replacing("18", with: "7.5"))
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
@@ -108,7 +108,7 @@ import Testing
     @Test func whatNoTokenCanBeIsToldAndKept() async throws {
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
-            try connection.answer(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
+            try connection.respond(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
         }
         let stage = try FaultStage(site.address)
         let report = try await stage.upload()
@@ -130,7 +130,7 @@ import Testing
         #expect(try report.item().hasDeleteToken == true)
     }
 
-    @Test func answerWithoutChecksumIsNotVerified() async throws {
+    @Test func responseWithoutChecksumIsNotVerified() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:no-checksum"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload()
@@ -160,7 +160,7 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    @Test func lostAnswerIsFoundOutByAsking() async throws {
+    @Test func lostResponseIsResolvedByQuery() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:drop-answer"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "3"])
@@ -171,7 +171,7 @@ import Testing
     }
 
     /// An answer that does not end is cut off, and the file is asked for.
-    @Test func answerWithoutAnEnd() async throws {
+    @Test func responseWithoutAnEnd() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:whitespace=20000000"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "3"])

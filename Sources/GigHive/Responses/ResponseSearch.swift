@@ -110,7 +110,7 @@ struct ResponseSearch {
         case .string(let text)?:
             // A blank text is not a token.
             guard text.contains(where: { !$0.isWhitespace }) else { break }
-            if UploadReply.token(text) == nil {
+            if UploadResponse.token(text) == nil {
                 hasUnusable = true
             } else {
                 found.append(Found(token: text, members: members))
@@ -192,7 +192,7 @@ enum Salvage {
         _ read: (ArraySlice<UInt8>) -> Value?
     ) -> Value? {
         var rest = text
-        while let found = ReplyText.range(of: key, in: rest) {
+        while let found = ResponseText.range(of: key, in: rest) {
             rest = rest[found.upperBound...]
             let value = rest.drop { $0 == 0x22 || $0 == 0x3a || $0 == 0x20 || (0x09...0x0d).contains($0) }
             if value.startIndex > rest.startIndex, let result = read(value) {

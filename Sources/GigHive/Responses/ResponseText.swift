@@ -2,7 +2,7 @@ internal import MediaCore
 internal import MediaTransport
 
 /// Finds the JSON in the bytes of a response, whatever surrounds it. Pure functions that never fail.
-enum ReplyText {
+enum ResponseText {
     enum Form: Sendable, Equatable {
         /// The body is one JSON object.
         case json
@@ -140,7 +140,7 @@ struct TextFields {
     private func ends(of name: StaticString) -> [Int] {
         var ends: [Int] = []
         var rest = text
-        while let found = ReplyText.range(of: name, in: rest) {
+        while let found = ResponseText.range(of: name, in: rest) {
             rest = rest[found.upperBound...]
             let before = found.lowerBound > text.startIndex ? text[found.lowerBound - 1] : 0x20
             if !Self.isOfName(before), rest.first.map(Self.isOfName) != true {

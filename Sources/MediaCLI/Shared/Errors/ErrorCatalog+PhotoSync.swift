@@ -3,18 +3,18 @@ internal import GigHive
 internal import MediaTransport
 internal import PhotoSync
 
-extension ErrorCatalogue {
+extension ErrorCatalog {
     static func diagnosis(of error: PhotoSyncError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.store {
             return diagnosis(of: store)
         }
         if error.code == .transport, let transport = error.transport {
-            return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
+            return diagnosis(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
         // The message of the table, unless the error has more information than its code.
         let words =
             accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error)
-            ?? damageWords(for: error) ?? answerWords(for: error)
+            ?? damageWords(for: error) ?? responseWords(for: error)
         return Diagnosis(error, words ?? Words(error))
     }
 
@@ -126,7 +126,7 @@ extension ErrorCatalogue {
 
     // MARK: Responses
 
-    private static func answerWords(for error: PhotoSyncError) -> Words? {
+    private static func responseWords(for error: PhotoSyncError) -> Words? {
         let status = error.status
         return switch error.code {
         case .notFound where error.photoID != nil:
@@ -141,7 +141,7 @@ extension ErrorCatalogue {
                 "the server has not been set up yet\(status)",
                 hint: "its administrator must finish the setup\(setupPlace(error.value))"
             )
-        case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it is not a PhotoSync server")
+        case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it is not a PhotoSync server")
         default: nil
         }
     }

@@ -70,7 +70,7 @@ public struct ListingPage: Sendable, Equatable {
 
     /// Reads a page; nil when the body is not a listing.
     static func parse(_ body: [UInt8]) -> ListingPage? {
-        let content = ReplyText.content(of: body)
+        let content = ResponseText.content(of: body)
         guard case .array(let entries)? = content.members["entries"] else { return nil }
         let pagination = content.members["pagination"]?.members ?? [:]
         return ListingPage(

@@ -8,13 +8,13 @@ import Testing
 @testable import GigHive
 
 /// Cut and lost answers, and what asking finds out.
-@Suite(.prompt) struct LostAnswerTests {
-    @Test func aCutAnswerWithAWholeTokenIsDone() async throws {
+@Suite(.prompt) struct LostResponseTests {
+    @Test func aCutResponseWithAWholeTokenIsDone() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                let reply = server.store(request.fileContent).reply
-                try connection.write("HTTP/1.1 201 Created\r\nContent-Length: 9999\r\n\r\n" + reply.dropLast(2))
+                let response = server.store(request.fileContent).response
+                try connection.write("HTTP/1.1 201 Created\r\nContent-Length: 9999\r\n\r\n" + response.dropLast(2))
                 connection.close()
                 return true
             }
@@ -29,7 +29,7 @@ import Testing
         case closed, reset, cutInToken, badGateway, serverError, noID, whitespace
     }
 
-    @Test(arguments: Loss.allCases) func aLostAnswerOfAStoredFileIsTokenLost(_ loss: Loss) async throws {
+    @Test(arguments: Loss.allCases) func aLostResponseOfAStoredFileIsTokenLost(_ loss: Loss) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -37,11 +37,11 @@ import Testing
                 switch loss {
                 case .closed: connection.close()
                 case .reset: connection.reset()
-                case .cutInToken: try connection.answer(201, String(file.reply.dropLast(20)))
-                case .badGateway: try connection.answer(502, "<html>", type: "text/html")
-                case .serverError: try connection.answer(500, #"{"message":"1406 Data too long"}"#)
-                case .noID: try connection.answer(201, "{}")
-                case .whitespace: try connection.answer(201, String(repeating: " ", count: 1 << 20))
+                case .cutInToken: try connection.respond(201, String(file.response.dropLast(20)))
+                case .badGateway: try connection.respond(502, "<html>", type: "text/html")
+                case .serverError: try connection.respond(500, #"{"message":"1406 Data too long"}"#)
+                case .noID: try connection.respond(201, "{}")
+                case .whitespace: try connection.respond(201, String(repeating: " ", count: 1 << 20))
                 }
                 return true
             },
@@ -57,7 +57,7 @@ import Testing
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func aLostAnswerOfAnAbsentFileIsSentAgainOnlyAfterAsking() async throws {
+    @Test func aLostResponseOfAnAbsentFileIsSentAgainOnlyAfterAsking() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
@@ -104,7 +104,7 @@ import Testing
                 if request.path == "/api/uploads.php" {
                     connection.close()
                 } else {
-                    try connection.answer(503, "")
+                    try connection.respond(503, "")
                 }
                 return true
             },
@@ -159,7 +159,7 @@ import Testing
         let control = TransferControl()
         var bench = try Workbench(
             try FakeGigHive { _, connection, _, _ in
-                try connection.answer(503, "", headers: ["Retry-After: 120"])
+                try connection.respond(503, "", headers: ["Retry-After: 120"])
                 return true
             },
             retries: 3

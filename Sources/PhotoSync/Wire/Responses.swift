@@ -72,7 +72,7 @@ public struct PhotoReceipt: Sendable, Equatable {
 }
 
 /// The response of `POST /api/mobile/auth/login` (photosync contract 1.2 no. 2).
-public struct LoginReply: Sendable, Equatable {
+public struct LoginResponse: Sendable, Equatable {
     /// The new key; every earlier one of the user is revoked. Secret.
     public var apiKey: String
     /// The device of this machine; nil if only the key could be parsed.
@@ -174,7 +174,7 @@ extension RegisteredDevice {
     }
 }
 
-extension LoginReply {
+extension LoginResponse {
     /// Parses a response. The earlier key is already revoked, so a broken response gives at least the new key.
     init(reading body: [UInt8]) throws(PhotoSyncError) {
         do {
@@ -190,7 +190,7 @@ extension LoginReply {
         String(decoding: body, as: UTF8.self).firstMatch(of: /"apiKey"\s*:\s*"([!#-\[\]-~]+)"/).map { String($0.1) }
     }
 
-    private static func whole(_ body: [UInt8]) throws(PhotoSyncError) -> LoginReply {
+    private static func whole(_ body: [UInt8]) throws(PhotoSyncError) -> LoginResponse {
         var apiKey: String?
         var device: RegisteredDevice?
         var email: String?
@@ -202,7 +202,7 @@ extension LoginReply {
             default: try members.skip()
             }
         }
-        return LoginReply(
+        return LoginResponse(
             apiKey: try MemberReader.require(apiKey, "apiKey"),
             device: try MemberReader.require(device, "device"),
             email: try MemberReader.require(email, "user.email")
@@ -253,7 +253,7 @@ extension ServerHealth {
 }
 
 /// The response of `POST /api/photos/check` (contract 3.7).
-enum CheckReply {
+enum CheckResponse {
     static func existing(in body: [UInt8]) throws(PhotoSyncError) -> Set<String> {
         var existing: Set<String>?
         try MemberReader.read(body) { (name, members) throws(PhotoSyncError) in
@@ -273,7 +273,7 @@ enum CheckReply {
 }
 
 /// The response of `POST /api/sync/claim-legacy` (contract section 7). Its other numbers are always 0.
-enum ClaimReply {
+enum ClaimResponse {
     static func claimed(in body: [UInt8]) throws(PhotoSyncError) -> Int64 {
         var claimed: Int64?
         try MemberReader.read(body) { (name, members) throws(PhotoSyncError) in

@@ -1,9 +1,9 @@
 /// Codes for the responses of servers and for network failures.
 extension OutcomeCode {
-    static let answerCodes: [OutcomeCode] = [
+    static let responseCodes: [OutcomeCode] = [
         .badRequest, .unauthorized, .loginRequired, .loginExpired, .loginUnavailable, .forbidden, .notFound,
         .requestTimeout, .conflict, .payloadTooLarge, .unsupportedMedia, .locked, .rateLimited, .serverError,
-        .serverUnavailable, .serverRace, .redirected, .unexpectedAnswer, .leftOnServer,
+        .serverUnavailable, .serverRace, .redirected, .unexpectedResponse, .leftOnServer,
     ]
 
     /// 400, or a 4xx without another code: the server refused the request.
@@ -115,7 +115,7 @@ extension OutcomeCode {
         hint: "redirects are not followed; to use that address, specify it with --server"
     )
     /// An unexpected response, often from a proxy.
-    public static let unexpectedAnswer = OutcomeCode(
+    public static let unexpectedResponse = OutcomeCode(
         "unexpected_answer",
         7,
         "unexpected response from the server{status}{said}",

@@ -10,14 +10,14 @@ package struct RegistrationChallenge: Sendable, Equatable {
 }
 
 /// `201` of a registration.
-package struct RegistrationReply: Sendable, Equatable {
+package struct RegistrationResponse: Sendable, Equatable {
     /// UUID.
     package var deviceID: String
     /// As sent: `software`, `tpm2`, …
     package var attestationLevel: String
 }
 
-package enum SubmissionReply: Sendable, Equatable {
+package enum SubmissionResponse: Sendable, Equatable {
     /// 202.
     case accepted(captureID: String, verificationURL: String?)
     /// 409: already on the server, with the ID if the server sends it (contract 3.4 no. 4).
@@ -48,41 +48,41 @@ public struct RemoteCapture: Sendable, Equatable {
 
 extension RegistrationChallenge {
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureAnswer.data(of: response, status: 200, call: .reading)
+        let data = try CaptureResponse.data(of: response, status: 200, call: .reading)
         guard let bytes = data["challenge"]?.text.flatMap(Base64.decoded), bytes.count == 32 else {
-            throw CaptureAnswer.unusable("challenge", response)
+            throw CaptureResponse.unusable("challenge", response)
         }
         self.init(bytes: bytes)
     }
 }
 
-extension RegistrationReply {
+extension RegistrationResponse {
     /// - Throws: `.unknownOutcome` for a 201 that cannot be read: the device exists then.
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureAnswer.data(of: response, status: 201, call: .registration)
-        guard let deviceID = data["device_id"].flatMap(CaptureAnswer.identifier),
+        let data = try CaptureResponse.data(of: response, status: 201, call: .registration)
+        guard let deviceID = data["device_id"].flatMap(CaptureResponse.identifier),
             let level = data["attestation_level"]?.text
-        else { throw CaptureAnswer.lost("the server registered a device but returned no ID", response) }
+        else { throw CaptureResponse.lost("the server registered a device but returned no ID", response) }
         self.init(deviceID: deviceID, attestationLevel: ServerText.cut(level))
     }
 }
 
-extension SubmissionReply {
+extension SubmissionResponse {
     /// Reads the response to a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7). Throws like `CaptureClient.submit`.
     package init(reading response: HTTPResponse) throws(CaptureError) {
         switch response.status {
         case 202:
-            let data = CaptureAnswer.members(of: response)["data"]?.members ?? [:]
-            guard let id = data["capture_id"].flatMap(CaptureAnswer.identifier) else {
-                throw CaptureAnswer.lost("the server accepted the capture but returned no ID", response)
+            let data = CaptureResponse.members(of: response)["data"]?.members ?? [:]
+            guard let id = data["capture_id"].flatMap(CaptureResponse.identifier) else {
+                throw CaptureResponse.lost("the server accepted the capture but returned no ID", response)
             }
-            self = .accepted(captureID: id, verificationURL: data["verification_url"].flatMap(CaptureAnswer.address))
+            self = .accepted(captureID: id, verificationURL: data["verification_url"].flatMap(CaptureResponse.address))
         case 200..<300:
-            throw CaptureAnswer.lost("unexpected response to a capture", response)
+            throw CaptureResponse.lost("unexpected response to a capture", response)
         case 409:
-            let members = CaptureAnswer.members(of: response)
+            let members = CaptureResponse.members(of: response)
             guard members["error"]?.members != nil else { fallthrough }
-            self = .duplicate(captureID: CaptureAnswer.existingID(in: members))
+            self = .duplicate(captureID: CaptureResponse.existingID(in: members))
         default:
             throw CaptureRefusal(response.head, body: response.body)
                 .error(of: .submission, isBodyComplete: response.metrics.bodyComplete)
@@ -92,9 +92,9 @@ extension SubmissionReply {
 
 extension RemoteCapture {
     init(reading response: HTTPResponse) throws(CaptureError) {
-        let data = try CaptureAnswer.data(of: response, status: 200, call: .reading)
-        guard let id = data["capture_id"].flatMap(CaptureAnswer.identifier) else {
-            throw CaptureAnswer.unusable("capture_id", response)
+        let data = try CaptureResponse.data(of: response, status: 200, call: .reading)
+        guard let id = data["capture_id"].flatMap(CaptureResponse.identifier) else {
+            throw CaptureResponse.unusable("capture_id", response)
         }
         let text = { (name: String) in data[name]?.text.map(ServerText.cut) }
         self.init(
@@ -106,13 +106,13 @@ extension RemoteCapture {
             confidenceLevel: text("confidence_level"),
             capturedAt: text("captured_at"),
             uploadedAt: text("uploaded_at"),
-            verificationURL: data["verification_url"].flatMap(CaptureAnswer.address)
+            verificationURL: data["verification_url"].flatMap(CaptureResponse.address)
         )
     }
 }
 
 /// Parts of the server's responses. Times stay text: they have nine fraction digits, or an offset (trap 10).
-enum CaptureAnswer {
+enum CaptureResponse {
     /// The members of the response's object, whatever its `Content-Type`; none for anything else.
     static func members(of response: HTTPResponse) -> JSONObject {
         JSONValue.object(in: response.body[...]) ?? [:]
@@ -153,7 +153,7 @@ enum CaptureAnswer {
 
     /// A response without a required member.
     static func unusable(_ name: String, _ response: HTTPResponse) -> CaptureError {
-        CaptureError(.unexpectedAnswer, detail: "\"\(name)\" is missing or invalid", httpStatus: response.status)
+        CaptureError(.unexpectedResponse, detail: "\"\(name)\" is missing or invalid", httpStatus: response.status)
     }
 
     /// Something was done, but the response does not identify it.

@@ -3,24 +3,24 @@
     import MediaStore
 
     /// The answers of a GigHive server.
-    enum ReplyEntry {
+    enum ResponseEntry {
         static func check(_ body: [UInt8]) -> String? {
-            _ = DeleteReply.parse(body)
+            _ = DeleteResponse.parse(body)
             return checkUpload(body) ?? checkListing(body)
         }
 
         private static func checkUpload(_ body: [UInt8]) -> String? {
-            let reply = UploadReply.parse(status: 201, body: body)
-            if reply.status != 201 {
+            let response = UploadResponse.parse(status: 201, body: body)
+            if response.status != 201 {
                 return "the status changed"
             }
-            if let checksum = reply.checksumSHA256, !Shape.isSHA256(checksum) {
+            if let checksum = response.checksumSHA256, !Shape.isSHA256(checksum) {
                 return "a checksum of another shape: \(checksum)"
             }
-            if let id = reply.fileID, id < 0 {
+            if let id = response.fileID, id < 0 {
                 return "a negative id: \(id)"
             }
-            if let token = reply.deleteToken, "\(token)" != "delete token ***" {
+            if let token = response.deleteToken, "\(token)" != "delete token ***" {
                 return "a token that shows itself"
             }
             return nil

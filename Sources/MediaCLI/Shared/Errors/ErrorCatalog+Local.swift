@@ -6,7 +6,7 @@ internal import MediaSystem
 internal import MediaTransport
 
 /// Errors of this machine, before any request: stores, credentials, addresses, standard input.
-extension ErrorCatalogue {
+extension ErrorCatalog {
     static func diagnosis(of error: StoreError) -> Diagnosis {
         let path = quoted(error.path)
         let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
@@ -118,8 +118,8 @@ extension ErrorCatalogue {
 }
 
 /// Transport failures have the same codes and messages for all servers.
-extension ErrorCatalogue {
-    static func diagnosis(ofMissingAnswer error: TransportError, isRetryable: Bool) -> Diagnosis {
+extension ErrorCatalog {
+    static func diagnosis(ofMissingResponse error: TransportError, isRetryable: Bool) -> Diagnosis {
         switch error.kind {
         case .loginRequired(let origin): return diagnosis(of: CredentialError.loginRequired(origin))
         case .loginExpired(let origin, let time): return diagnosis(of: CredentialError.loginExpired(origin, at: time))

@@ -4,7 +4,7 @@ internal import MediaStore
 internal import Outcomes
 internal import Tapes
 
-extension ErrorCatalogue {
+extension ErrorCatalog {
     static func diagnosis(of error: TapesError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)

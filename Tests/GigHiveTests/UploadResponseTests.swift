@@ -3,11 +3,11 @@ import Testing
 
 @testable import GigHive
 
-@Suite struct UploadReplyTests {
+@Suite struct UploadResponseTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
         var status: Int
-        var form = UploadReply.Form.json
+        var form = UploadResponse.Form.json
         var fileID: Int64?
         var token: String?
         var checksumPrefix: String?
@@ -81,16 +81,16 @@ import Testing
             message:
                 "Upload exceeded server limits (post_max_size / upload_max_filesize or web server request size)."
         ),
-    ]) func recordedAnswer(_ expected: Case) throws {
+    ]) func recordedResponse(_ expected: Case) throws {
         let transcript = try Transcript(expected.name)
         #expect(transcript.status == expected.status)
-        let reply = UploadReply.parse(status: transcript.status, body: transcript.body)
-        #expect(reply.form == expected.form)
-        #expect(reply.fileID == expected.fileID)
-        #expect(reply.deleteToken?.secret == expected.token)
-        #expect(reply.checksumSHA256.map { String($0.prefix(8)) } == expected.checksumPrefix)
-        #expect(reply.existingFileID == expected.existing)
-        #expect(reply.message == expected.message)
+        let response = UploadResponse.parse(status: transcript.status, body: transcript.body)
+        #expect(response.form == expected.form)
+        #expect(response.fileID == expected.fileID)
+        #expect(response.deleteToken?.secret == expected.token)
+        #expect(response.checksumSHA256.map { String($0.prefix(8)) } == expected.checksumPrefix)
+        #expect(response.existingFileID == expected.existing)
+        #expect(response.message == expected.message)
     }
 
     static let token = String(repeating: "0123456789abcdef", count: 4)
@@ -130,9 +130,9 @@ import Testing
     )
     func salvagedValues(_ text: String, _ id: Int64, _ token: String) {
         let text = text.replacing("TOKEN", with: Self.token)
-        let reply = UploadReply.parse(status: 201, body: Array(text.utf8))
-        #expect(reply.fileID == (id == 0 ? nil : id))
-        #expect(reply.deleteToken?.secret == (token.isEmpty ? nil : token))
+        let response = UploadResponse.parse(status: 201, body: Array(text.utf8))
+        #expect(response.fileID == (id == 0 ? nil : id))
+        #expect(response.deleteToken?.secret == (token.isEmpty ? nil : token))
     }
 
     @Test(arguments: [
@@ -141,39 +141,39 @@ import Testing
         ("\"" + String(repeating: "a", count: 512) + "\"", false), ("null", false), (#""""#, false), (#"" ""#, false),
         ("false", false), ("5", false),
     ]) func whatNoTokenCanBeIsNoticed(_ value: String, _ isUnusable: Bool) {
-        let reply = UploadReply.parse(status: 201, body: Array(#"{"id":7,"delete_token":\#(value)}"#.utf8))
-        #expect(reply.hasUnusableToken == isUnusable)
-        #expect(reply.deleteToken == nil || !isUnusable)
+        let response = UploadResponse.parse(status: 201, body: Array(#"{"id":7,"delete_token":\#(value)}"#.utf8))
+        #expect(response.hasUnusableToken == isUnusable)
+        #expect(response.deleteToken == nil || !isUnusable)
     }
 
     @Test func megabytesOfBlanksAndAByteOrderMarkAreSkipped() {
         let blanks = [UInt8](repeating: 0x20, count: 3 << 20) + [0xef, 0xbb, 0xbf, 0x0a]
-        let reply = UploadReply.parse(status: 201, body: blanks + Array(#"{"id":7}"#.utf8))
-        #expect(reply.form == .json)
-        #expect(reply.fileID == 7)
+        let response = UploadResponse.parse(status: 201, body: blanks + Array(#"{"id":7}"#.utf8))
+        #expect(response.form == .json)
+        #expect(response.fileID == 7)
     }
 
-    @Test func everyCutOfARecordedAnswerGivesTheWholeTokenOrNone() throws {
+    @Test func everyCutOfARecordedResponseGivesTheWholeTokenOrNone() throws {
         for name in ["d3-upload-v1", "d3-html"] {
             let body = try Transcript(name).body
-            let whole = UploadReply.parse(status: 201, body: body)
+            let whole = UploadResponse.parse(status: 201, body: body)
             for count in 0...body.count {
-                let reply = UploadReply.parse(status: 201, body: Array(body[..<count]))
-                #expect(reply.deleteToken == nil || reply.deleteToken == whole.deleteToken)
-                #expect(reply.fileID == nil || reply.fileID == whole.fileID)
+                let response = UploadResponse.parse(status: 201, body: Array(body[..<count]))
+                #expect(response.deleteToken == nil || response.deleteToken == whole.deleteToken)
+                #expect(response.fileID == nil || response.fileID == whole.fileID)
             }
         }
     }
 
     @Test func aTokenOfOddShapeIsKept() {
-        let reply = UploadReply.parse(status: 201, body: Array(#"{"id":7,"delete_token":"ABC-1"}"#.utf8))
-        #expect(reply.deleteToken?.secret == "ABC-1")
-        #expect(reply.deleteToken?.isWellFormed == false)
+        let response = UploadResponse.parse(status: 201, body: Array(#"{"id":7,"delete_token":"ABC-1"}"#.utf8))
+        #expect(response.deleteToken?.secret == "ABC-1")
+        #expect(response.deleteToken?.isWellFormed == false)
     }
 
     @Test func aDescriptionNeverShowsTheToken() {
-        let reply = UploadReply.parse(status: 201, body: Array(#"{"id":7,"delete_token":"secret-7"}"#.utf8))
-        #expect(!"\(reply)".contains("secret-7"))
+        let response = UploadResponse.parse(status: 201, body: Array(#"{"id":7,"delete_token":"secret-7"}"#.utf8))
+        #expect(!"\(response)".contains("secret-7"))
     }
 
     @Test(arguments: ["d2-list", "d3-list"]) func recordedListing(_ name: String) throws {
@@ -202,9 +202,9 @@ import Testing
         ] as [(String, Int64?, String?)]
     )
     func recordedDeletion(_ name: String, _ count: Int64?, _ message: String?) throws {
-        let reply = DeleteReply.parse(try Transcript(name).body)
-        #expect(reply.deletedCount == count)
-        #expect(reply.message == message)
-        #expect(reply.rejectsToken == (message != nil))
+        let response = DeleteResponse.parse(try Transcript(name).body)
+        #expect(response.deletedCount == count)
+        #expect(response.message == message)
+        #expect(response.rejectsToken == (message != nil))
     }
 }

@@ -108,7 +108,7 @@ enum Base64 {
     /// The content of a text that is Base64 throughout, also in quotes or after `base64,`; nil for any other text.
     static func decoding(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = text
-        if let label = ReplyText.range(of: "base64,", in: text.prefix(128)) { rest = text[label.upperBound...] }
+        if let label = ResponseText.range(of: "base64,", in: text.prefix(128)) { rest = text[label.upperBound...] }
         var content: [UInt8] = []
         content.reserveCapacity(rest.count / 4 * 3)
         var buffer: UInt32 = 0

@@ -2,7 +2,7 @@ internal import MediaCore
 internal import MediaTransport
 
 /// A response to a deletion (gighive contract 5.4).
-struct DeleteReply: Sendable, Equatable {
+struct DeleteResponse: Sendable, Equatable {
     /// Number of deleted files; nil if not reported.
     var deletedCount: Int64?
     /// The IDs that the server reports as deleted; nil if it reports none.
@@ -13,15 +13,15 @@ struct DeleteReply: Sendable, Equatable {
     var itemErrors: [String]
 
     /// Never fails.
-    static func parse(_ body: [UInt8]) -> DeleteReply {
-        let content = ReplyText.content(of: body)
+    static func parse(_ body: [UInt8]) -> DeleteResponse {
+        let content = ResponseText.content(of: body)
         let results = content.members["results"]?.members ?? [:]
         let errors = results["errors"]?.elements ?? []
-        return DeleteReply(
+        return DeleteResponse(
             deletedCount: content.members["deleted_count"]?.wholeNumber,
             deletedIDs: results["deleted"].map { $0.elements.map { id(of: $0) ?? 0 } },
             error: content.members.text("error"),
-            message: content.members.text("message") ?? ReplyText.title(of: content.text),
+            message: content.members.text("message") ?? ResponseText.title(of: content.text),
             itemErrors: errors.compactMap { $0.members?.text("error") }
         )
     }

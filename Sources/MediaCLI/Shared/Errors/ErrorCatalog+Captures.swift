@@ -3,17 +3,17 @@ internal import Foundation
 internal import MediaStore
 internal import MediaTransport
 
-extension ErrorCatalogue {
+extension ErrorCatalog {
     static func diagnosis(of error: CaptureError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)
         }
         if error.code == .transport, let transport = error.underlying as? TransportError {
-            return diagnosis(ofMissingAnswer: transport, isRetryable: error.isRetryable)
+            return diagnosis(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
         // The message of the table, unless the error has more information than its code.
         let words =
-            inputWords(for: error) ?? deviceWords(for: error) ?? answerWords(for: error) ?? recordWords(for: error)
+            inputWords(for: error) ?? deviceWords(for: error) ?? responseWords(for: error) ?? recordWords(for: error)
         var diagnosis = Diagnosis(error, providerWords(words ?? Words(error), for: error))
         diagnosis.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
         return diagnosis
@@ -88,7 +88,7 @@ extension ErrorCatalogue {
 
     // MARK: Responses
 
-    private static func answerWords(for error: CaptureError) -> Words? {
+    private static func responseWords(for error: CaptureError) -> Words? {
         switch error.code {
         case .clockWrong:
             .table(
@@ -99,9 +99,9 @@ extension ErrorCatalogue {
             )
         // There are no logins here; the server refuses the device.
         case .unauthorized: Words(error, as: .forbidden)
-        case .notFound: .table(error, as: .unexpectedAnswer, hint: noCapturesHint)
+        case .notFound: .table(error, as: .unexpectedResponse, hint: noCapturesHint)
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
-        case .unexpectedAnswer: .unexpectedAnswer(error, orElse: ", or it does not accept captures")
+        case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it does not accept captures")
         case .unknownOutcome:
             Words(
                 "whether the server has this capture is unknown\(error.status)\(reason(error))",
