@@ -26,7 +26,7 @@ struct UploadPlan: Sendable {
             let item = try await item(for: input)
             items.append(item)
             if case .manifest(let line) = input.origin, let error = item.error {
-                faults.append(ManifestFault(line: line, words: ErrorCatalogue.diagnosis(of: error).message))
+                faults.append(ManifestFault(line: line, words: ErrorCatalog.diagnosis(of: error).message))
             }
         }
         if let manifest, !faults.isEmpty {
