@@ -1,6 +1,13 @@
 """A disk on which a recorded run took place, and the states in which a loss of power may leave it.
 
-What a sync has covered is there. Of everything else any part may be missing; docs/proof.md has the rules.
+What a sync has covered is there; of everything else any part may be missing:
+
+- A sync of a file makes its data and size durable, not its name. Names are durable after a sync of their directory; of
+  later changes, each directory has any number of the first ones.
+- Every 512 bytes written since the last sync may have any version that they had since, alone or in groups of 4096; so
+  may the size. New space contains zeros, or old content of the disk.
+- A truncation happened or not. fdatasync makes no times durable, sync_file_range nothing; a file that is mapped for
+  writing (SQLite's -shm) has any content.
 """
 
 import collections
