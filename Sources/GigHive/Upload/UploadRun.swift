@@ -59,10 +59,17 @@ struct UploadRun {
                 try await settlement.plan(isUrgent: false)
             }
             let plannedAt = ContinuousClock.now
-            guard await mayBegin() else { throw GigHiveError(.cancelled) }
-            let file = try upload.open()
-            if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
-            let rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
+            let file: FileContent
+            let rescue: RescueRecord
+            do throws(GigHiveError) {
+                guard await mayBegin() else { throw GigHiveError(.cancelled) }
+                file = try upload.open()
+                if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
+                rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
+            } catch {
+                await settlement.withdrawIntent()
+                throw error
+            }
             do throws(GigHiveError) {
                 if !settlement.isPlanned {
                     try await settlement.plan(isUrgent: true)
@@ -71,14 +78,13 @@ struct UploadRun {
                 }
             } catch {
                 rescue.release()
+                await settlement.withdrawIntent()
                 throw error
             }
             UploadFailpoint.afterIntent.reach()
             await sendUntilSettled(file, rescue)
             if let error = settlement.result.error, error.endsRun { uploader.onRunFailure?(error) }
         } catch {
-            // Nothing was sent.
-            await settlement.withdrawIntent()
             settlement.refuse(error)
         }
         settlement.result.duration = .now - started
