@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Language mode 6 comes with the tools version; these make imports and existentials explicit as well.
+// The tools version selects language mode 6; these settings also make imports and existentials explicit.
 var strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
-    // Places where a build for tests can be made to die (MediaSystem/Failpoint.swift).
+    // Failpoints, at which a test build can be made to exit (MediaSystem/Failpoint.swift).
     .define("KILL_POINTS", .when(configuration: .debug)),
 ]
-// The Makefile sets this. A plain `swift build` by somebody with a newer compiler must not fail on its new warnings.
+// Set by the Makefile. A plain `swift build` with a newer compiler must not fail because of its new warnings.
 if Context.environment["MEDIACTL_WARNINGS_AS_ERRORS"] == "1" {
     strict.append(.unsafeFlags(["-warnings-as-errors"]))
 }
@@ -39,7 +39,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     ],
     targets: [
-        // C: system libraries and the typed shims Swift needs.
+        // C: system libraries and the typed shims that Swift requires.
         .systemLibrary(
             name: "CCurl",
             pkgConfig: "libcurl",
@@ -51,8 +51,8 @@ let package = Package(
             name: "CImages",
             providers: [.apt(["libpng-dev", "zlib1g-dev"])]
         ),
-        // libpng, whose header must stay out of `CImages`: it brings <time.h> along, and Swift then holds `tm` for a part of
-        // that module. Empty without the trait, so that it builds without the headers.
+        // libpng, whose header must stay out of `CImages`: it includes <time.h>, and Swift would then treat `tm` as
+        // part of that module. Empty without the trait, so that it builds without the headers.
         .target(
             name: "CImageShims",
             cSettings: [.define("IMAGE_LIBRARIES", .when(traits: ["ImageLibraries"]))],
@@ -62,13 +62,13 @@ let package = Package(
         .target(name: "CPlaces", exclude: ["README.md", "places.bin"]),
         .target(name: "CSQLiteShims", linkerSettings: [.linkedLibrary("sqlite3")]),
 
-        // Values and text that all modules share. It can reach neither files nor the network.
+        // Values and text shared by all modules. It can access neither files nor the network.
         .target(name: "MediaCore", swiftSettings: strict),
 
-        // What the foundations need of the operating system.
+        // The operating system interfaces used by the foundations.
         .target(name: "MediaSystem", swiftSettings: strict),
 
-        // What happened, in codes: the table that all systems share.
+        // Outcome codes: the table shared by all systems.
         .target(name: "Outcomes", swiftSettings: strict),
 
         // Foundations.
@@ -96,7 +96,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        // Protocols that several media servers share.
+        // Protocols shared by several media servers.
         .target(name: "Tus", dependencies: ["MediaCore", "MediaTransport", "MediaCrypto"], swiftSettings: strict),
 
         // Systems.
@@ -115,7 +115,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // What leaves the machine of a hash-only capture. It cannot reach files or the store: it does not import them.
+        // The data that a hash-only capture sends. It cannot access files or the store, since it does not import them.
         .target(
             name: "CaptureSubmission",
             dependencies: ["MediaCore", "MediaTransport", "MediaCrypto", "Outcomes"],
@@ -159,7 +159,7 @@ let package = Package(
         ),
         .executableTarget(name: "mediactl", dependencies: ["MediaCLI"], swiftSettings: strict),
 
-        // What the fuzzers call; the tests replay the corpora through it.
+        // The entry points of the fuzzers; the tests use it to replay the corpora.
         .target(
             name: "FuzzEntries",
             dependencies: [
@@ -332,8 +332,8 @@ if Context.environment["MEDIACTL_BENCHMARKS"] == "1" {
     ]
 }
 
-// `make fuzz`: it links only with -sanitize=fuzzer. The C target beside it supplies the `main` that SwiftPM expects under
-// the fuzzer's name.
+// `make fuzz`: links only with -sanitize=fuzzer. The C target provides the `main` that SwiftPM expects, under the
+// fuzzer's name.
 if Context.environment["MEDIACTL_FUZZ"] == "1" {
     package.products.append(.executable(name: "Fuzzer", targets: ["Fuzzer"]))
     package.targets += [
@@ -347,8 +347,8 @@ if Context.environment["MEDIACTL_FUZZ"] == "1" {
     ]
 }
 
-// scripts/sanitize.sh, whose optimized build is about the product: the optimizer crashes on some tests under the address
-// sanitizer.
+// For scripts/sanitize.sh, whose optimized build tests only the product: the optimizer crashes on some tests with the
+// address sanitizer.
 if Context.environment["MEDIACTL_TESTS_UNOPTIMIZED"] == "1" {
     for target in package.targets where target.type == .test {
         target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]

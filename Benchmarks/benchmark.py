@@ -1,9 +1,9 @@
 """Measures mediactl against curl and openssl and writes docs/benchmarks.md.
 
-Every comparison runs both programs alternately, N pairs, against the same sink; the minimum is what the machine can do
-undisturbed, the median shows how disturbed it was. Ratios are of minima from one run. Nothing here is a test: a number
-that misses its goal is printed as missed and the run still ends with 0. A run in which the sink is the bottleneck is
-void and ends with 1.
+Every comparison runs both programs alternately, N pairs, against the same sink. The minimum shows the undisturbed
+performance of the machine; the median shows how much it was disturbed. Ratios are between minima of one run. This is
+not a test: a missed goal is printed as missed, and the run still exits with 0. A run in which the sink is the
+bottleneck is void and exits with 1.
 """
 
 import argparse
@@ -32,7 +32,7 @@ NOTES_MARK = "<!-- Written by hand from here on; kept by make bench. -->"
 
 
 class Client:
-    """mediactl in a home of its own."""
+    """mediactl with a separate home directory."""
 
     def __init__(self, binary):
         self.use(binary)
@@ -47,7 +47,7 @@ class Client:
     def use(self, binary):
         self.binary = os.path.abspath(binary)
         text = output(binary, "upload", "--help")
-        # 0.1.0 called it --force, and compared nothing with the listing. The listing of the sink is empty.
+        # In 0.1.0 the option is --force, and it skips the comparison with the listing. The sink's listing is empty.
         self.again = "--again" if "--again" in text else "--force"
         self.unlisted = ["--no-verify"] if "--no-verify" in text else []
 
@@ -122,7 +122,7 @@ def hashing_first(path, command):
 
 def same_pass(table, what, ours, sequence, digest, sending):
     ratio = best(ours, "wall") / best(sequence, "wall")
-    # Nobody is faster than the slower of the two halves.
+    # The slower of the two halves is the lower bound.
     floor = max(best(digest, "wall"), best(sending, "wall")) / best(sequence, "wall")
     table.add(f"`mediactl upload`, SHA-256 in the same pass, {what}", spread(ours),
               "`openssl dgst`, then `curl -F` " + spread(sequence), f"{ratio:.2f}× (perfect overlap: {floor:.2f}×)",
@@ -130,7 +130,7 @@ def same_pass(table, what, ours, sequence, digest, sending):
 
 
 def upload_on_a_line(table, client, pairs):
-    """The same pass where sending costs something: into a sink as fast as a line of 10 Gbit/s."""
+    """The same pass with a limited sending rate: into a sink that simulates a line of 10 Gbit/s."""
     path = make_file(1 * GB, sparse=False)
     with Server("sink", "--pace", "1250000000") as sink:
         curl = ["curl", "--silent", "--output", "/dev/null", "-F", "label=bench", "-F", f"file=@{path}",
@@ -145,7 +145,7 @@ def upload_on_a_line(table, client, pairs):
 
 
 def tus_uploads(table, client, pairs):
-    """tus against `curl -T`: into a sink that takes everything at once, and into one as fast as a line of 10 Gbit/s."""
+    """tus against `curl -T`: into an unlimited sink, and into one that simulates a line of 10 Gbit/s."""
     path = make_file(1 * GB, sparse=False)
     transport = os.path.join(WORK, "transport-bench")
     for name, arguments, goal in (("", [], None), (", 10 Gbit/s line", ["--pace", "1250000000"], 1.15)):
@@ -156,7 +156,7 @@ def tus_uploads(table, client, pairs):
                 lambda: measure(["curl", "--silent", "--output", "/dev/null", "-T", path, sink.url + "/put"]),
                 lambda: client.upload(sink.url, path, "--transport", "tus"),
                 lambda: measure(["openssl", "dgst", "-sha256", path]))
-        # Nobody who hashes what is sent is faster than the slower of the two.
+        # The slower of hashing and sending is the lower bound.
         floor = max(best(theirs, "wall"), best(digest, "wall")) / best(theirs, "wall")
         for what, costs in (("tus and hash alone", library), ("`mediactl upload --transport tus`", ours)):
             ratio = best(costs, "wall") / best(theirs, "wall")
@@ -166,7 +166,7 @@ def tus_uploads(table, client, pairs):
 
 
 def many_files(table, client, pairs):
-    """2,000 × 100 KB with hash, journal and tokens on the disk, against curl, which keeps nothing."""
+    """2,000 × 100 KB with hash, journal and tokens on disk, against curl, which stores nothing."""
     count, directory = 2000, make_files(2000, 100_000)
     names = sorted(os.listdir(directory))
     settings, listing = os.path.join(WORK, "curl.conf"), os.path.join(WORK, "files")
@@ -202,7 +202,7 @@ def many_files_memory(table, client):
 
 
 def second_run(table, client, pairs, sandbox):
-    """10,000 files that the server has: nothing is read, nothing is sent, one listing is asked for."""
+    """10,000 files already on the server: no file is read or sent, and one listing is requested."""
     directory, data = make_files(10_000, 300), os.path.join(WORK, "sandbox")
     shutil.rmtree(data, ignore_errors=True)
     server = subprocess.Popen([sandbox, "--listen", "127.0.0.1:0", "--data", data, "--user", "bench:bench"],
@@ -212,7 +212,7 @@ def second_run(table, client, pairs, sandbox):
         client.start_afresh()
         env = client.env | {"MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader"}
         command = [word for word in client.many_command(url, directory) if word not in ("--user", "bench")]
-        measure(command, env=env)  # the first run sends them
+        measure(command, env=env)  # the first run uploads them
         seen = len(requests(url))
         (costs,) = interleaved(pairs, lambda: measure(command, env=env))
         asked = requests(url)[seen:]
@@ -223,7 +223,7 @@ def second_run(table, client, pairs, sandbox):
     if any(request["method"] != "GET" for request in asked):
         sys.exit("benchmark: the second run sent something")
     table.add("second run over 10,000 unchanged files", spread(costs),
-              f"{len(asked) / (pairs + 1):.0f} requests a run, pages of the listing", f"{sent} bytes sent", "0 bytes",
+              f"{len(asked) / (pairs + 1):.0f} requests per run, pages of the listing", f"{sent} bytes sent", "0 bytes",
               sent == 0)
 
 
@@ -260,7 +260,7 @@ def start_up(table, client, pairs):
 
 
 def long_list(table, client, pairs):
-    """Multiplies the entry of one real upload to 10,000, keeping every column but its keys."""
+    """Copies the entry of one real upload 10,000 times, with different keys."""
     path = make_file(1 * GB, sparse=False)
     with Server("sink") as sink:
         client.upload(sink.url, path)
@@ -289,24 +289,24 @@ def cancel(table, client, pairs):
             client.start_afresh()
             with Server("sink", *arguments) as sink:
                 command = client.upload_command(sink.url, path)
-                if not arguments:  # slow enough that it is still sending when the signal comes
+                if not arguments:  # slow enough that it is still sending when the signal arrives
                     command.insert(2, "--limit-rate=100M")
                 process = subprocess.Popen(
                     command, env=client.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL)
                 if arguments:
                     sink.wait_for("stalled")
-                time.sleep(1)  # until the socket buffers are full, or the transfer is in full swing
+                time.sleep(1)  # until the socket buffers are full, or the transfer is at full speed
                 sent = time.monotonic()
                 process.send_signal(signal.SIGINT)
                 status = process.wait(timeout=60)
                 times.append(time.monotonic() - sent)
             if status != 130:
-                sys.exit(f"benchmark: an interrupted upload ended with {status}, not 130")
+                sys.exit(f"benchmark: an interrupted upload exited with {status}, not 130")
             left = [file for file in os.listdir(client.data) if not re.match(r"tokens\.sqlite(-wal|-shm)?$", file)
                     and not os.path.isdir(os.path.join(client.data, file))]
             if left:
-                sys.exit(f"benchmark: left behind after a cancel: {left}")
+                sys.exit(f"benchmark: left behind after cancellation: {left}")
         table.add(f"cancel while {name}", f"{max(times) * 1000:.0f} ms (worst of {pairs})", "–",
                   f"{max(times):.3f} s", f"≤ {goal} s", max(times) <= goal)
 
@@ -344,15 +344,15 @@ def hand_written_notes():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--full", action="store_true", help="also time uploads of 6 GB")
-    parser.add_argument("--pairs", type=int, default=5, help="rounds of each comparison (5)")
+    parser.add_argument("--pairs", type=int, default=5, help="rounds of each comparison (default: 5)")
     parser.add_argument("--mediactl", default=os.path.join(ROOT, "dist", "mediactl"))
     parser.add_argument("--baseline", metavar="FILE",
-                        help="an earlier mediactl, which runs each group just before the current one; its figures are a column")
-    parser.add_argument("--only", nargs="+", default=[], metavar="GROUP", help="only these groups; nothing is written")
+                        help="an earlier mediactl, run before the current one in each group; its results get a column")
+    parser.add_argument("--only", nargs="+", default=[], metavar="GROUP", help="run only these groups; no report is written")
     parser.add_argument("--sandbox", default=os.path.join(ROOT, ".build", "debug", "mediactl-sandbox"))
     options = parser.parse_args()
     if options.pairs < 5:
-        sys.exit("benchmark: fewer than 5 pairs show nothing")
+        sys.exit("benchmark: at least 5 pairs are required")
 
     table, client = Table(), Client(options.mediactl)
     sizes = [1 * GB, 2 * GB] + ([6 * GB] if options.full else [])
@@ -379,7 +379,7 @@ def main():
     }
     unknown = set(options.only) - set(groups)
     if unknown:
-        sys.exit(f"benchmark: no such group: {', '.join(sorted(unknown))}; there are {', '.join(groups)}")
+        sys.exit(f"benchmark: no such group: {', '.join(sorted(unknown))}; valid groups: {', '.join(groups)}")
     baseline = options.baseline and first_line(options.baseline, "--version")
     for name, group in groups.items():
         if options.only and name not in options.only:
@@ -409,7 +409,7 @@ alternately against the same sink.
 
 {table.markdown(baseline)}
 
-The sink's own ceiling, fed by a bare C sender: {
+The sink's maximum rate with a minimal C sender: {
     "; ".join(f"{label}: {ceiling:.1f} GB/s (the fastest client of that size used {used:.1f} GB/s)"
               for label, ceiling, used in ceilings)}.
 
@@ -418,7 +418,7 @@ The sink's own ceiling, fed by a bare C sender: {
 {NOTES_MARK}"""
     if void:
         sys.exit(f"benchmark: void, the sink was the bottleneck at {', '.join(void)}; nothing was written")
-    # Read before the file is opened for writing, which empties it.
+    # Read before the file is opened for writing, which truncates it.
     text += hand_written_notes()
     with open(REPORT, "w") as report:
         report.write(text)

@@ -1,4 +1,4 @@
-"""Proofs of captures, against what hashing costs at least; and depth analysis by itself."""
+"""Hash-only captures, compared with the minimum cost of hashing; and depth analysis alone."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 
 from harness import GB, WORK, best, interleaved, make_file, measure, spread
 
-# What a video must come with, and cannot be computed from an encoded file.
+# Required members of a video that cannot be computed from an encoded file.
 VIDEO = ["--media-type", "video", "--hash-chain", "00" * 32 + ":150", "--frame-count", "150", "--duration-ms", "5000"]
 
 
@@ -15,7 +15,7 @@ def capture_command(client, url, *words):
 
 
 def hashing(table, client, pairs):
-    """A dry run reads and hashes the file, and does nothing else."""
+    """A dry run only reads and hashes the file."""
     client.start_afresh()
     peaks = {}
     for size in (1 * GB, 4 * GB):
@@ -35,12 +35,12 @@ def hashing(table, client, pairs):
 
 
 def keeping(table, client, pairs, sandbox):
-    """A whole capture of 1 GB: hashed, encrypted into the vault, on the disk, signed, accepted."""
+    """A whole capture of 1 GB: hashed, encrypted into the vault, synced, signed, accepted."""
     path, data = make_file(1 * GB, sparse=False), os.path.join(WORK, "capture-server")
     copy = os.path.join(WORK, "copy")
 
     def ours():
-        # A server takes the same media once only.
+        # A server accepts the same media only once.
         shutil.rmtree(data, ignore_errors=True)
         client.start_afresh()
         with subprocess.Popen([sandbox, "--data", data], stdout=subprocess.PIPE, text=True) as server:
@@ -58,17 +58,17 @@ def keeping(table, client, pairs, sandbox):
 
     kept, floor = interleaved(pairs, ours, theirs)
     ratio = best(kept, "wall") / best(floor, "wall")
-    table.add("`hash-only send` of 1 GB: hash, encrypt, keep, sign, send", spread(kept),
+    table.add("`hash-only send` of 1 GB: hash, encrypt, store, sign, send", spread(kept),
               f"`openssl dgst`, then `openssl enc -aes-256-ctr` and `sync` {spread(floor)}", f"{ratio:.2f}×", "–", None)
     table.add("its peak memory", f"{max(cost.rss_mib for cost in kept):.1f} MiB", "–", "–", "–", None)
 
 
 def depth(table):
-    """Depth analysis in memory; 12 megapixels are more than a core's cache holds."""
+    """Depth analysis in memory; 12 megapixels do not fit into a core's cache."""
     for width, height, rounds, goal in ((256, 192, 200, 0.005), (4000, 3000, 10, None)):
         output = subprocess.run([os.path.join(WORK, "depth-bench"), str(width), str(height), str(rounds)],
                                 stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         ours, copy = float(output[0]), float(output[1])
         table.add(f"depth analysis of {width}×{height}", f"{ours * 1000:.2f} ms", f"`memcpy` of the map {copy * 1000:.2f} ms",
-                  f"{ours * 1e9 / (width * height):.1f} ns a sample", "≤ 5 ms" if goal else "–",
+                  f"{ours * 1e9 / (width * height):.1f} ns per sample", "≤ 5 ms" if goal else "–",
                   ours <= goal if goal else None)

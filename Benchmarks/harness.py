@@ -1,4 +1,4 @@
-"""What the benchmarks share: programs that are measured, servers, files, and the table of results."""
+"""Shared by the benchmarks: measured programs, servers, files, and the table of results."""
 
 import os
 import re
@@ -20,9 +20,9 @@ class Cost:
 
 
 def measure(command, env=None, expect=0):
-    """Runs a command under Benchmarks/work/measure; fails when it does not end as expected."""
+    """Runs a command with Benchmarks/work/measure; exits if its status is unexpected."""
     read_end, write_end = os.pipe()
-    # `measure` reports on descriptor 3, whatever number the pipe has here.
+    # `measure` writes to descriptor 3; the pipe may have another number here.
     shell = f'exec 3>&{write_end} {write_end}>&-; exec "$@"' if write_end != 3 else 'exec "$@"'
     process = subprocess.Popen(
         ["bash", "-c", shell, "bash", os.path.join(WORK, "measure"), *command],
@@ -32,14 +32,14 @@ def measure(command, env=None, expect=0):
     with os.fdopen(read_end) as report:
         fields = report.read().split()
     if len(fields) != 4 or int(fields[3]) != expect:
-        sys.exit(f"benchmark: {' '.join(command)} ended with {fields[3:]}:\n{output.decode(errors='replace')[-2000:]}")
+        sys.exit(f"benchmark: {' '.join(command)} exited with {fields[3:]}:\n{output.decode(errors='replace')[-2000:]}")
     return Cost(float(fields[0]), float(fields[1]), int(fields[2]))
 
 
 def peak_private_dirty(command, env=None, expect=0):
-    """Runs a command; returns the peak of its Private_Dirty in MiB: the pages that it has written and shares with no other
-    process (proc_pid_smaps(5), smaps_rollup). Sampled every millisecond, so a shorter peak is missed. The sampling slows the
-    command down: do not use the same run for another measurement."""
+    """Runs a command; returns the peak of its Private_Dirty in MiB: the pages that it has written and shares with no
+    other process (proc_pid_smaps(5), smaps_rollup). Sampled every millisecond, so shorter peaks are missed. Sampling
+    slows the command down: do not use the same run for another measurement."""
     process = subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     peak = samples = 0
@@ -47,18 +47,18 @@ def peak_private_dirty(command, env=None, expect=0):
         try:
             with open(f"/proc/{process.pid}/smaps_rollup") as file:
                 found = re.search(r"^Private_Dirty: +(\d+) kB", file.read(), re.MULTILINE)
-        except OSError:  # it has just ended
+        except OSError:  # it has just exited
             found = None
         if found:
             peak, samples = max(peak, int(found.group(1))), samples + 1
         time.sleep(0.001)
     if process.returncode != expect or not samples:
-        sys.exit(f"benchmark: {' '.join(command)} ended with {process.returncode} after {samples} samples")
+        sys.exit(f"benchmark: {' '.join(command)} exited with {process.returncode} after {samples} samples")
     return peak / 1024
 
 
 def interleaved(pairs, *runs):
-    """Runs each callable in turn, `pairs` times after one warm-up round; gives a list of costs for each."""
+    """Runs the callables alternately, `pairs` times after one warm-up round; returns a list of costs for each."""
     for run in runs:
         run()
     costs = [[] for _ in runs]
@@ -77,7 +77,7 @@ def middle(costs, what):
 
 
 class Server:
-    """A server of Benchmarks/sink, until the end of a `with`."""
+    """A server of Benchmarks/sink, for the duration of a `with`."""
 
     def __init__(self, program, *arguments):
         self.process = subprocess.Popen(
@@ -108,19 +108,19 @@ def make_file(size, sparse):
             else:
                 for _ in range(size // 10_000_000):
                     file.write(os.urandom(10_000_000))
-    with open(path, "rb", buffering=0) as file:  # into the page cache: the disk is not what is measured
+    with open(path, "rb", buffering=0) as file:  # load into the page cache, since the disk is not measured
         while file.read(16 * MIB):
             pass
     return path
 
 
 def make_files(count, size):
-    """A directory of files, each different from all others."""
+    """A directory of files with different contents."""
     directory = os.path.join(WORK, f"{count}x{size}")
     if not os.path.isdir(directory) or len(os.listdir(directory)) != count:
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(directory)
-        print(f"making {count} files of {size} bytes")
+        print(f"creating {count} files of {size} bytes")
         for number in range(count):
             with open(os.path.join(directory, f"{number:05}.mp4"), "wb") as file:
                 file.write(b"\0\0\0\x18ftypisom\0\0\2\0isomiso2" + os.urandom(size - 24))
@@ -128,11 +128,11 @@ def make_files(count, size):
 
 
 class Table:
-    """The rows of a run. Those of a baseline, another mediactl that ran each group just before, become a column of their own."""
+    """The rows of a run. Those of a baseline, another mediactl that ran each group before, get a separate column."""
 
     def __init__(self):
         self.rows = []
-        self.baseline = []  # of the group that runs
+        self.baseline = []  # of the current group
         self.of_baseline = False
 
     def add(self, work, ours, theirs, measured, goal, met):

@@ -1,4 +1,4 @@
-"""Pulls, pushes and downloads of photos, against what they cost at least."""
+"""Pulls, pushes and downloads of photos, compared with their minimum cost."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ def pulls(table, client, pairs):
 
 
 def pull(table, client, pairs, count):
-    """Full and incremental runs over one listing; gives the largest memory of a full one."""
+    """Full and incremental runs over one listing; returns the largest memory of a full one."""
     database = os.path.join(WORK, "floor.sqlite")
 
     def append():
@@ -77,7 +77,7 @@ def log_in(client, url):
 
 
 def make_photos(name, sizes):
-    """A tree of files named as photos, each different from all others, in the page cache."""
+    """A tree of files with names of photos and different contents, in the page cache."""
     directory = os.path.join(WORK, name)
     if not os.path.isdir(directory):
         print(f"making {directory}")
@@ -140,7 +140,7 @@ def hashing(table, client, pairs):
 
 
 def unchanged(table, client, pairs):
-    """100,000 files whose digests are kept, and which the server has: nothing of them is read."""
+    """100,000 files with stored digests that are already on the server: none of them is read."""
     directory = make_photos("100000", [500] * 100_000)
     digests, trace = os.path.join(WORK, "100000.sha256"), os.path.join(WORK, "trace")
     with open(digests, "w") as file:
@@ -166,7 +166,7 @@ def unchanged(table, client, pairs):
 
 
 def download(table, client, pairs):
-    """1 GB as fast as the loopback gives it, and over a line of 10 Gbit/s: the hash alone is slower than the loopback."""
+    """1 GB at loopback speed, and over a line of 10 Gbit/s: hashing alone is slower than the loopback."""
     path = make_file(1 * GB, sparse=False)
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -213,7 +213,7 @@ def download_over(line, server, table, client, pairs, path):
     for name, costs, goal in (("`curl -o`", theirs, 1.05), ("`curl -o` and `sync`", synced, None),
                               ("`curl -o`, `sync` and `openssl dgst`", hashed, None)):
         ratio = best(mine, "wall") / best(costs, "wall")
-        # Nobody who hashes what arrives is faster than the slower of the two.
+        # The slower of hashing and receiving is the lower bound.
         floor = max(best(theirs, "wall"), best(alone, "wall")) / best(costs, "wall")
         table.add(f"download of 1 GB{line}, verified and durable, `sync download`", spread(mine),
                   f"{name} {spread(costs)}", f"{ratio:.2f}× (perfect overlap with the hash: {floor:.2f}×)",

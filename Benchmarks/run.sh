@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what the benchmark needs and runs it: Benchmarks/run.sh [--full] [--pairs N]
-# Needs a release binary in dist/mediactl (`make release`). Everything it makes lies in Benchmarks/work.
+# Builds the programs of the benchmark and runs it: Benchmarks/run.sh [--full] [--pairs N]
+# Requires a release binary in dist/mediactl (`make release`). All generated files are in Benchmarks/work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time and peak memory of the photo commands over a large library: Benchmarks/scale.py [--photos N]
 
-Environment: MEDIACTL_BINARY names the program, by default dist/mediactl. The server is sink/photos.c."""
+Environment: MEDIACTL_BINARY is the program (default: dist/mediactl). The server is sink/photos.c."""
 
 import argparse
 import os
@@ -31,7 +31,7 @@ def row(name, cost, goal=GOAL_MIB):
 
 
 def library(client, count, files):
-    """The commands, in the order of a first day."""
+    """The commands in the order of first use."""
     directory = make_photos(str(files), [500] * files)
     with Server("photos", "--photos", str(count)) as server:
         client.start_afresh()
@@ -59,8 +59,8 @@ def legacy(client, count):
 
 def main():
     parser = argparse.ArgumentParser(description="Time and peak memory of the photo commands over a large library.")
-    parser.add_argument("--photos", type=int, default=1_000_000, help="photos of the library (default: 1,000,000)")
-    parser.add_argument("--files", type=int, default=10_000, help="local files of the push (default: 10,000)")
+    parser.add_argument("--photos", type=int, default=1_000_000, help="number of photos (default: 1,000,000)")
+    parser.add_argument("--files", type=int, default=10_000, help="number of local files to push (default: 10,000)")
     arguments = parser.parse_args()
     build()
     client = Client(os.environ.get("MEDIACTL_BINARY") or os.path.join(ROOT, "dist", "mediactl"))

@@ -1,4 +1,4 @@
-"""Tapes: the list of many, and many clips added to one, against `cp --symbolic-link`."""
+"""Tapes: a long list, and many clips added to one tape, compared with `cp --symbolic-link`."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ def command(client, *words):
 
 
 def make_pictures(count):
-    """Small files that are photos by their first bytes, each of its own."""
+    """Small files that are photos by their first bytes, with different contents."""
     directory = os.path.join(WORK, "pictures")
     os.makedirs(directory, exist_ok=True)
     paths = [os.path.join(directory, f"{number:04}.jpg") for number in range(count)]
@@ -28,7 +28,7 @@ def make_pictures(count):
 
 
 def environment(client):
-    """The client's, with a directory of pictures that the default root of albums can be made in."""
+    """The client's environment, with a pictures directory in which the default root of albums can be created."""
     home = os.path.join(WORK, "tapes-home")
     shutil.rmtree(home, ignore_errors=True)
     os.makedirs(os.path.join(home, "Pictures"))
@@ -36,7 +36,7 @@ def environment(client):
 
 
 def copies(database, table, key, values):
-    """Rows of a table with other keys; every other column is kept."""
+    """Copies rows of a table with other keys; all other columns are kept."""
     columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
     insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     rows = [dict(zip(columns, row)) for row in database.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE {key}")]
@@ -44,7 +44,7 @@ def copies(database, table, key, values):
 
 
 def long_list(table, client, pairs):
-    """Multiplies one real tape of 100 clips to 1,000, keeping every column but the keys."""
+    """Copies one real tape of 100 clips 1,000 times, with different keys."""
     client.start_afresh()
     env = environment(client)
     measure(command(client, "create", "one"), env=env)
@@ -67,7 +67,7 @@ def long_list(table, client, pairs):
 
 
 def adding(table, client, pairs):
-    """A thousand clips into one new tape and its folder of links, on the disk; checksums of the originals apart."""
+    """1,000 clips added to a new tape and its folder of links, synced; with and without checksums of the originals."""
     paths, copy = make_pictures(1_000), os.path.join(WORK, "links")
 
     def ours(*words):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time and memory of the commands for delete tokens, with as many tokens as given (default 1,000,000).
+"""Time and memory of the commands for delete tokens, with COUNT tokens (default: 1,000,000).
 
     Benchmarks/tokens.py BINARY [COUNT]
 
@@ -30,7 +30,7 @@ def tokens(count):
 
 
 def measure(name, command, environment):
-    """Runs a command in a small process of its own: the kernel counts the memory of the process that it is forked from."""
+    """Runs a command in a separate small process: the kernel also counts the memory of the process that forked it."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         os.close(reader)

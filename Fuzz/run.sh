@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the fuzzer (libFuzzer comes with the toolchain) and feeds each target for SECONDS, as many at a time as there are
-# cores, two at most: Fuzz/run.sh SECONDS [TARGET…]
+# Builds the fuzzer (libFuzzer is part of the toolchain) and runs each target for SECONDS, one per core and at most two
+# in parallel: Fuzz/run.sh SECONDS [TARGET…]
 #
-# New inputs go to .build-fuzz/corpus, what was said to .build-fuzz/TARGET.log. An input that breaks something stays there
-# as TARGET-crash-…; fix the code, then add the input to Fuzz/corpus/TARGET/ under a name that says what it is, so that the
-# gate replays it for ever.
+# New inputs are stored in .build-fuzz/corpus, the output in .build-fuzz/TARGET.log. An input that fails is stored there
+# as TARGET-crash-…; fix the code, then add the input to Fuzz/corpus/TARGET/ under a descriptive name, so that the gate
+# replays it from then on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ targets=("$@")
 # The backtrace helper of a crashed fuzzer can hang and keep the output open.
 export MEDIACTL_FUZZ=1 SWIFT_BACKTRACE=enable=no
 export LSAN_OPTIONS=suppressions=Fuzz/leaks.supp:print_suppressions=0
-# What was freed is kept from being used again, but not until it counts as too much memory.
+# Freed memory is quarantined to detect reuse, but limited so that it does not exceed the memory limit.
 export ASAN_OPTIONS=quarantine_size_mb=64
 scratch=.build-fuzz
 
@@ -23,9 +23,9 @@ scratch=.build-fuzz
 swift build -c release --scratch-path "$scratch" --product Fuzzer -Xswiftc -DTESTABLE -Xswiftc -enable-testing \
     -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld
 
-# 64 KiB hold every form; 2 GiB, or 512 MiB at once, is far more than any of them needs, and 20 s than it takes. Leaks are
-# for the tests under the address sanitizer: looked for after each input that fills a cache, they would take twenty times as
-# long as all else.
+# 64 KiB are enough for every format; 2 GiB in total, or 512 MiB at once, is far more than any of them needs, as are 20
+# s per input. Leaks are checked by the tests under the address sanitizer: checking after each input that fills a cache
+# would take twenty times as long as everything else.
 fuzz() { # fuzz TARGET
     local found=$scratch/corpus/$1 log=$scratch/$1.log
     mkdir -p "$found"

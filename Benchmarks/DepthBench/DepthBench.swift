@@ -1,8 +1,8 @@
 import CaptureSubmission
 import HashCapture
 
-/// `depth-bench WIDTH HEIGHT ROUNDS`: analyses a made-up room in memory and writes the shortest time, in seconds, of an
-/// analysis and of `memcpy` over the same bytes, and how many layers it found: "ANALYSIS COPY LAYERS".
+/// `depth-bench WIDTH HEIGHT ROUNDS`: analyzes a generated room in memory and prints "ANALYSIS COPY LAYERS": the
+/// shortest times of an analysis and of `memcpy` over the same bytes, in seconds, and the number of layers found.
 @main
 enum DepthBench {
     static func main() throws {
@@ -18,13 +18,13 @@ enum DepthBench {
         for round in 0...numbers[2] {
             let analysed = ContinuousClock().measure { layers = DepthAnalyzer.analyze(map).depthLayers }
             let copied = ContinuousClock().measure { map.samples.withUnsafeBytes { target.copyMemory(from: $0) } }
-            // The first round brings the target's pages in.
+            // The first round loads the target's pages.
             if round > 0 { (analysis, copy) = (min(analysis, analysed), min(copy, copied)) }
         }
         print(analysis / .seconds(1), copy / .seconds(1), layers)
     }
 
-    /// A floor, a wall with boxes before it, noise that grows with the distance, and holes.
+    /// A floor, a wall with boxes in front of it, noise that increases with the distance, and holes.
     private static func room(width: Int, height: Int) -> DepthMap? {
         guard width > 0, height > 0 else { return nil }
         var state: UInt64 = 20_251_201

@@ -3,8 +3,9 @@ import Glibc
 import MediaTransport
 import Tus
 
-/// `transport-bench [tus] URL FILE`: uploads a file as multipart with nothing but the transport: no hash, no journal, no
-/// terminal. What `curl -F` does, for comparison with it. With `tus`: in chunks, with the hash that resuming needs.
+/// `transport-bench [tus] URL FILE`: uploads a file as multipart with only the transport: no hash, no journal, no
+/// terminal. Does the same work as `curl -F`, for comparison. With `tus`: in chunks, with the hash that a resume
+/// requires.
 @main
 enum TransportBench {
     static func main() async throws {

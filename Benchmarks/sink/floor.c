@@ -1,10 +1,10 @@
-// What a full resync costs at least: the bare download of the same pages, and the bare append of the same rows.
+// Measures the minimum cost of a full resync: downloading the same pages, and appending the same rows.
 //
-//   floor download URL PHOTOS        every page once, over one kept connection, thrown away
-//   floor append DATABASE PHOTOS     the rows of the index into SQLite: WAL, synchronous=NORMAL, a transaction of 500 rows,
-//                                    no index, nothing read
+//   floor download URL PHOTOS        every page once, over one persistent connection, discarded
+//   floor append DATABASE PHOTOS     the rows of the index into SQLite: WAL, synchronous=NORMAL, transactions of 500
+//                                    rows, no index, no reads
 //
-// The cursor of the next page is read from the end of each.
+// The cursor of the next page is read from the end of each page.
 #include <curl/curl.h>
 #include <sqlite3.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-// The last bytes of a page, which hold its cursor.
+// The last bytes of a page, which contain its cursor.
 static struct {
     char bytes[TAIL + 1];
     size_t count;

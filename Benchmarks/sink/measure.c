@@ -1,9 +1,9 @@
-// measure COMMAND [ARGUMENT…]: runs a command and prints what it cost on descriptor 3:
+// measure COMMAND [ARGUMENT…]: runs a command and prints its cost on descriptor 3:
 //
 //   WALL_SECONDS CPU_SECONDS PEAK_RSS_KIB EXIT_STATUS
 //
-// In C because the peak of a child counts the memory of the process it was forked from: under an interpreter every
-// small program would seem as large as the interpreter.
+// Written in C because the peak of a child includes the memory of the process that forked it: under an interpreter,
+// every small program would appear as large as the interpreter.
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>

@@ -2,12 +2,12 @@
 //
 //   photos [--port N] --photos COUNT [--legacy TENTHS] [--file PATH --sha256 HEX [--pace RATE]] [--digests PATH]
 //
-// Prints "listening on http://127.0.0.1:PORT" when ready (0 = any port). All rows of the listing are written into memory
-// before that, so a page is one writev(2) of bytes that lie side by side. With --file every photo is that file: its
-// download is sent by the kernel (sendfile), with --pace at RATE bytes a second at most. `POST /grow/N` adds N photos to the
-// end of the listing, at most SPARE in all. One tenth of the photos has no device, or as many tenths as --legacy says.
-// With --digests the photos have the digests of that file, a line of 64 characters for each, and every digest that is
-// asked for is there; otherwise none is. Any key is welcome, and every device that registers is the same one.
+// Prints "listening on http://127.0.0.1:PORT" when ready (0 = any port). All rows of the listing are written to memory
+// first, so that a page is one writev(2) of contiguous bytes. With --file, every photo is that file: its download is
+// sent by the kernel (sendfile), with --pace at no more than RATE bytes per second. `POST /grow/N` adds N photos to the
+// end of the listing, at most SPARE in total. One tenth of the photos has no device, or as many tenths as --legacy
+// specifies. With --digests, the photos have the digests of that file, one line of 64 characters each, and every
+// queried digest exists; otherwise none exists. Any key is accepted, and every registration returns the same device.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,12 +23,13 @@
 
 enum { REQUEST_LIMIT = 1 << 20, ROW_LIMIT = 512, SPARE = 10000, PAGE_DEFAULT = 100, PAGE_LIMIT = 500, PACED_AT_ONCE = 256 * 1024 };
 
-// The first upload, and the time between two, in microseconds: all numbers of fraction digits occur.
+// Time of the first upload and the interval between uploads, in microseconds, chosen so that all numbers of fraction
+// digits occur.
 static const int64_t first_upload = 1700000000000000, upload_step = 3000001;
 
 static struct {
     char *rows;        // each followed by a comma
-    uint64_t *offsets; // of each row, and of what would follow the last
+    uint64_t *offsets; // of each row, and of the end
     uint64_t capacity;
     atomic_ullong count;
 } listing;
@@ -39,14 +40,14 @@ static struct {
     char sha256[65];
 } original = {.fd = -1};
 
-static double pace = 0; // bytes a second of a download; 0 is no limit
+static double pace = 0; // bytes per second of a download; 0 = no limit
 
-static unsigned legacy_tenths = 1; // of the photos, that have no device
+static unsigned legacy_tenths = 1; // tenths of the photos that have no device
 
 // Lines of 64 characters, or NULL.
 static char *digests;
 
-// A number and its image, one to one (the finalizer of SplitMix64): ids in no order, whose row can be told.
+// A bijection (the finalizer of SplitMix64): ids are unordered, but their row can be computed.
 static uint64_t scatter(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
@@ -59,14 +60,14 @@ static uint64_t gather(uint64_t x) {
     return x ^ (x >> 30) ^ (x >> 60);
 }
 
-// Both id and number count from 1: zero would stay zero.
+// Both id and number count from 1, since zero is mapped to zero.
 static void write_id(char id[37], uint64_t row) {
     uint64_t high = scatter(row + 1), low = scatter(~row);
     snprintf(id, 37, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64, high >> 32,
         high >> 16 & 0xffff, high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
-// The row of an id, or `capacity` for what is none.
+// The row of an id, or `capacity` if the id is invalid.
 static uint64_t row_of(const char *id) {
     unsigned a, b, c;
     if (sscanf(id, "%8x-%4x-%4x", &a, &b, &c) != 3) return listing.capacity;
@@ -120,7 +121,7 @@ static void write_listing(uint64_t count) {
     listing.capacity = count + SPARE;
     atomic_store(&listing.count, count);
     listing.offsets = malloc((listing.capacity + 1) * sizeof *listing.offsets);
-    // Only what is written takes memory.
+    // Only written pages use memory.
     listing.rows = mmap(NULL, listing.capacity * ROW_LIMIT, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!listing.offsets || listing.rows == MAP_FAILED) die("memory");
@@ -132,7 +133,7 @@ static void write_listing(uint64_t count) {
     listing.offsets[listing.capacity] = offset;
 }
 
-// MARK: Answers
+// MARK: Responses
 
 static int send_pieces(int fd, struct iovec *pieces, int count) {
     while (count > 0) {
@@ -149,7 +150,7 @@ static int send_pieces(int fd, struct iovec *pieces, int count) {
     return 0;
 }
 
-// Headers, then `count` pieces of a body; pieces[0] is left free for the headers.
+// Sends headers, then `count` pieces of a body; pieces[0] is reserved for the headers.
 static int answer_pieces(int fd, const char *status, const char *headers, struct iovec *pieces, int count) {
     char head[1024];
     size_t length = 0;
@@ -171,7 +172,7 @@ static int answer_missing(int fd) {
     return answer_pieces(fd, "404 Not Found", "Content-Type: text/plain; charset=utf-8\r\n", pieces, 1);
 }
 
-// What follows `"name":` in a request, or NULL for what is missing, null or empty.
+// The value of `"name":` in a request, or NULL if it is missing, null or empty.
 static const char *member(const char *body, const char *name) {
     char key[64];
     snprintf(key, sizeof key, "\"%s\":", name);
@@ -205,7 +206,7 @@ static int answer_page(int fd, const char *body) {
     int tail_length = snprintf(tail, sizeof tail,
         "],\"pagination\":{%s\"hasMore\":%s},\"sync\":{\"totalCount\":%" PRIu64 ",\"returnedCount\":%" PRIu64
         ",\"serverVersion\":%" PRIu64 "}}\n", next, end < count ? "true" : "false", count, end - first, count);
-    // Without the comma behind the last row.
+    // Without the comma after the last row.
     size_t rows_length = end > first ? listing.offsets[end] - listing.offsets[first] - 1 : 0;
     struct iovec pieces[4] = {
         [1] = {"{\"photos\":[", 11},
@@ -215,7 +216,7 @@ static int answer_page(int fd, const char *body) {
     return answer_pieces(fd, "200 OK", json_type, pieces, 3);
 }
 
-// What was asked for comes back, all of it as existing or all of it as missing.
+// Returns the requested digests, either all as existing or all as missing.
 static int answer_check(int fd, const char *body) {
     const char *hashes = strchr(body, '['), *end = strrchr(body, ']');
     if (!hashes || !end) return answer_missing(fd);
@@ -287,7 +288,7 @@ static int answer(int fd, const char *head, const char *body) {
     return answer_missing(fd);
 }
 
-// One connection, any number of requests, one after the other.
+// Serves any number of requests on one connection, sequentially.
 static void *serve(void *argument) {
     int fd = (int)(long)argument;
     char *request = malloc(REQUEST_LIMIT + 1), *head_end;
@@ -309,7 +310,7 @@ static void *serve(void *argument) {
             if (got <= 0) goto done;
             filled += (size_t)got;
         }
-        // Nobody pipelines here, so nothing of a next request lies behind this one.
+        // No client pipelines, so no data of the next request follows.
         if (filled > needed || answer(fd, request, head_end + 4) != 0) goto done;
         filled = 0;
     }

@@ -1,14 +1,15 @@
-// An HTTP/1.1 sink: takes uploads and throws the bytes away faster than a client can send them.
+// An HTTP/1.1 sink: accepts uploads and discards the bytes faster than a client can send them.
 //
-//   sink [--port N] [--stall BYTES] [--pace RATE]   serve; prints "listening on http://127.0.0.1:PORT" when ready (0 = any port)
-//   sink --send PORT BYTES            be a client that does nothing but send: the sink's own ceiling, as seconds
+//   sink [--port N] [--stall BYTES] [--pace RATE]   serve; prints "listening on http://127.0.0.1:PORT" when ready
+//                                                   (0 = any port)
+//   sink --send PORT BYTES                          only send, and print the seconds: the maximum rate of the sink
 //
-// Answers `Expect: 100-continue`, discards the body inside the kernel (recv with MSG_TRUNC copies nothing, tcp(7)),
-// answers 201 with a body in the shape of a GigHive D3 upload reply, keeps the connection alive. The reply carries no
-// checksum: computing one would make the sink the bottleneck. Below /files/ it speaks as much of tus 1.0.0 as an upload
-// needs, and remembers offsets only; PUT is answered 201, the listing is empty. With --stall it stops reading after BYTES
-// of a body, prints "stalled", and holds the connection open. With --pace it takes RATE bytes a second at most from each
-// connection, as a line of that speed would.
+// Responds to `Expect: 100-continue`, discards the body inside the kernel (recv with MSG_TRUNC copies nothing, tcp(7)),
+// responds with 201 and a body in the format of a GigHive D3 upload response, and keeps the connection alive. The
+// response has no checksum, since computing one would make the sink the bottleneck. Below /files/ it implements the
+// part of tus 1.0.0 that an upload needs, and stores only offsets; the response to PUT is 201, and the listing is
+// empty. With --stall, it stops reading after BYTES of a body, prints "stalled", and keeps the connection open. With
+// --pace, it reads no more than RATE bytes per second from each connection, to simulate a line of that speed.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,9 +29,9 @@
 enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1024, MOST_TUS_UPLOADS = 1 << 16 };
 
 static long long stall_after = -1;
-static double pace = 0; // bytes a second; 0 is no limit
+static double pace = 0; // bytes per second; 0 = no limit
 static atomic_llong next_id = 1;
-// By the number that stands at the end of an upload's address; reused after MOST_TUS_UPLOADS.
+// Indexed by the number at the end of an upload's URL; entries are reused after MOST_TUS_UPLOADS.
 static struct {
     atomic_llong offset, length;
 } tus_uploads[MOST_TUS_UPLOADS];
@@ -60,7 +61,7 @@ static int discard(int fd, long long remaining) {
 static int answer_upload(int fd, long long body_length) {
     long long id = atomic_fetch_add(&next_id, 1);
     char body[1024], reply[2048];
-    // 64 hexadecimal characters, different for each upload: the shape of a delete token, without its secrecy.
+    // 64 hexadecimal characters, different for each upload: the format of a delete token, but not secret.
     snprintf(body, sizeof body,
         "{\"id\":%lld,\"asset_id\":%lld,\"event_id\":1,\"event_item_id\":%lld,\"position\":%lld,"
         "\"file_name\":\"%064llx.mp4\",\"file_type\":\"video\",\"mime_type\":\"video\\/mp4\",\"size_bytes\":%lld,"
@@ -123,7 +124,7 @@ static int answer(int fd, const char *head, long long body_length) {
                            "{\"error\":\"Not Found\"}");
 }
 
-// One connection, any number of requests, one after the other.
+// Serves any number of requests on one connection, sequentially.
 static void *serve(void *argument) {
     int fd = (int)(long)argument;
     char head[HEAD_LIMIT + 1];
@@ -151,7 +152,7 @@ static void *serve(void *argument) {
         if (expect && present == 0 && send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25) != 0) goto done;
         if (present > body_length) present = body_length;
         if (discard(fd, body_length - present) != 0) goto done;
-        // The head is looked at once more before what follows it moves to its place.
+        // The head is parsed again before the data after it is moved to its place.
         char next = head[head_length];
         head[head_length] = 0;
         if (answer(fd, head, body_length) != 0) goto done;

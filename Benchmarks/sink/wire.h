@@ -1,4 +1,4 @@
-// What the servers of the benchmarks share: sockets on loopback, as much of HTTP/1.1 as they need, and a clock.
+// Shared by the servers of the benchmarks: sockets on loopback, the required part of HTTP/1.1, and a clock.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -53,7 +53,7 @@ static const char *field(const char *head, const char *name) {
     return NULL;
 }
 
-// A listening socket; prints "listening on http://127.0.0.1:PORT". Port 0 is any that is free.
+// Returns a listening socket; prints "listening on http://127.0.0.1:PORT". Port 0 selects any free port.
 static int listen_on_loopback(int port) {
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener < 0) die("socket");
@@ -70,7 +70,7 @@ static int listen_on_loopback(int port) {
     return listener;
 }
 
-// Takes one connection and serves it on a thread of its own, which gets the descriptor as its argument.
+// Accepts one connection and serves it on a separate thread, which receives the descriptor as its argument.
 static void serve_next(int listener, void *(*serve)(void *)) {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0) return;

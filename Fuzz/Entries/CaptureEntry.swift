@@ -5,7 +5,7 @@
     import MediaFiles
     @testable import MediaTransport
 
-    /// The answers of a capture server, and what comes with a capture.
+    /// The responses of a capture server, and data of a capture.
     enum CaptureEntry {
         static func check(_ bytes: [UInt8]) -> String? {
             checkResponses(bytes) ?? checkPayload(bytes) ?? checkAssertion(bytes) ?? checkKeys(bytes)
@@ -17,7 +17,7 @@
                 return "a challenge of \(challenge.bytes.count) bytes"
             }
             if let device = try? RegistrationResponse(reading: response(201, body)), !Shape.isUUID(device.deviceID) {
-                return "an odd device: \(device)"
+                return "an invalid device: \(device)"
             }
             if let credential = try? TPM2Credential(reading: response(200, body)), credential.toolFile.count < 14 {
                 return "a credential of \(credential.toolFile.count) bytes"
@@ -26,15 +26,15 @@
                 !Shape.isUUID(capture.captureID) || capture.mediaHash.map(Shape.isSHA256) == false
                     || capture.verificationURL.map(isAddress) == false
             {
-                return "an odd capture: \(capture)"
+                return "an invalid capture: \(capture)"
             }
             for status in [202, 204, 302, 409, 422, 500] {
                 do throws(CaptureError) {
                     switch try SubmissionResponse(reading: response(status, body)) {
                     case .accepted(let id, let address):
-                        guard Shape.isUUID(id), address.map(isAddress) ?? true else { return "an odd capture: \(id)" }
+                        guard Shape.isUUID(id), address.map(isAddress) ?? true else { return "an invalid capture: \(id)" }
                     case .duplicate(let id):
-                        guard id.map(Shape.isUUID) ?? true else { return "an odd duplicate: \(id ?? "")" }
+                        guard id.map(Shape.isUUID) ?? true else { return "an invalid duplicate: \(id ?? "")" }
                     }
                 } catch {
                     guard Shape.isShort(error.detail) else { return "a reason of \(error.detail.count) characters" }
@@ -43,7 +43,7 @@
             return nil
         }
 
-        /// What may be shown and opened.
+        /// Whether a URL may be shown and opened.
         private static func isAddress(_ text: String) -> Bool {
             let scheme = text.prefix { $0 != ":" }.lowercased()
             return ["http", "https"].contains(scheme) && Shape.isPrintable(text) && !text.contains(" ")
@@ -57,7 +57,7 @@
             )
         }
 
-        /// A kept body that is read is the very one that would be built of what was read.
+        /// A stored body that can be read must equal the body rebuilt from its values.
         private static func checkPayload(_ bytes: [UInt8]) -> String? {
             for profile in [CaptureProfile.mediactl1, .reference] {
                 _ = SignedBytes.rebuilt(from: bytes, for: profile)
@@ -65,19 +65,19 @@
                     let (payload, assertion) = try? HashOnlyPayload.reading(body, profile: profile)
                 else { continue }
                 guard (try? payload.body(for: profile, assertion: assertion)) == body else {
-                    return "a body of \(profile) that does not mean itself"
+                    return "a body of \(profile) that does not round-trip"
                 }
             }
             _ = try? PrivacySettings(json: bytes)
             return nil
         }
 
-        /// As base64, as a server has it, and bare.
+        /// As base64, the form that a server receives, and as raw bytes.
         private static func checkAssertion(_ bytes: [UInt8]) -> String? {
             let decoded = [Assertion(base64: String(decoding: bytes, as: UTF8.self)), AssertionCBOR.decoded(bytes)]
             for assertion in decoded.compactMap(\.self) {
                 guard AssertionCBOR.decoded(AssertionCBOR.encoded(assertion)) == assertion else {
-                    return "an assertion that does not mean itself"
+                    return "an assertion that does not round-trip"
                 }
                 _ = assertion.counter
             }
@@ -87,28 +87,28 @@
         private static func checkKeys(_ bytes: [UInt8]) -> String? {
             if let key = VerifyingKey.reading(bytes) {
                 guard let pem = try? key.pem(), VerifyingKey.reading(pem) == key else {
-                    return "a public key that does not mean itself"
+                    return "a public key that does not round-trip"
                 }
                 _ = key.isValid(bytes, of: bytes)
             }
             for certificate in (try? EndorsementCertificate.reading(bytes)) ?? [] {
                 guard (try? EndorsementCertificate(der: certificate.der)) == certificate else {
-                    return "a certificate that does not mean itself"
+                    return "a certificate that does not round-trip"
                 }
             }
             if let key = try? SigningKey.read(pem: bytes), "\(key)".contains("PRIVATE") {
-                return "a private key that shows itself"
+                return "an unredacted private key"
             }
             for signature in [ECDSASignature.raw(from: bytes), ProgramSigner.signature(in: bytes)].compactMap(\.self) {
                 guard signature.count == 64, let der = ECDSASignature.der(from: signature),
                     ECDSASignature.raw(from: der) == signature
-                else { return "a signature that does not mean itself" }
+                else { return "a signature that does not round-trip" }
             }
             _ = VaultKey.parse(String(decoding: bytes, as: UTF8.self))
             return nil
         }
 
-        /// Nobody without the key can make a blob that opens.
+        /// A blob that can be opened cannot be created without the key.
         private static func checkBlob(_ bytes: [UInt8]) -> String? {
             guard let key = StreamingAEAD.Key([UInt8](repeating: 0x5a, count: 32)) else { return "no key" }
             var rest = bytes[...]

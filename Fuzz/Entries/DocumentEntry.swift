@@ -7,7 +7,7 @@ internal import MediaCore
     import MediaTransport
     @testable import Tapes
 
-    /// Files that people write, or other programs for them.
+    /// Files written by users, or by other programs for them.
     enum DocumentEntry {
         static func check(_ bytes: [UInt8]) -> String? {
             let text = String(decoding: bytes, as: UTF8.self)
@@ -27,7 +27,7 @@ internal import MediaCore
             do throws(SettingsError) {
                 _ = try SettingsFile(text: text, path: "/home/ann/.config/mediactl/config.yaml", home: "/home/ann")
             } catch {
-                if let line = error.line, line < 1 { return "a fault in line \(line)" }
+                if let line = error.line, line < 1 { return "an error in line \(line)" }
             }
             return nil
         }
@@ -36,25 +36,25 @@ internal import MediaCore
             for format in Manifest.Format.allCases {
                 let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
                 guard rows.allSatisfy({ $0.line >= 1 && !$0.path.isEmpty }), faults.allSatisfy({ $0.line >= 1 }) else {
-                    return "an odd row of \(format)"
+                    return "an invalid row of \(format)"
                 }
-                // Nothing is done with the rows of a table that has faults.
+                // The rows of a table with errors are not used.
                 if faults.isEmpty, rows.contains(where: { $0.fields.keys.contains { !Manifest.columns.contains($0) } })
                 {
-                    return "a column that is not known"
+                    return "an unknown column"
                 }
             }
             for separator in [PathList.Separator.line, .zero] {
                 if let paths = try? PathList.paths(in: bytes, separatedBy: separator),
                     paths.contains(where: { $0.isEmpty || $0.contains(0) })
                 {
-                    return "a path that is none"
+                    return "an invalid path"
                 }
             }
             return nil
         }
 
-        /// A pattern is matched with what follows it in the input.
+        /// A pattern is matched against the text that follows it in the input.
         private static func checkPatterns(_ bytes: [UInt8], _ text: String) -> String? {
             let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
             let pattern = String(lines[0].prefix(1000))
@@ -68,16 +68,16 @@ internal import MediaCore
             return nil
         }
 
-        /// An entry that is read is written and read again as the same.
+        /// A parsed entry must be unchanged after it is written and parsed again.
         private static func checkExport(_ bytes: [UInt8]) -> String? {
             let scope = { (address: String) in (try? ServerURL(address))?.scope }
             for text in bytes.split(separator: UInt8(ascii: "\n")) {
                 guard let entry = try? TokenExport.entry(in: text, number: 1, scope: scope) else { continue }
                 let line = TokenExport.line(entry)
                 guard let again = try? TokenExport.entry(in: line[...], number: 1, scope: scope), again == entry else {
-                    return "an entry that does not mean itself"
+                    return "an entry that does not round-trip"
                 }
-                // To a file it may go as it is, and over a terminal as well.
+                // Written to files without escaping, and possibly to a terminal.
                 guard Shape.isPrintable(String(decoding: line, as: UTF8.self)) else { return "an unprintable line" }
             }
             return nil
@@ -88,15 +88,15 @@ internal import MediaCore
             return report.inputs(from: "/srv").count <= report.items.count ? nil : "more files than items"
         }
 
-        /// Names from elsewhere, on their way to a terminal and to a directory.
+        /// External names that are printed to a terminal or used in a directory.
         private static func checkNames(_ bytes: [UInt8], _ text: String) -> String? {
             guard Shape.isPrintable(TerminalText.escaped(bytes)), Shape.isPrintable(TerminalText.escaped(text)) else {
-                return "an escaped text that steers a terminal"
+                return "an escaped text with terminal controls"
             }
             let name = SafeFileName(text, id: text).text
             guard !name.isEmpty, name != ".", name != "..", name.utf8.count <= 255, !name.utf8.contains(0x2f),
                 Shape.isPrintable(name)
-            else { return "a name that is none: \(name.debugDescription)" }
+            else { return "an invalid name: \(name.debugDescription)" }
             return nil
         }
     }

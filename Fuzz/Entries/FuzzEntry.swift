@@ -1,33 +1,33 @@
-/// What the fuzzer calls, and what the gate replays the corpora through: every parser of bytes that others have made.
+/// The entry points of the fuzzer, through which the gate also replays the corpora: every parser of external bytes.
 ///
-/// Nothing here may crash, whatever the bytes, and each check also holds the parsers to what they promise. One input goes to
-/// all parsers of its entry, as one answer may come to any question.
+/// No input may crash a parser, and each check also verifies the parser's guarantees. One input is passed to all
+/// parsers of its entry, since any response may follow any request.
 public enum FuzzEntry: String, CaseIterable, Sendable {
-    /// The answers of a GigHive server: to an upload, a deletion, the listing. JSON, an HTML page with JSON in it, or what is
-    /// left of either.
+    /// The responses of a GigHive server: to an upload, a deletion, or the listing. JSON, an HTML page with JSON in it,
+    /// or a truncated form of either.
     case response = "FuzzReply"
-    /// The value of a header field, as `Retry-After`, `Content-Type` and `Location`, or a link that somebody was sent.
+    /// The value of a header field, such as `Retry-After`, `Content-Type` and `Location`, or an event link.
     case headerField = "FuzzHeaders"
-    /// The answers of a PhotoSync server.
+    /// The responses of a PhotoSync server.
     case photoPage = "FuzzPages"
-    /// The answers of a capture server, and what comes with a capture: kept bodies, assertions, keys, signatures.
+    /// The responses of a capture server, and data of a capture: stored bodies, assertions, keys, signatures.
     case capture = "FuzzCaptures"
     /// The content of a photo, a recording or a depth map.
     case media = "FuzzMedia"
-    /// Files that people write: settings, netrc, tables and lists of files, reports, exported tokens.
+    /// Files written by users: settings, netrc, tables and lists of files, reports, exported tokens.
     case document = "FuzzDocuments"
-    /// Libraries of tapes: manifests of albums, the answers of an Immich server, what ffmpeg says.
+    /// Libraries of tapes: manifests of albums, the responses of an Immich server, the output of ffmpeg.
     case library = "FuzzLibraries"
 }
 
-// Most parsers are internal to their modules, so that this reads them as tests do: in debug builds, and in those of
-// `make fuzz`. In any other build there is nothing to call.
+// Most parsers are internal to their modules, so this file imports them as tests do: in debug builds, and in those of
+// `make fuzz`. In other builds there are no parsers to call.
 #if DEBUG || TESTABLE
     extension FuzzEntry {
-        /// Feeds one input.
+        /// Runs all parsers of the entry on one input.
         ///
         /// - Parameter input: Any bytes.
-        /// - Returns: The promise that was broken; nil when all is well.
+        /// - Returns: The violated guarantee; nil if there is none.
         public func check(_ input: [UInt8]) -> String? {
             switch self {
             case .response: ResponseEntry.check(input)
@@ -41,23 +41,23 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
         }
     }
 
-    /// Shapes that several parsers promise.
+    /// Formats that several parsers guarantee.
     enum Shape {
-        /// 64 hexadecimal digits in lower case.
+        /// 64 lowercase hexadecimal digits.
         static func isSHA256(_ text: String) -> Bool { text.utf8.count == 64 && isLowerCaseHexadecimal(text) }
 
-        /// A UUID in lower case.
+        /// A lowercase UUID.
         static func isUUID(_ text: String) -> Bool {
             let groups = text.split(separator: "-", omittingEmptySubsequences: false)
             return groups.map(\.utf8.count) == [8, 4, 4, 4, 12] && groups.allSatisfy(isLowerCaseHexadecimal)
         }
 
-        /// Nothing in it steers a terminal.
+        /// The text contains nothing that controls a terminal.
         static func isPrintable(_ text: String) -> Bool {
             text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) }
         }
 
-        /// Not longer than a sentence that is shown.
+        /// The text is no longer than a displayed message.
         static func isShort(_ text: String) -> Bool { text.count <= 400 }
 
         private static func isLowerCaseHexadecimal(_ text: some StringProtocol) -> Bool {

@@ -5,25 +5,25 @@ internal import MediaCore
     @testable import MediaTransport
     @testable import Tapes
 
-    /// Libraries of tapes: what lies in a folder that others write to as well, and what an Immich server answers.
+    /// Libraries of tapes: files in a folder that others also write to, and the responses of an Immich server.
     enum LibraryEntry {
         static func check(_ bytes: [UInt8]) -> String? {
             checkManifest(bytes) ?? checkResponses(bytes) ?? checkPrograms(bytes)
         }
 
-        /// No link leads out of the album, and what is written of a manifest reads as the same.
+        /// No link may lead out of the album, and a written manifest must parse to the same values.
         private static func checkManifest(_ bytes: [UInt8]) -> String? {
             guard let manifest = AlbumManifest(bytes) else { return nil }
             for entry in manifest.entries {
                 guard !entry.link.isEmpty, !entry.link.contains(0x2f), !entry.link.contains(0),
                     entry.link != Array("..".utf8), entry.sequence < manifest.nextSequence
-                else { return "an odd link: \(entry)" }
+                else { return "an invalid link: \(entry)" }
                 let target = LinkTarget(folder: Array("/pictures/album".utf8), pictures: Array("/pictures".utf8))
                 if let source = target.source(of: entry.target), source.first != 0x2f { return "a relative original" }
             }
             guard let again = AlbumManifest(manifest.text), again.text == manifest.text,
                 again.entries.count == manifest.entries.count, again.nextSequence == manifest.nextSequence
-            else { return "a manifest that does not mean itself" }
+            else { return "a manifest that does not round-trip" }
             return nil
         }
 
@@ -35,7 +35,7 @@ internal import MediaCore
                 let refusal = ImmichRefusal(HTTPResponse(head: head, body: body, metrics: TransferMetrics()))
                 let error = refusal.error(needing: .readWrite)
                 guard !error.detail.contains(key), Shape.isShort(refusal.sentence) else {
-                    return "an odd sentence: \(error.detail)"
+                    return "an invalid message: \(error.detail)"
                 }
             }
             guard let value = JSONReader.value(of: body[...]) else { return nil }
@@ -47,7 +47,7 @@ internal import MediaCore
             return nil
         }
 
-        /// ffmpeg and ffprobe repeat what a media file says.
+        /// ffmpeg and ffprobe output contains text from the media file.
         private static func checkPrograms(_ bytes: [UInt8]) -> String? {
             if let probe = MediaProbe(bytes), (probe.milliseconds ?? 0) < 0 || (probe.pictureMilliseconds ?? 0) < 0 {
                 return "a negative length: \(probe)"

@@ -4,7 +4,7 @@
     @testable import HashCapture
     @testable import MediaFiles
 
-    /// The content of a photo, a recording or a depth map, as a file: that is how it is read.
+    /// The content of a photo, a recording or a depth map, in a file, since the parsers read files.
     enum MediaEntry {
         static func check(_ bytes: [UInt8]) -> String? {
             _ = MediaType.sniffed(bytes)
@@ -21,19 +21,19 @@
                 return "a duration of \(duration) ms"
             }
             if let seconds = MediaCreationTime.seconds(of: file), seconds < 631_152_000 || seconds > Int64(time(nil)) {
-                return "made at \(seconds)"
+                return "a creation time of \(seconds)"
             }
             let structure = PhotoStructure(of: file)
             if let dimensions = structure.dimensions, dimensions.width < 0 || dimensions.height < 0 {
                 return "dimensions of \(dimensions)"
             }
-            if structure.format == nil, structure.integrity == .intact { return "an intact file of no format" }
+            if structure.format == nil, structure.integrity == .intact { return "an intact file without a format" }
             if PhotoStamp.read(from: file)?.isEmpty == true { return "an empty stamp" }
             let facts = CaptureFacts.reading(file)
             if let latitude = facts.latitude, let longitude = facts.longitude,
                 !(abs(latitude) <= 90 && abs(longitude) <= 180)
             {
-                return "a place of \(latitude), \(longitude)"
+                return "a position of \(latitude), \(longitude)"
             }
             if let model = facts.deviceModel, !Shape.isPrintable(model) {
                 return "an unprintable model"
@@ -41,7 +41,7 @@
             return nil
         }
 
-        /// A map that is read can be analysed, and what comes out are numbers.
+        /// A parsed map must be analyzable, and the results must be finite numbers.
         private static func checkDepthMap(_ path: [UInt8]) -> String? {
             for layout in [DepthMapFile.Layout(), .init(scale: 0.001), .init(width: 4, height: 3)] {
                 guard let map = try? DepthMapFile.read(path, layout: layout) else { continue }
@@ -53,13 +53,13 @@
                     analysis.depthVariance, analysis.edgeCoherence, analysis.minDepth, analysis.maxDepth,
                 ]
                 guard numbers.allSatisfy(\.isFinite), analysis.minDepth <= analysis.maxDepth else {
-                    return "an odd analysis: \(analysis)"
+                    return "an invalid analysis: \(analysis)"
                 }
             }
             return nil
         }
 
-        /// Lends the path of a file in memory.
+        /// Provides the path of a file in memory.
         private static func withFile(of bytes: [UInt8], _ body: ([UInt8]) -> String?) -> String? {
             let name = "/mediactl-fuzz-\(getpid())-\(UInt64.random(in: .min ... .max))"
             let descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)

@@ -5,31 +5,31 @@ internal import MediaCore
     @testable import MediaTransport
     @testable import PhotoSync
 
-    /// The answers of a PhotoSync server.
+    /// The responses of a PhotoSync server.
     enum PhotoEntry {
         static func check(_ body: [UInt8]) -> String? {
             checkPage(body) ?? checkResponses(body) ?? checkRefusal(body)
         }
 
-        /// What is read of a page can be kept: it has ids, digests, sizes, and times that mean themselves.
+        /// A parsed page must be storable: it has ids, digests, sizes, and times that round-trip.
         private static func checkPage(_ body: [UInt8]) -> String? {
             guard let page = try? PhotoPageParser.page(in: body) else { return nil }
             if page.cursor?.isEmpty == true || page.totalCount < 0 {
-                return "an odd position: \(String(describing: page.cursor)) of \(page.totalCount)"
+                return "an invalid position: \(String(describing: page.cursor)) of \(page.totalCount)"
             }
             for photo in page.photos {
                 guard !photo.id.isEmpty, Shape.isSHA256(photo.sha256), photo.fileSize >= 0,
                     photo.originDevice?.id.isEmpty != true, (photo.width ?? 0) >= 0, (photo.height ?? 0) >= 0
-                else { return "an odd photo: \(photo)" }
+                else { return "an invalid photo: \(photo)" }
                 for time in [photo.takenAt, photo.uploadedAt] where !meansItself(time) {
-                    return "an odd time: \(time)"
+                    return "an invalid time: \(time)"
                 }
             }
             return nil
         }
 
-        /// A time that is read, written and read again is the same; only an offset can lead out of the years that can be
-        /// written.
+        /// A time must be unchanged after it is parsed, written and parsed again; only an offset can lead out of the
+        /// range of years that can be written.
         private static func meansItself(_ time: PhotoTime) -> Bool {
             guard let text = RFC3339.text(microseconds: time.microseconds) else { return !time.text.hasSuffix("Z") }
             return RFC3339.microseconds(text) == time.microseconds
@@ -37,13 +37,13 @@ internal import MediaCore
 
         private static func checkResponses(_ body: [UInt8]) -> String? {
             if let digests = try? CheckResponse.existing(in: body), !digests.allSatisfy(Shape.isSHA256) {
-                return "an odd digest among \(digests)"
+                return "an invalid digest among \(digests)"
             }
             if let count = try? ClaimResponse.claimed(in: body), count < 0 {
                 return "a negative number: \(count)"
             }
             if let status = try? SyncStatus(reading: body), status.totalPhotos < 0 || status.devicePhotos < 0 {
-                return "an odd status: \(status)"
+                return "an invalid status: \(status)"
             }
             let devices = (try? RegisteredDevice.all(in: body)) ?? []
             if devices.contains(where: \.id.isEmpty) || (try? RegisteredDevice.one(in: body))?.id.isEmpty == true {
@@ -58,7 +58,7 @@ internal import MediaCore
             return nil
         }
 
-        /// Whatever the answer says, a reason stays a sentence.
+        /// The reason must be short, whatever the response contains.
         private static func checkRefusal(_ body: [UInt8]) -> String? {
             for status in [200, 302, 400, 401, 404, 409, 500, 503] {
                 let response = response(status, body)

@@ -2,7 +2,7 @@
     @testable import GigHive
     import MediaStore
 
-    /// The answers of a GigHive server.
+    /// The responses of a GigHive server.
     enum ResponseEntry {
         static func check(_ body: [UInt8]) -> String? {
             _ = DeleteResponse.parse(body)
@@ -15,13 +15,13 @@
                 return "the status changed"
             }
             if let checksum = response.checksumSHA256, !Shape.isSHA256(checksum) {
-                return "a checksum of another shape: \(checksum)"
+                return "an invalid checksum: \(checksum)"
             }
             if let id = response.fileID, id < 0 {
                 return "a negative id: \(id)"
             }
             if let token = response.deleteToken, "\(token)" != "delete token ***" {
-                return "a token that shows itself"
+                return "an unredacted token"
             }
             return nil
         }
@@ -30,7 +30,7 @@
             guard let page = ListingPage.parse(body) else { return nil }
             if let entry = page.entries.first(where: { ($0.fileID ?? 0) < 0 || $0.fileID == nil && $0.fileName == nil })
             {
-                return "an odd entry: \(entry)"
+                return "an invalid entry: \(entry)"
             }
             return nil
         }

@@ -1,24 +1,25 @@
 @_exported public import Outcomes
 
-/// Why an operation on a capture failed: facts for the caller to classify and phrase.
+/// An error of an operation on a capture: the facts from which the caller classifies it and writes the message.
 public struct CaptureError: Error, Sendable, CustomStringConvertible {
-    /// What happened.
+    /// The kind of error.
     public var code: OutcomeCode
-    /// The message of the server, the system or a rule. May contain control characters; escape before printing.
+    /// The message of the server or the system, or the violated rule. May contain control characters; escape before
+    /// printing.
     public var detail: String
-    /// Status of the response, if there was one.
+    /// Status of the response, if any.
     public var httpStatus: Int?
-    /// The server's `error.code`, if it sent one.
+    /// The server's `error.code`, if any.
     public var serverCode: String?
     /// Whether the same call may succeed later.
     public var isRetryable: Bool
-    /// Local path concerned, as bytes.
+    /// The local path concerned, as bytes.
     public var path: [UInt8]?
-    /// The offending value as given, or the id concerned.
+    /// The invalid value as given, or the id concerned.
     public var value: String?
     /// Sizes of a body's parts in bytes, for `.payloadTooLarge`.
     public var parts: [(name: String, byteCount: Int)]
-    /// The OpenSSL provider of the key concerned, such as `tpm2`; nil for a key in a file or of a program.
+    /// The OpenSSL provider of the key concerned, such as `tpm2`; nil for a key in a file or in an external program.
     public var keyProvider: String?
     /// The error of a lower layer (`StoreError`, `TransportError` …).
     public var underlying: (any Error & Sendable)?

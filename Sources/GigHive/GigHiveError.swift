@@ -4,7 +4,7 @@ public import MediaTransport
 @_exported public import Outcomes
 internal import Tus
 
-/// Why an upload or a deletion failed: facts for the caller to classify and phrase.
+/// Why an upload or a deletion failed: facts from which the caller classifies the failure and composes a message.
 public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     /// Whose credentials a deletion needs (gighive contract 5.1 and 5.2).
     public enum NeededLogin: Sendable, Equatable {
@@ -14,7 +14,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case admin
     }
 
-    /// What happened.
+    /// The code of the failure.
     public var code: OutcomeCode
     /// The message of the server, the system or a rule. May contain control characters; escape before printing.
     public var detail: String
@@ -24,7 +24,8 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var isRetryable: Bool
     /// Local path concerned, as bytes.
     public var path: [UInt8]?
-    /// The detail field concerned (`label`, `event_date`, …); `transport` when another `TransportChoice` avoids the failure.
+    /// The detail field concerned (`label`, `event_date`, …); `transport` when another `TransportChoice`
+    /// avoids the failure.
     public var field: String?
     /// The offending value as given.
     public var value: String?
@@ -32,7 +33,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     public var limit: Int64?
     /// The server's ID.
     public var fileID: Int64?
-    /// The rescue file that still has a response.
+    /// The rescue file that still contains a response.
     public var rescuePath: String?
     /// Other hosts of the token store with the ID.
     public var otherHosts: [String]
@@ -145,7 +146,7 @@ extension GigHiveError {
         )
     }
 
-    /// What a 401 shows about the credentials beyond a wrong password; nil for other responses.
+    /// The refusal of the credentials, if a 401 shows more than a wrong password; nil for other responses.
     private static func refusedCredentials(_ head: HTTPResponseHead, message: String? = nil) -> GigHiveError? {
         switch head.refusal {
         case .login(let origin)?:
@@ -155,8 +156,8 @@ extension GigHiveError {
         }
     }
 
-    /// A login that is missing or not valid any more (gighive-d4 contract section 12): `.loginRequired`, `.loginExpired` or
-    /// `.loginUnavailable`. `expiredAt` is in seconds since 1970.
+    /// A login that is missing or no longer valid (gighive-d4 contract section 12): `.loginRequired`, `.loginExpired`
+    /// or `.loginUnavailable`. `expiredAt` is in seconds since 1970.
     package static func login(
         _ code: OutcomeCode,
         at origin: Origin,
@@ -202,8 +203,8 @@ extension GigHiveError {
         }
     }
 
-    /// The error for a file without a stored delete token (`.noDeleteToken`), with what the store knows about its ID. `host` is
-    /// nil for any.
+    /// The error for a file without a stored delete token (`.noDeleteToken`), with the store's data about its ID.
+    /// `host` is nil for any.
     package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {
         do {
             let others = try store.tokens(fileID: fileID, host: nil).map(\.host).filter { $0 != host }
@@ -221,8 +222,8 @@ extension GigHiveError {
 }
 
 extension GigHiveError {
-    /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the connection or
-    /// the server, not the file. A run ends with the first upload that fails this way after its retries.
+    /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the
+    /// connection or the server, not the file. A run ends with the first upload that fails this way after its retries.
     public var endsRun: Bool {
         guard !isIsolated else { return false }
         return switch code {
@@ -253,8 +254,8 @@ extension GigHiveError {
 }
 
 extension Backoff {
-    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. Only the delays that an
-    /// unavailable server (503) requests add up.
+    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. Only the delays that
+    /// an unavailable server (503) requests add up.
     mutating func next(after error: GigHiveError, attempt: Int? = nil) -> Duration? {
         let isOutage = error.code == .serverUnavailable
         return next(retryAfter: .seconds(error.retryAfterSeconds ?? 0), attempt: attempt, isOutage: isOutage)
@@ -308,7 +309,8 @@ extension GigHiveError {
         return described
     }
 
-    /// The message of a response in JSON, which servers with tus in PHP send (gighive-d4 contract 4.1); any other text as it is.
+    /// The message of a response in JSON, which servers with tus in PHP send (gighive-d4 contract 4.1); any
+    /// other text as it is.
     private static func message(in detail: String) -> String {
         guard detail.hasPrefix("{") else { return detail }
         let members = ResponseText.content(of: Array(detail.utf8)).members

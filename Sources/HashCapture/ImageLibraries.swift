@@ -3,12 +3,12 @@
     internal import CImages
 #endif
 
-/// The image libraries in use. They may be newer than those of the build.
+/// The image libraries in use. They may be newer than those used for the build.
 public enum ImageLibraries {
     /// Their names and versions, such as `libpng` and `1.6.39`; empty in a build without them.
     public static var versions: [(name: String, number: String)] {
         #if ImageLibraries
-            // Constants of the libraries, which stay loaded.
+            // Constants of the libraries, which remain loaded.
             [("libpng", String(cString: depth_png_library_version())), ("zlib", String(cString: zlibVersion()))]
         #else
             []

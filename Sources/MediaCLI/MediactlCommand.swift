@@ -43,7 +43,7 @@ struct MediactlCommand: ParsableCommand {
 
 /// The output of `--version`: the program, then the libraries in use, one per line.
 enum VersionText {
-    /// The only line that the parser gets. The libraries are queried only for `--version`.
+    /// The only line passed to the parser; the libraries are queried only for `--version`.
     static let program = "mediactl \(MediactlCommand.version)"
 
     static var lines: [String] {

@@ -5,9 +5,9 @@ internal import Outcomes
 
 /// Checks for threads and file descriptors: without them, libdispatch and libcurl wait forever or end the process.
 enum ProcessResources {
-    /// Threads that run in parallel in addition to one per core: the transfer loop, signals, digests and files.
+    /// Number of threads in addition to one per core: the transfer loop, signals, digests and files.
     private static let extraThreads = 4
-    /// Descriptors that a transfer has open at once: databases, locks, the file, sockets, and those of the runtime.
+    /// Number of descriptors used by a transfer: databases, locks, the file, sockets, and those of the runtime.
     private static let descriptorCount = 24
 
     /// Bytes of address space that the runtime and libcurl reserve later. Without them, allocations fail during a command.
@@ -51,7 +51,7 @@ enum ProcessResources {
         let end = DispatchSemaphore(value: 0)
         var started = 0
         var code: Int32 = 0
-        // Counting the cores reads files.
+        // `activeProcessorCount` opens files, so it is read after the check of the descriptors.
         let wanted = extraThreads + ProcessInfo.processInfo.activeProcessorCount
         while code == 0, started < wanted {
             code = DedicatedThread.start { end.wait() }
@@ -73,7 +73,8 @@ enum ProcessResources {
 }
 
 extension Program {
-    /// Reports a lack of threads or file descriptors before anything needs them. Returns the exit code; nil if all is well.
+    /// Reports a lack of threads or file descriptors before anything needs them. Returns the exit code; nil if there
+    /// are enough.
     public static func refuseTooFewResources() -> Int32? {
         guard let shortage = ProcessResources.shortage() else { return nil }
         let isJSON = CommandLine.arguments.dropFirst().contains("--json")
@@ -86,9 +87,9 @@ extension Program {
 
 /// Descriptors 0 to 2 of a program that was started without some of them (`>&-`).
 enum StandardStreams {
-    /// Fills the gaps before anything else is opened. Otherwise a socket or the journal gets the number of a standard stream,
-    /// and messages are written into it. A gap becomes `/dev/null`, opened for the opposite direction, so that reading or
-    /// writing fails with EBADF as on a closed descriptor.
+    /// Opens the missing descriptors before anything else is opened. Otherwise a socket or the journal would get the
+    /// number of a standard stream, and messages would be written into it. A missing descriptor becomes `/dev/null`,
+    /// opened for the opposite direction, so that reading or writing fails with EBADF as on a closed descriptor.
     static func fillGaps() {
         for (descriptor, direction) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
@@ -98,10 +99,10 @@ enum StandardStreams {
     }
 }
 
-/// The crash reports of Swift's runtime.
+/// Crash reports of the Swift runtime.
 enum CrashReports {
-    /// Disables the runtime's backtraces: they prompt on a terminal and print memory, which may contain a password or a token.
-    /// `SWIFT_BACKTRACE` in the environment, which the runtime has already read, keeps them.
+    /// Disables the runtime's backtraces: they prompt on a terminal and print memory, which may contain a password or a
+    /// token. `SWIFT_BACKTRACE` in the environment, which the runtime has already read, still enables them.
     static func disable() {
         guard getenv("SWIFT_BACKTRACE") == nil else { return }
         for number in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] {

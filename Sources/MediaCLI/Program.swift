@@ -8,7 +8,8 @@ public enum Program {
     public static func prepareProcess() {
         StandardStreams.fillGaps()
         CrashReports.disable()
-        // The library below OpenSSL's tpm2 provider prints each refusal of a TPM to standard error; our own message covers it.
+        // The library below OpenSSL's tpm2 provider prints every TPM error to standard error; our own message covers
+        // it.
         setenv("TSS2_LOG", "all+none", 0)
     }
 
@@ -86,11 +87,11 @@ public enum Program {
         }
     }
 
-    /// Ends the program after a signal. Canceled work in flight gets a moment to write its summary; the journal is
-    /// consistent whenever the program ends.
+    /// Exits after a signal. Canceled work gets a short time to write its summary; the journal is consistent at any
+    /// time.
     private static func end(_ request: Interruption.Request, afterGrace: Bool, _ console: Console) {
         let leave: @Sendable () -> Void = {
-            // A reader that takes nothing must not keep the program from ending either.
+            // A blocked reader of standard output must not delay the exit any longer.
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) {
                 _exit(request.signal.exitCode.rawValue)
             }
@@ -120,10 +121,10 @@ public enum Program {
         }
     }
 
-    /// `CommandLine.arguments` repairs what is not UTF-8; this keeps every byte.
+    /// `CommandLine.arguments` replaces invalid UTF-8; this keeps every byte.
     private static func processArguments() -> [String] {
         (0..<Int(CommandLine.argc)).compactMap { index in
-            // The C runtime keeps argv alive and unchanged as long as the process lives.
+            // The C runtime keeps argv allocated and unchanged for the lifetime of the process.
             CommandLine.unsafeArgv[index].map { argument in
                 RawArguments.text(of: Array(UnsafeRawBufferPointer(start: argument, count: strlen(argument))))
             }

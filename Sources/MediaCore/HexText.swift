@@ -17,13 +17,13 @@ package enum HexText {
         }
     }
 
-    /// Reads what `lowerCase` writes: groups of this many bytes with hyphens between them; nil for any other text.
+    /// Reads the output of `lowerCase`: groups of this many bytes with hyphens between them; nil for any other text.
     package static func bytes(lowerCase text: String, groups: [Int]) -> [UInt8]? {
         var text = text
         let count = groups.reduce(0, +)
         return text.withUTF8 { text in
             guard text.count == count * 2 + groups.count - 1 else { return nil }
-            // Of all digits: whether one is invalid is checked once.
+            // Combines all digits, so that validity is checked only once.
             var seen: UInt8 = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, end in
                 values.withUnsafeBufferPointer { values in
@@ -86,7 +86,7 @@ package enum HexText {
 
 /// SHA-256 digests, and delete tokens, as text: 64 hexadecimal digits.
 package enum SHA256Text {
-    /// The digits in lower case; nil for anything else. Does not copy a text without capitals.
+    /// The digits in lower case; nil for anything else. Does not copy a text that has no upper-case digits.
     package static func lowerCased(_ text: String) -> String? {
         guard text.utf8.count == 64 else { return nil }
         if HexText.isLowerCase(text) { return text }

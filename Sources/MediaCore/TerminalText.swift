@@ -1,6 +1,6 @@
 /// External text, made safe and measurable for a terminal.
 package enum TerminalText {
-    /// Makes everything visible that could control a terminal or reorder a line: control characters (C0, DEL, C1),
+    /// Escapes everything that could control a terminal or reorder a line: control characters (C0, DEL, C1),
     /// bidirectional marks and overrides, and line separators become `\u{1b}` and the like.
     package static func escaped(_ text: String) -> String {
         if isPrintableASCII(text) { return text }
@@ -33,7 +33,7 @@ package enum TerminalText {
         }
     }
 
-    /// Nearly every cell of a long table; this check makes a list of 10,000 rows several times as fast.
+    /// Applies to nearly every cell of a long table; this check makes a list of 10,000 rows several times as fast.
     private static func isPrintableASCII(_ text: String) -> Bool {
         text.utf8.allSatisfy { 0x20 <= $0 && $0 <= 0x7E }
     }

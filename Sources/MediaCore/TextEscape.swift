@@ -4,7 +4,7 @@ package enum TextEscape: Sendable {
     case percent
     /// `\"`, `\n`, `\u00e9`, and pairs of surrogates (RFC 8259 section 7).
     case json
-    /// `&amp;`, `&#039;`, `&#x27;`: what PHP's `htmlspecialchars` writes, and numeric references.
+    /// `&amp;`, `&#039;`, `&#x27;`: as written by PHP's `htmlspecialchars`, and numeric references.
     case html
 
     /// Decodes the escape at the beginning of a text: its bytes, and its length in bytes; nil if there is none.

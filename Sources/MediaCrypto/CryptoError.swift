@@ -2,15 +2,15 @@ internal import COpenSSL
 
 /// OpenSSL failed, a file could not be read, or a ciphertext is not authentic.
 public struct CryptoError: Error, Sendable, Equatable {
-    /// OpenSSL's message, or what failed.
+    /// The message of OpenSSL, or a description of the failure.
     public var detail: String
     /// The `errno` of the system call that failed, if one did.
     public var systemError: Int32?
-    /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those it was sealed
-    /// with. Which of these cannot be determined.
+    /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those it was
+    /// sealed with. Which of these cannot be determined.
     public var isDamaged: Bool
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ detail: String, systemError: Int32? = nil, isDamaged: Bool = false) {
         self.detail = detail
         self.systemError = systemError

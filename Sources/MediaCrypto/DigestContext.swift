@@ -36,7 +36,7 @@ public enum DigestAlgorithm: Sendable, CaseIterable {
 
 /// A running digest of one of OpenSSL's algorithms. Not thread-safe; one owner.
 struct DigestContext: ~Copyable {
-    /// An `EVP_MD_CTX`, owned: made in `init`, freed in `deinit`, never handed out.
+    /// An `EVP_MD_CTX`, owned: created in `init`, freed in `deinit`, never exposed.
     private let context: OpaquePointer
     private let algorithm: DigestAlgorithm
     /// The first failure; reported by `snapshot` so that the hot path need not throw.

@@ -2,10 +2,10 @@ internal import MediaCore
 internal import MediaSystem
 internal import Synchronization
 
-/// Computes SHA-256 on its own thread while another thread sends the bytes.
+/// Computes SHA-256 on a separate thread while another thread sends the bytes.
 ///
-/// `append` copies into a bounded ring of buffers (1.5 MiB) and returns; it waits only when the hash is the slower side.
-/// Inputs of up to 1 MiB never start the thread.
+/// `append` copies into a bounded ring of buffers (1.5 MiB) and returns; it waits only if hashing is slower. Inputs of
+/// up to 1 MiB never start the thread.
 package final class HashPipeline: Sendable {
     let ring: HashRing
 
@@ -22,11 +22,12 @@ package final class HashPipeline: Sendable {
         ring.append(bytes)
     }
 
-    /// Adds bytes of an open file, read with `pread` on its own thread; the file offset stays. `descriptor` must stay open
-    /// until this returns.
+    /// Adds bytes of an open file, read with `pread` on its own thread; the file offset stays. `descriptor` must stay
+    /// open until this returns.
     ///
-    /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `onBlock` is called on the
-    /// reading thread after each block with the number of bytes read so far; an error that it throws stops the reading.
+    /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `onBlock` is
+    /// called on the reading thread after each block with the number of bytes read so far; an error that it throws
+    /// stops the reading.
     ///
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
     package func append(
@@ -51,14 +52,14 @@ package final class HashPipeline: Sendable {
         ring.mark()
     }
 
-    /// Forgets everything appended since the mark; without one, everything.
+    /// Discards everything appended since the mark; without a mark, everything.
     package func restart() {
         ring.restart()
     }
 
     /// Waits for the thread and returns the digest of all bytes appended, and their number. More bytes may follow.
     ///
-    /// Canceling has no effect: at most the ring is left to hash, which takes milliseconds.
+    /// Canceling has no effect: at most the content of the ring remains to be hashed, which takes milliseconds.
     package func finish() async throws(CryptoError) -> (digest: SHA256Digest, byteCount: Int64) {
         let result = await withCheckedContinuation { continuation in
             ring.finish { continuation.resume(returning: $0) }
@@ -74,8 +75,8 @@ package struct FileDigests: Sendable, Equatable {
 
     package var sha1Hex: String { HexText.lowerCase(sha1) }
 
-    /// Reads the first bytes of an open file with `pread` on the calling thread; the file offset stays. `onBlock` is called
-    /// before each block of at most 1 MiB; an error that it throws stops the reading.
+    /// Reads the first bytes of an open file with `pread` on the calling thread; the file offset stays. `onBlock` is
+    /// called before each block of at most 1 MiB; an error that it throws stops the reading.
     ///
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
     package init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
@@ -91,14 +92,15 @@ package struct FileDigests: Sendable, Equatable {
     }
 }
 
-/// Reads files with blocking calls, outside of Swift's small thread pool.
+/// Reads files with blocking calls, outside Swift's small thread pool.
 package enum FileReading {
     private static let blockSize = 1 << 20
 
     /// Reads exactly `byteCount` bytes from `offset` on with `pread`, in blocks of at most 1 MiB that are valid during
     /// the call only.
     ///
-    /// - Throws: What `body` throws; `CryptoError`, with `systemError` when reading failed, and when the file ends early.
+    /// - Throws: What `body` throws; `CryptoError`, with `systemError` when reading failed, and when
+    ///   the file ends early.
     static func read(
         _ descriptor: Int32,
         from offset: Int64,
@@ -120,7 +122,7 @@ package enum FileReading {
         }
     }
 
-    /// Fills a buffer as far as the file reaches, and returns the number of bytes: 0 at the end of the file.
+    /// Fills a buffer up to the end of the file, and returns the number of bytes: 0 at the end of the file.
     static func fill(
         _ buffer: UnsafeMutableRawBufferPointer,
         from descriptor: Int32,

@@ -6,8 +6,8 @@ internal import MediaSystem
 /// - `spare`, `filled` and the flags are touched with `condition` locked.
 /// - `open`, `byteCount`, `marked` and `markedByteCount` belong to the one caller of `append`, `mark`, `restart` and
 ///   `finish`.
-/// - `hasher` and the bytes of the oldest filled block belong to the thread that has set `isHashing`; while that is false, to
-///   the thread that holds the lock.
+/// - `hasher` and the bytes of the oldest filled block belong to the thread that has set `isHashing`; while that is
+///   false, to the thread that holds the lock.
 final class HashRing: @unchecked Sendable {
     typealias Outcome = Result<(digest: SHA256Digest, byteCount: Int64), CryptoError>
 
@@ -24,7 +24,7 @@ final class HashRing: @unchecked Sendable {
     private var marked: SHA256Hasher
     private var markedByteCount: Int64 = 0
 
-    /// Blocks in existence; never more than `blockCount`.
+    /// Number of allocated blocks; never more than `blockCount`.
     private(set) var allocated = 0
     private var spare: [Block] = []
     private var filled: [Block] = []
@@ -96,7 +96,7 @@ final class HashRing: @unchecked Sendable {
         open = nil
     }
 
-    /// Hashes the rest and calls `receive` once, on the hashing thread if there is one, else on this one.
+    /// Hashes the rest and calls `receive` once, on the hashing thread if there is one, otherwise on this one.
     func finish(_ receive: @escaping @Sendable (Outcome) -> Void) {
         let last = open
         open = nil
@@ -122,10 +122,10 @@ final class HashRing: @unchecked Sendable {
         }
     }
 
-    /// A spare block, a new one while the ring may grow, else the next that the hash releases.
+    /// A spare block, a new one while the ring may grow, or else the next one that hashing releases.
     private func takeEmptyBlock() -> Block {
         condition.withLock {
-            // The block used last is the likeliest to be in a cache; a fast hash keeps the ring at a few blocks.
+            // The block used last is most likely still in the cache; if hashing is fast, the ring keeps a few blocks.
             while true {
                 if let block = spare.popLast() { return block }
                 if allocated < Self.blockCount {
@@ -153,7 +153,7 @@ final class HashRing: @unchecked Sendable {
         _ = hashInline()
     }
 
-    /// Hashes what is filled on the calling thread. No hashing thread runs.
+    /// Hashes the filled blocks on the calling thread. No hashing thread runs.
     private func hashInline() -> Outcome {
         condition.withLock {
             hashFilled()
@@ -204,7 +204,7 @@ final class HashRing: @unchecked Sendable {
     }
 }
 
-/// A buffer of `HashRing.blockSize` bytes and how many of them count. Freed by the ring.
+/// A buffer of `HashRing.blockSize` bytes and the number of bytes used. Freed by the ring.
 private struct Block {
     let storage = UnsafeMutableRawPointer.allocate(byteCount: HashRing.blockSize, alignment: 64)
     var count = 0

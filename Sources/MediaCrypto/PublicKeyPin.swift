@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Foundation
 internal import MediaCore
 
-/// The pin of a server's public key, as `curl --pinnedpubkey` and `--pinned-key` take it.
+/// The pin of a server's public key, in the format of `curl --pinnedpubkey` and `--pinned-key`.
 package enum PublicKeyPin {
     /// `sha256//` and the base64 of the SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
     package static func ofCertificate(pem: String) throws(CryptoError) -> String {
@@ -21,8 +21,8 @@ package enum PublicKeyPin {
         return whole.bytes.map { HexText.lowerCase([$0]).uppercased() }.joined(separator: ":")
     }
 
-    /// The digest of what OpenSSL encodes of a certificate. `BIO_new_mem_buf` keeps the pointer without copying, so everything
-    /// that reads from it stays inside the closure.
+    /// The digest of a part of a certificate as OpenSSL encodes it. `BIO_new_mem_buf` keeps the pointer without
+    /// copying, so everything that reads from it stays inside the closure.
     private static func digest(
         ofCertificate pem: String,
         _ failure: String,

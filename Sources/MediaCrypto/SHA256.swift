@@ -52,8 +52,8 @@ package struct SHA256Hasher: ~Copyable {
 extension SHA256Digest {
     /// The digest of the first bytes of an open file, read with `pread` on its own thread; the file offset stays.
     ///
-    /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `descriptor` must stay
-    /// open until this returns.
+    /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `descriptor` must
+    /// stay open until this returns.
     ///
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
     public static func ofFile(descriptor: Int32, byteCount: Int64) async throws -> SHA256Digest {

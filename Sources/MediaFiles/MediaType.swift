@@ -19,24 +19,25 @@ package struct MediaType: Sendable, Hashable {
     /// RealMedia is registered under `application/`, but the servers treat it as video.
     static let realMedia = MediaType(mimeType: "application/vnd.rn-realmedia", kind: .video)
 
-    /// The type of an extension, in any case and without its dot; nil when unknown.
+    /// The type of an extension, ignoring case and without the dot; nil if unknown.
     ///
     /// Includes exactly the extensions that the servers accept (gighive contract 2.4).
     package static func named(byExtension pathExtension: String) -> MediaType? {
         byExtension[pathExtension.lowercased()]
     }
 
-    /// The type to declare for a file: the extension's; the content's if the extension is unknown or less specific.
+    /// The type to declare for a file: by the extension, or by the content if the extension is unknown or less
+    /// specific.
     ///
     /// Never `application/octet-stream`: the servers store the declared type, and reject this one unless the extension
-    /// helps (trap T5).
+    /// is known (trap T5).
     ///
-    /// `fileName` may be a path; only its extension is used. `prefix` are the first bytes of the file; 4 KiB are
-    /// enough. nil when neither name nor content is known.
+    /// `fileName` may be a path; only its extension is used. `prefix` contains the first bytes of the file; 4 KiB are
+    /// sufficient. nil if both name and content are unknown.
     package static func declared(fileName: String, prefix: [UInt8]) -> MediaType? {
         let bySniffing = sniffed(prefix)
         guard let byName = named(byExtension: pathExtension(of: fileName)) else { return bySniffing }
-        // `.ogg` is listed as sound, but the container may contain video as well.
+        // `.ogg` is listed as audio, but the container may also contain video.
         if byName == .audio("ogg"), bySniffing == .video("ogg") { return bySniffing }
         return byName
     }
@@ -73,7 +74,7 @@ package struct MediaType: Sendable, Hashable {
         "mpg": .video("mpeg"),
         "mpeg": .video("mpeg"),
         "m2v": .video("mpeg"),
-        // The files of a DVD: streams, and the tables (`ifo`, `bup`) that describe them.
+        // DVD files: streams, and the tables (`ifo`, `bup`) that describe them.
         "vob": .video("mpeg"),
         "ifo": .video("mpeg"),
         "bup": .video("mpeg"),
@@ -81,7 +82,7 @@ package struct MediaType: Sendable, Hashable {
         "m2t": .video("mp2t"),
         "m2ts": .video("mp2t"),
         "ogv": .video("ogg"),
-        // RFC 4539 registers `application/mxf`; the servers decide between sound and video by the part before the slash.
+        // RFC 4539 registers `application/mxf`; the servers distinguish audio and video by the part before the slash.
         "mxf": .video("mxf"),
         "flv": .video("x-flv"),
         "wmv": .video("x-ms-wmv"),
@@ -92,13 +93,13 @@ package struct MediaType: Sendable, Hashable {
 }
 
 extension MediaType {
-    /// The type of the container by the first bytes, of which 4 KiB are enough; nil when unknown. A container may
-    /// contain more than its usual name suggests.
+    /// The type of the container by the first bytes, of which 4 KiB are sufficient; nil if unknown. A container may
+    /// contain more than its usual extension suggests.
     package static func sniffed(_ prefix: [UInt8]) -> MediaType? {
         byFixedMagic(prefix) ?? byContainer(prefix) ?? byFrames(prefix)
     }
 
-    /// Whether a file with these first bytes is a photo. 4 KiB are enough.
+    /// Whether a file with these first bytes is a photo; 4 KiB are sufficient.
     package static func isPhoto(_ prefix: [UInt8]) -> Bool {
         photoMagics.contains { prefix.has($0, at: 0) }
             || prefix.fourCharacters(at: 0) == "RIFF" && prefix.fourCharacters(at: 8) == "WEBP"
@@ -108,7 +109,7 @@ extension MediaType {
     private static let photoMagics: [[UInt8]] = [
         // JPEG, PNG.
         [0xFF, 0xD8, 0xFF], [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A],
-        // TIFF, and with it most camera raws (DNG, NEF, ARW, CR2); RW2 and ORF have their own magic numbers.
+        // TIFF, including most camera raw formats (DNG, NEF, ARW, CR2); RW2 and ORF have their own magic numbers.
         [0x49, 0x49, 0x2A, 0x00], [0x4D, 0x4D, 0x00, 0x2A], [0x49, 0x49, 0x55, 0x00], Array("IIRO".utf8),
         Array("FUJIFILMCCD-RAW".utf8), Array("GIF8".utf8),
         // JPEG XL: codestream and container.
@@ -157,7 +158,7 @@ extension MediaType {
         }
     }
 
-    /// ISO/IEC 14496-12 section 4.3 and the QuickTime file format: the type of the first box, then the major brand.
+    /// The type of the first box, then the major brand (ISO/IEC 14496-12 section 4.3 and the QuickTime file format).
     private static func isoMedia(_ magic: [UInt8]) -> MediaType? {
         switch magic.fourCharacters(at: 4) {
         case "ftyp":
@@ -170,7 +171,7 @@ extension MediaType {
             default: .video("mp4")
             }
         case "moov", "mdat", "wide", "pnot":
-            // Movies older than `ftyp`.
+            // Movies from before `ftyp`.
             .video("quicktime")
         default:
             nil
@@ -211,7 +212,7 @@ extension MediaType {
 
     /// Formats without a header: transport streams, ADTS, MPEG audio.
     private static func byFrames(_ magic: [UInt8]) -> MediaType? {
-        // ISO/IEC 13818-1: packets of 188 bytes start with 0x47; cameras and Blu-ray add 4 bytes before each.
+        // ISO/IEC 13818-1: packets of 188 bytes start with 0x47; cameras and Blu-ray prepend 4 bytes to each.
         let packets = [(start: 0, stride: 188), (start: 4, stride: 192)]
         if packets.contains(where: { packet in
             (0..<3).allSatisfy { magic.byte(at: packet.start + $0 * packet.stride) == 0x47 }
@@ -221,17 +222,17 @@ extension MediaType {
         guard magic.byte(at: 0) == 0xFF, let second = magic.byte(at: 1), let third = magic.byte(at: 2) else {
             return nil
         }
-        // ISO/IEC 13818-7: twelve bits of sync, then layer 0.
+        // ISO/IEC 13818-7: twelve sync bits, then layer 0.
         if second & 0xF6 == 0xF0 { return .audio("aac") }
-        // ISO/IEC 11172-3: eleven bits of sync, no reserved version, bit rate or sampling rate; layers II and III only,
-        // because layer I looks like the byte order mark of UTF-16.
+        // ISO/IEC 11172-3: eleven sync bits, no reserved version, bit rate or sampling rate; layers II and III only,
+        // since layer I resembles the byte order mark of UTF-16.
         let layer = (second >> 1) & 3
         let isFrame = second & 0xE0 == 0xE0 && (second >> 3) & 3 != 1 && third >> 4 != 15 && (third >> 2) & 3 != 3
         return isFrame && (layer == 1 || layer == 2) ? .audio("mpeg") : nil
     }
 }
 
-/// Of the first bytes of a file; offsets beyond their end are allowed.
+/// Access to the first bytes of a file; offsets beyond their end are allowed.
 extension [UInt8] {
     func byte(at offset: Int) -> UInt8? { offset < count ? self[offset] : nil }
 
@@ -248,7 +249,7 @@ package enum FileKind: Sendable {
     case directory
     case regular
     case link
-    /// A FIFO, a socket, a device.
+    /// A FIFO, a socket, or a device.
     case other
 
     init(mode: mode_t) {

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// The last component of a path; all of it without a slash.
+    /// The last component of a path; the whole path without a slash.
     package var nameOfPath: [UInt8] {
         Array(self[(lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
     }

@@ -8,7 +8,7 @@ public final class SourceFile: Sendable {
     public let path: [UInt8]
     /// Open for reading; closed with the last reference to this object.
     public let descriptor: Int32
-    /// `fstat` when it was opened.
+    /// Result of `fstat` when it was opened.
     public let status: FileIdentity
 
     /// Opens a regular, readable, non-empty file by its path in any encoding. Never blocks on a FIFO or a device.
@@ -16,14 +16,15 @@ public final class SourceFile: Sendable {
         try self.init(path: path, isRead: true)
     }
 
-    /// The same to check a file that is opened again before it is read as a whole.
+    /// Like `init(path:)`, for checking a file that is opened again before it is read completely.
     package convenience init(checking path: [UInt8]) throws(SourceFileError) {
         try self.init(path: path, isRead: false)
     }
 
     private init(path: [UInt8], isRead: Bool) throws(SourceFileError) {
         guard !path.contains(0) else { throw SourceFileError(.notFound, path: path) }
-        // O_NONBLOCK: opening a FIFO without a writer would block. O_NOCTTY: a terminal must not become ours.
+        // O_NONBLOCK: opening a FIFO without a writer would block. O_NOCTTY: a terminal must not become the controlling
+        // terminal.
         let opened = open(path.cString, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard opened >= 0 else { throw SourceFileError(errno: errno, path: path) }
         do {
@@ -46,7 +47,7 @@ public final class SourceFile: Sendable {
     /// Equal to `status` if nothing has changed. A removed file keeps its content, but its change time differs.
     public func currentStatus() throws(SourceFileError) -> FileIdentity {
         var status = stat()
-        // As long as the file is open, no other file has its inode: this is the file, or the one that has replaced it.
+        // While the file is open, no other file has its inode: this is the file, or the one that has replaced it.
         if stat(path.cString, &status) == 0 { return FileIdentity(status) }
         guard fstat(descriptor, &status) == 0 else { throw SourceFileError(errno: errno, path: path) }
         return FileIdentity(status)
@@ -61,14 +62,14 @@ public final class SourceFile: Sendable {
         }
     }
 
-    /// A descriptor of the file for the caller to close: the transport closes what it gets.
+    /// A descriptor of the file for the caller to close: the transport closes the descriptors passed to it.
     package func duplicateDescriptor() throws(SourceFileError) -> Int32 {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw SourceFileError(errno: errno, path: path) }
         return copy
     }
 
-    /// Rejects anything but a non-empty regular file.
+    /// Rejects all but non-empty regular files.
     private static func check(_ descriptor: Int32, path: [UInt8]) throws(SourceFileError) -> FileIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SourceFileError(errno: errno, path: path) }
@@ -81,7 +82,7 @@ public final class SourceFile: Sendable {
         return FileIdentity(status)
     }
 
-    /// The read-ahead of Linux without a hint: a file up to this length is read at once anyway.
+    /// Linux's default read-ahead: a file up to this length is read in one step anyway.
     private static let readAheadCount: Int64 = 128 << 10
 
     private static func prepareReading(
@@ -89,14 +90,14 @@ public final class SourceFile: Sendable {
         byteCount: Int64,
         path: [UInt8]
     ) throws(SourceFileError) {
-        // Of the flags that this call sets, `init` has set only O_NONBLOCK.
+        // Of the flags set by this call, `init` has set only O_NONBLOCK.
         guard fcntl(descriptor, F_SETFL, 0) == 0 else { throw SourceFileError(errno: errno, path: path) }
-        // Only a hint: without it there is less read-ahead.
+        // Only a hint: without it, read-ahead is smaller.
         if byteCount > readAheadCount { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
     }
 }
 
-/// Why a local file cannot be read.
+/// The reason why a local file cannot be read.
 public struct SourceFileError: Error, Sendable, Equatable {
     /// The cause.
     public enum Kind: Sendable, Equatable {
@@ -134,7 +135,7 @@ public struct SourceFileError: Error, Sendable, Equatable {
         }
     }
 
-    /// The outcome of what needed the file.
+    /// The outcome code of an operation that required the file.
     package var code: OutcomeCode {
         switch kind {
         case .notFound: .fileNotFound
@@ -145,7 +146,7 @@ public struct SourceFileError: Error, Sendable, Equatable {
         }
     }
 
-    /// The cause in words.
+    /// The cause as text.
     package var reason: String {
         switch kind {
         case .notFound: "no such file"

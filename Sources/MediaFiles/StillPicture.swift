@@ -1,17 +1,17 @@
-/// Still pictures. The servers for recordings do not accept them, so `MediaType` does not include them.
+/// Still images. The upload servers do not accept them, so `MediaType` does not include them.
 package enum StillPicture {
-    /// Whether an extension, in any case and without its dot, is that of a still picture.
+    /// Whether an extension, ignoring case and without the dot, is that of a still image.
     package static func isNamed(byExtension pathExtension: String) -> Bool {
         extensions.contains(pathExtension.lowercased())
     }
 
-    /// Whether the first bytes show a still picture; 64 are enough. False for raw pictures that look like other
+    /// Whether the first bytes are those of a still image; 64 are sufficient. False for raw images that resemble other
     /// formats; their extension is more reliable.
     package static func isSniffed(_ prefix: [UInt8]) -> Bool {
         if magics.contains(where: { prefix.has($0, at: 0) }) { return true }
         switch prefix.fourCharacters(at: 0) {
         case "RIFF": return prefix.fourCharacters(at: 8) == "WEBP"
-        // Two letters are too few: also checks the size of the second header, which has one of these values.
+        // Two letters are not sufficient: also check the size of the second header, which has one of these values.
         case let text where text.hasPrefix("BM"):
             return prefix.littleEndian(at: 14, count: 4).map { [12, 40, 52, 56, 64, 108, 124].contains($0) } ?? false
         default: break
@@ -34,7 +34,7 @@ package enum StillPicture {
         Array("FUJIFILMCCD-RAW".utf8),
     ]
 
-    /// HEIF (ISO/IEC 23008-12), AVIF, and Canon's raw pictures in the same container.
+    /// HEIF (ISO/IEC 23008-12), AVIF, and Canon's raw images in the same container.
     private static let brands: Set = ["heic", "heix", "heim", "heis", "mif1", "msf1", "avif", "avis", "crx "]
 
     private static let extensions: Set = [

@@ -4,21 +4,21 @@ import MediaSystem
 
 /// The directory of the databases, rescue files, spooled input, and data of captures: 0700, files 0600.
 ///
-/// Only its owner can enter it, so paths inside cannot be exchanged by another user.
+/// Only its owner can enter it, so another user cannot replace paths inside it.
 public struct DataDirectory: Sendable {
-    /// Absolute path; when the last component was a link, where it leads.
+    /// Absolute path; the target if the last component was a link.
     public let path: String
-    /// What was repaired while opening, for the user: loosened permissions that were tightened.
+    /// Repairs made while opening, for the user: loose permissions that were tightened.
     public let warnings: [String]
 
-    /// Creates the directory (0700, missing parents included) or opens it, and tightens loosened permissions of it and
-    /// of the files the store keeps in it.
+    /// Creates the directory (0700, missing parents included) or opens it, and tightens loose permissions of the
+    /// directory and of the store's files in it.
     ///
-    /// A link is followed only when the user or root made it. A directory that also holds other things (a home
-    /// directory, `/tmp`) keeps its own permissions, and so do those things; one that others may write to is refused.
+    /// A link is followed only if the user or root created it. A directory that also contains other files (a home
+    /// directory, `/tmp`) keeps its own permissions, and so do those files; one that others may write to is refused.
     ///
     /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is not a directory, is writable by others and
-    ///   contains more than the store, or has a link in place of something of the store; `.notWritable`, `.full`.
+    ///   contains more than the store, or has a link in place of a file of the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         try open(path, refusing: { _ in true })
     }
@@ -100,8 +100,8 @@ public struct DataDirectory: Sendable {
         }
     }
 
-    /// Opens a directory without changing anything: for reading where nothing can be written. A missing one counts as
-    /// empty.
+    /// Opens a directory without changing anything: for reading if nothing can be written. A missing
+    /// one counts as empty.
     ///
     /// - Throws: `.unsafe` when it is not a directory of this user.
     package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
@@ -115,7 +115,7 @@ public struct DataDirectory: Sendable {
     /// Whether an entry of the directory is the store's own, by its name.
     private static func isOfStore(_ name: String) -> Bool {
         let databases = [StoreSchema.tokens, .library, .index].map(\.fileName)
-        // The second name is that of the file of logins while it is written.
+        // The second name is that of the file of logins while it is being written.
         let prefixes = databases + [RescueLog.prefix, SpoolFile.prefix, loginsFileName, ".\(loginsFileName)"]
         return name == lockDirectoryName || Part(rawValue: name) != nil || prefixes.contains(where: name.hasPrefix)
     }
@@ -128,7 +128,7 @@ public struct DataDirectory: Sendable {
 
     var lockFolder: String { file(Self.lockDirectoryName) }
 
-    /// Path of a lock file. Locks are stored with what they protect, so that `--data-dir` moves both.
+    /// Path of a lock file. Locks are stored beside the data that they protect, so that `--data-dir` moves both.
     func lockFile(_ name: String) -> String { path + "/" + Self.lockDirectoryName + "/" + name + ".lock" }
 
     /// Names of the entries that begin with a prefix, in order.
@@ -201,7 +201,7 @@ public struct DataDirectory: Sendable {
 
     static func synchronize(_ path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // A directory that may be searched but not read cannot be synced by us; its owner has chosen so.
+        // A directory that can be searched but not read cannot be synchronized; this is its owner's choice.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         // EINVAL: the file system keeps directories durable by itself.
@@ -216,7 +216,7 @@ public struct DataDirectory: Sendable {
         try StoreError.check(path, "cannot synchronize", fsync(descriptor))
     }
 
-    /// The target of a link of the user or root; the path itself when it is not a link.
+    /// The target of a link created by the user or root; the path itself when it is not a link.
     static func followingOwnLink(_ path: String) throws(StoreError) -> String {
         guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
         guard status.isOwnedByUser || status.isOwnedByRoot else {
@@ -228,7 +228,7 @@ public struct DataDirectory: Sendable {
         return resolved
     }
 
-    /// The path without links; nil, with `errno`, where there is nothing.
+    /// The path with links resolved; nil, with `errno` set, if it does not exist.
     static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
@@ -293,7 +293,7 @@ extension DataDirectory {
         case backups
     }
 
-    /// The part need not exist.
+    /// The path of a part, which need not exist.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
     /// Creates a part (0700) unless it exists, and refuses anything else with its name.
@@ -304,8 +304,8 @@ extension DataDirectory {
         return path
     }
 
-    /// Nothing in a directory that was closed to others can be reached, so its content is checked only in one that was
-    /// not. The first level of each part is always checked: the keys are there.
+    /// The content of a directory is checked only if others had access to the directory. The first level of each part
+    /// is always checked: it contains the keys.
     static func tighten(_ part: Part, in directory: String) throws(StoreError) -> [String] {
         let path = directory + "/" + part.rawValue
         guard let status = try FileStatus(at: path), status.isDirectory, status.isOwnedByUser else { return [] }

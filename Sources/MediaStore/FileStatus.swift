@@ -6,7 +6,7 @@ import MediaSystem
 struct FileStatus {
     private let status: stat
 
-    /// The entry itself, not what a link points to; nil when there is none.
+    /// The entry itself, not the target of a link; nil if there is none.
     init?(at path: String) throws(StoreError) {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -30,7 +30,7 @@ struct FileStatus {
     var isOwnedByRoot: Bool { status.st_uid == 0 }
     var size: Int64 { Int64(status.st_size) }
     var permissions: mode_t { status.st_mode & 0o7777 }
-    /// Whether group or others have any right.
+    /// Whether group or others have any permission.
     var isLoose: Bool { permissions & 0o077 != 0 }
     /// Whether group or others may change it.
     var isWritableByOthers: Bool { permissions & 0o022 != 0 }
@@ -54,7 +54,7 @@ struct FileStatus {
     }
 }
 
-/// The columns of the identity of a file; all are null where there is none.
+/// The columns of the identity of a file; all are null if there is none.
 protocol IdentityColumns {
     var device: Int64? { get set }
     var inode: Int64? { get set }
@@ -91,9 +91,9 @@ extension IdentityColumns {
 enum FileSystemKind: Sendable {
     /// Shared memory works between processes: write-ahead log.
     case local
-    /// Shared memory does not reach other machines, locks do: rollback journal.
+    /// Shared memory does not work across machines, but locks do: rollback journal.
     case network
-    /// Not even locks: the store cannot be kept there.
+    /// Not even locks work: the store cannot be kept there.
     case networkWithoutLocks
 
     static func detect(_ directory: DataDirectory) throws(StoreError) -> FileSystemKind {
@@ -109,7 +109,7 @@ enum FileSystemKind: Sendable {
         return networkTypes.contains(type)
     }
 
-    /// `f_type` of statfs(2). FUSE does not report what it serves (sshfs, or a local disk): the rollback journal is
+    /// `f_type` of statfs(2). FUSE does not report its backing store (sshfs, or a local disk): the rollback journal is
     /// correct on both and only slower, so it counts as network.
     private static let networkTypes: Set<UInt32> = [
         0x6969,  // NFS
@@ -125,7 +125,7 @@ enum FileSystemKind: Sendable {
         0x0116_1970, 0x7461_636F,  // GFS2, OCFS2
     ]
 
-    /// Whether record locks, which SQLite needs, and `flock`, which we need, are granted.
+    /// Whether record locks, which SQLite requires, and `flock`, which the store requires, are granted.
     private static func locksWork(in directory: DataDirectory) throws(StoreError) -> Bool {
         let path = directory.lockFile("probe-" + RandomName.make())
         let descriptor = try openFile(path, O_RDWR | O_CREAT | O_EXCL, "cannot create")
@@ -137,7 +137,7 @@ enum FileSystemKind: Sendable {
         range.l_type = Int16(F_WRLCK)
         range.l_whence = Int16(SEEK_SET)
         guard fcntl(descriptor, F_SETLK, &range) == 0 else { return false }
-        // On NFS a flock is a record lock, so the one above has to go first.
+        // On NFS, `flock` takes a record lock, so the lock above must be released first.
         range.l_type = Int16(F_UNLCK)
         guard fcntl(descriptor, F_SETLK, &range) == 0 else { return false }
         return flock(descriptor, LOCK_EX | LOCK_NB) == 0
@@ -145,8 +145,7 @@ enum FileSystemKind: Sendable {
 }
 
 enum FreeSpace {
-    /// Bytes that this user may still write. Some network file systems report more than fit: then it is the largest
-    /// number.
+    /// Bytes available to this user. Some network file systems report more than fits; the result is then the maximum.
     static func bytes(_ status: statvfs) -> UInt64 {
         let (bytes, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return isTooMany ? .max : bytes

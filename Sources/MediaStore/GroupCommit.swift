@@ -3,9 +3,9 @@ import GRDB
 import Glibc
 import Synchronization
 
-/// Lets concurrent callers share one transaction, and so one fsync (docs/adr/0047).
+/// Lets concurrent callers share one transaction, and thus one fsync (docs/adr/0047).
 ///
-/// An urgent caller starts the writer at once; callers that arrive while it waits for the disk share the next
+/// An urgent caller starts the writer immediately; callers that arrive while it waits for the disk share the next
 /// transaction. Callers that can wait are written with the next urgent one, as soon as there are 64, or after 5 ms. The
 /// writer has its own queue, so that a slow disk does not block Swift's few cooperative threads.
 final class GroupCommit: Sendable {
@@ -20,22 +20,22 @@ final class GroupCommit: Sendable {
 
     private struct Inbox {
         var waiting: [Waiting] = []
-        /// Whether the writer is to take them as soon as it can.
+        /// Whether the writer should take them as soon as possible.
         var isDue = false
-        /// Counts what the writer has taken, so that the timer of an earlier group does not end a later one.
+        /// Counts the groups that the writer has taken, so that the timer of an earlier group does not end a later one.
         var group = 0
     }
 
     private enum Start {
         case now
         case later(group: Int)
-        /// With those that wait already.
+        /// Together with callers that already wait.
         case started
     }
 
-    /// The most callers that wait for one another.
+    /// The number of waiting callers at which a group is written.
     static let groupLimit = 64
-    /// The longest that a caller waits for others.
+    /// Maximum time that a caller waits for others.
     static let groupDelay = Duration.milliseconds(5)
 
     private let connection: StoreConnection
@@ -82,8 +82,8 @@ final class GroupCommit: Sendable {
     /// Callers whose change the writer has not taken yet.
     var waitingCount: Int { inbox.withLock { $0.waiting.count } }
 
-    /// How long the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
-    /// transaction. A slow one collects as many callers without that.
+    /// The time that the writer waits for further callers, in microseconds: about as long as a fast disk takes for a
+    /// transaction. With a slow disk, as many callers gather without this wait.
     private static let gatheringTime: UInt32 = 150
 
     /// For a group that has waited long enough; does nothing if it was written since.
@@ -105,8 +105,8 @@ final class GroupCommit: Sendable {
         }
         lastCount.store(batch.count, ordering: .relaxed)
         let result = write(batch)
-        // One bad row, or one too many for the disk, must not fail the others. A busy database would only cause more
-        // waiting.
+        // One invalid row, or one too many for the disk, must not fail the others. With a busy database, a retry
+        // would only wait again.
         if case .failure(let error) = result, error.kind != .busy, batch.count > 1 {
             for waiting in batch { waiting.continuation.resume(returning: write([waiting])) }
         } else {

@@ -1,15 +1,15 @@
 public import Foundation
 import GRDB
 
-/// What a server gave a guest for an upload (gighive contract section 6). The nonce is a secret: it authorizes
-/// deletion.
+/// The receipt that a server issued to a guest for an upload (gighive contract section 6). The nonce is a secret: it
+/// authorizes deletion.
 public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
     /// `status_nonce`.
     public var nonce: String
     /// `upload_job_id`.
     public var jobID: Int64
 
-    /// Makes a receipt.
+    /// Creates a receipt.
     public init(nonce: String, jobID: Int64) {
         self.nonce = nonce
         self.jobID = jobID
@@ -26,7 +26,7 @@ public struct GuestStanding: Sendable, Equatable {
     /// When the server reported the state.
     public var notedAt: Date
 
-    /// Makes a standing.
+    /// Creates a state.
     public init(state: String, notedAt: Date) {
         self.state = state
         self.notedAt = notedAt

@@ -7,21 +7,21 @@ import Synchronization
 
 /// Caches the SHA-256 of files, so that unchanged files are not read again (`hashes.sqlite` in the cache directory).
 /// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one, and a corrupt
-/// one is replaced. One that a newer version wrote is not changed.
+/// one is replaced. A cache written by a newer version is not changed.
 ///
 /// A file counts as unchanged when device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
 /// kept for a file that changed a moment ago, because a later change could leave the same times: the kernel's clock for
-/// them has ticks of up to 10 ms, so twice that is left, or 2 seconds where both times are whole seconds (FAT counts in
-/// twos).
+/// them advances in steps of up to 10 ms, so the margin is twice that, or 2 seconds if both times are whole seconds
+/// (FAT counts in steps of two).
 ///
-/// Many tasks and processes may use one directory at once. Entries that were not used for 180 days are removed.
+/// Many tasks and processes may use one directory concurrently. Entries that were not used for 180 days are removed.
 public final class HashCache: Sendable {
     /// Nanoseconds after a change during which a digest is not cached, on a file system with times below a second.
     package static let restAfterChange: Int64 = 20_000_000
 
     private struct State {
         var database: HashDatabase?
-        /// One for each file; its earlier content is of no use.
+        /// One entry per file; a digest of its earlier content is useless.
         var waiting: [FileIdentity.Key: HashDatabase.Entry] = [:]
         var isScheduled = false
     }
@@ -32,7 +32,7 @@ public final class HashCache: Sendable {
     private let writer = DispatchQueue(label: "mediactl.hashes.write")
     private let now: @Sendable () -> Date
 
-    /// Opens or creates the cache in a directory (0700, made if missing). One that others may write to is not used.
+    /// Opens or creates the cache in a directory (0700, created if missing). One that others may write to is not used.
     public convenience init(directory: String) {
         self.init(directory: directory, now: { Date() })
     }
@@ -42,13 +42,13 @@ public final class HashCache: Sendable {
         state = Mutex(State(database: try? HashDatabase(directory: directory, busySeconds: busySeconds)))
     }
 
-    // Nothing else refers to it any more; the writer's own queue may free it.
+    // There are no other references; the last one may be released on the writer's own queue.
     deinit { write() }
 
     /// The digest of a file, 64 lower-case hexadecimal characters; nil when it is not known. Takes some microseconds.
     public func digest(of identity: FileIdentity) -> String? { digests(of: [identity])[0] }
 
-    /// The digests of many files, in their order, as `digest(of:)` gives them one by one but several times as fast.
+    /// The digests of many files, in their order, as `digest(of:)` returns them, but several times as fast.
     public func digests(of identities: [FileIdentity]) -> [String?] {
         let (waiting, database) = state.withLock { ($0.waiting, $0.database) }
         let found = database.flatMap { attempt($0) { try $0.entries(of: identities) } }
@@ -62,15 +62,15 @@ public final class HashCache: Sendable {
         }
     }
 
-    /// Once a day, or every lookup would be a change.
+    /// At most once a day; otherwise every lookup would be a change.
     private func noteUse(of entry: HashDatabase.Entry) {
         guard entry.usedOn != today else { return }
         enqueue(HashDatabase.Entry(identity: entry.identity, digest: entry.digest, usedOn: today))
     }
 
-    /// Keeps a digest (64 lower-case hexadecimal characters; anything else is not kept). Returns at once; it is written
-    /// together with others within about a second, at the latest by `flush`. A file that changed just before its
-    /// reading began (nil for now) is not kept.
+    /// Keeps a digest (64 lower-case hexadecimal characters; anything else is not kept). Returns immediately; it is
+    /// written together with others within about a second, at the latest by `flush`. A file that changed just before
+    /// its reading began (nil for now) is not kept.
     public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
         guard SHA256Text.isLowerCase(digest), !identity.mayChangeUnseen(after: readingBegan ?? now()) else { return }
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))
@@ -88,7 +88,7 @@ public final class HashCache: Sendable {
             defer { state.isScheduled = true }
             return (!state.isScheduled, state.waiting.count % Self.many == 0)
         }
-        // Not all at the end of a batch, which would have to wait for it.
+        // Writes during a batch, so that its end need not wait for all entries.
         if isMany { writer.async { [weak self] in self?.write() } }
         if isFirst { writer.asyncAfter(deadline: .now() + 1) { [weak self] in self?.write() } }
     }
@@ -102,12 +102,12 @@ public final class HashCache: Sendable {
         guard let database, !entries.isEmpty else { return }
         attempt(database) { try $0.write(Array(entries.values), prunedBefore: today - 180) }
         state.withLock { state in
-            // Found in `waiting` until they can be found in the database.
+            // Entries stay in `waiting` until they are in the database.
             for (key, entry) in entries where state.waiting[key] == entry { state.waiting[key] = nil }
         }
     }
 
-    /// nil when the cache failed: a corrupt one was replaced, any other is not used from now on.
+    /// nil if the cache failed: a corrupt one was replaced, any other is no longer used.
     @discardableResult
     private func attempt<Value>(_ database: HashDatabase, _ body: (HashDatabase) throws -> Value) -> Value? {
         do {
@@ -171,7 +171,7 @@ final class HashDatabase: Sendable {
         }
     }
 
-    /// What to use after an error.
+    /// The database to use after an error.
     func replaced(because error: any Error) throws -> HashDatabase {
         guard Self.isCorruption(error) else { throw error }
         try queue.close()
@@ -202,7 +202,7 @@ final class HashDatabase: Sendable {
         }
     }
 
-    /// Also removes entries that were last used before a day.
+    /// Also removes entries that were last used before this day.
     func write(_ entries: [Entry], prunedBefore day: Int64) throws {
         try queue.write { db in
             let insert = try RawStatement(
@@ -228,7 +228,7 @@ final class HashDatabase: Sendable {
 
     // MARK: Opening
 
-    /// Marks our caches (`PRAGMA application_id`): "MDHC".
+    /// Identifies mediactl's caches (`PRAGMA application_id`): "MDHC".
     private static let applicationID = 0x4D44_4843
     private static let version = 1
     private static let schema = """
@@ -245,7 +245,7 @@ final class HashDatabase: Sendable {
         CREATE INDEX hashes_by_use ON hashes (used_on);
         """
 
-    /// Creates the directory, or checks that it is safe: another user's entries could make us skip a file.
+    /// Creates the directory, or checks that it is safe: another user's entries could cause a file to be skipped.
     private static func prepare(_ directory: String) throws(StoreError) -> String {
         try DataDirectory.create(directory)
         let resolved = try DataDirectory.followingOwnLink(directory)

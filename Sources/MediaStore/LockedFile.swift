@@ -12,7 +12,7 @@ final class LockedFile: Sendable {
         var isRemoved = false
     }
 
-    /// Open for reading and writing as long as the object lives.
+    /// Open for reading and writing while the object exists.
     let descriptor: Int32
     private let name: Mutex<Name>
 
@@ -24,7 +24,8 @@ final class LockedFile: Sendable {
     var path: String { name.withLock { $0.path } }
 
     deinit {
-        // Not left to close: a child forked by another thread shares the lock until its exec.
+        // Unlocked explicitly: a child forked by another thread shares the lock until its exec, so closing
+        // may not release it.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -33,7 +34,8 @@ final class LockedFile: Sendable {
     static func create(prefix: String, in directory: DataDirectory) throws(StoreError) -> LockedFile {
         while true {
             let path = directory.file(prefix + RandomName.make())
-            // A process that looks for abandoned files may take the lock, or the file, between the two steps: then repeat both.
+            // A process that looks for abandoned files may take the lock, or the file, between the two
+            // steps: then repeat both.
             if let file = try lock(path, flags: O_CREAT | O_EXCL) { return file }
         }
     }
@@ -64,7 +66,7 @@ final class LockedFile: Sendable {
         return try lock(path, flags: 0)
     }
 
-    /// Opens an unlocked file for reading, which cannot be locked as long as the object lives. The file system may be
+    /// Opens an unlocked file for reading, which cannot be locked while the object exists. The file system may be
     /// read-only. nil when the file is locked, missing, or not a regular file.
     static func reading(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
@@ -120,7 +122,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Writes all bytes at an offset; when this throws, as many as the disk took.
+    /// Writes all bytes at an offset; if this throws, some of them may have been written.
     func write(_ bytes: [UInt8], at offset: Int64) throws(StoreError) {
         let failure = bytes.withUnsafeBytes { FileBytes.write($0, to: descriptor, at: offset).failure }
         if let failure { throw StoreError(errno: failure.code, path: path, action: "cannot write") }
@@ -155,7 +157,7 @@ package final class LockedByte: Sendable {
         self.init(at: Self.offset(of: name), of: try LockFile(creating: path))
     }
 
-    /// The same, in a file that is open once for all locks of this process that are taken so. `lock` must not be called.
+    /// The same, with one open file shared by all such locks of this process. `lock` must not be called.
     convenience init(_ name: String, ofShared path: String) throws(StoreError) {
         self.init(at: Self.offset(of: name), of: try LockFile.shared(path))
     }
@@ -172,36 +174,36 @@ package final class LockedByte: Sendable {
 
     deinit { release() }
 
-    /// Tries to become the owner; false when another process (or another object of this one) is.
+    /// Tries to take the lock; false if another process (or another object of this process) has it.
     func tryLock() throws(StoreError) -> Bool {
         guard try file.tryLock(offset) else { return false }
         isReleased.store(false, ordering: .releasing)
         return true
     }
 
-    /// Blocks its thread until it is the owner.
+    /// Takes the lock; blocks the thread until it is free.
     func lock() throws(StoreError) {
         try file.lock(offset)
         isReleased.store(false, ordering: .releasing)
     }
 
-    /// Lets another become the owner. Also done when the last reference goes; a caller that must not lose the lock
-    /// earlier keeps the object by calling this at the end.
+    /// Releases the lock. Also happens when the last reference is released; a caller that must not lose the lock
+    /// earlier keeps the object alive by calling this at the end.
     package func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         file.unlock(offset)
     }
 
     private static func offset(of name: String) -> Int64 {
-        // Without the sign; and the last offset has no room for a byte after it.
+        // Not negative; the last offset is excluded because no byte can follow it.
         Int64(min(name.utf8.fnv1a >> 1, UInt64(Int64.max - 1)))
     }
 }
 
-/// A file whose bytes are locked, open as long as the object lives.
+/// A file whose bytes are locked, open while the object exists.
 ///
 /// The locks belong to the open file description: they conflict with those of every other description, also of this
-/// process, and not with each other. Where several locks share a description, its set of bytes excludes a second owner.
+/// process, and not with each other. If several locks share a description, the set `owned` excludes a second owner.
 private final class LockFile: Sendable {
     /// A file that is open stays in the table, and is closed with its last lock.
     private struct Open {
@@ -229,7 +231,7 @@ private final class LockFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The file as this process has it open already, or opened now.
+    /// The file, which is opened unless this process has it open already.
     static func shared(_ path: String) throws(StoreError) -> LockFile {
         try open.withLock { open throws(StoreError) in
             if let file = open[path]?.file { return file }
@@ -251,7 +253,7 @@ private final class LockFile: Sendable {
         }
     }
 
-    /// Blocks its thread. The file must not be shared: the system grants a byte to its own description again.
+    /// Blocks the thread. The file must not be shared: the system grants the same byte to one description again.
     func lock(_ offset: Int64) throws(StoreError) {
         try check(await_byte(descriptor, offset))
         owned.withLock { _ = $0.insert(offset) }
@@ -259,7 +261,8 @@ private final class LockFile: Sendable {
 
     func unlock(_ offset: Int64) {
         owned.withLock { owned in
-            // Not left to close: a child forked by another thread shares the lock until its exec.
+            // Unlocked explicitly: a child forked by another thread shares the lock until its exec, so closing
+            // may not release it.
             _ = lock_byte(descriptor, offset, false)
             owned.remove(offset)
         }
@@ -270,7 +273,8 @@ private final class LockFile: Sendable {
     }
 }
 
-/// The one live owner of an upload: a lock among those of all uploads, in `locks` of the data directory.
+/// The lock on an upload, held by its one live owner: one of the locks of all uploads, in `locks` of
+/// the data directory.
 package typealias UploadLock = LockedByte
 
 /// Held while a process adopts the responses of ended processes. Another process waits, so that it does not read a
@@ -278,14 +282,14 @@ package typealias UploadLock = LockedByte
 package typealias AdoptionLock = LockedByte
 
 extension LockedByte {
-    /// Tries to become the owner of an upload; nil when another process (or another object of this one) is.
+    /// Tries to lock an upload; nil if another process (or another object of this process) has locked it.
     package static func acquire(_ uploadID: String, in directory: DataDirectory) throws(StoreError) -> UploadLock? {
         try UploadID.check(uploadID, path: directory.path)
         let byte = try LockedByte(uploadID, ofShared: directory.lockFile("uploads"))
         return try byte.tryLock() ? byte : nil
     }
 
-    /// Waits for the lock of adoptions, on a thread that may block. Canceling the task does not end it.
+    /// Waits for the adoption lock, on a thread that may block. Canceling the task does not end the wait.
     package static func acquire(in directory: DataDirectory) async throws(StoreError) -> AdoptionLock {
         let byte = try LockedByte("adoption", of: directory.lockFile("uploads"))
         try await BlockingWork.run { () throws(StoreError) in try byte.lock() }

@@ -3,13 +3,14 @@ import Glibc
 internal import MediaCore
 import Synchronization
 
-/// Reads the rescue files that processes have left: logs, and the files of release 0.1.0, each of which has one response.
+/// Reads the rescue files that processes have left: logs, and the files of release 0.1.0, each of
+/// which has one response.
 enum RescueFiles {
-    /// What a file contains.
+    /// The content of a file.
     enum Content {
         /// The responses of a log, in the order of their start; or those of a file of release 0.1.0.
         case responses([Response])
-        /// Neither, and it may contain a delete token. Only the user can determine what it is.
+        /// Neither, and it may contain a delete token. Only the user can identify it.
         case unknown
         /// No data: its creation was interrupted.
         case nothing

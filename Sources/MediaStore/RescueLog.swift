@@ -37,15 +37,15 @@ package final class RescueLog: Sendable {
     private let directory: DataDirectory
     private let state: Mutex<State>
 
-    /// Makes a log. Its file is created with the first upload; when `isOpen`, it stays until `close`, for uploads that
-    /// follow one another.
+    /// Creates a log. Its file is created with the first upload; when `isOpen`, it stays until `close`, for uploads
+    /// that follow one another.
     package init(in directory: DataDirectory, isOpen: Bool = false) {
         self.directory = directory
         state = Mutex(State(isOpen: isOpen))
     }
 
-    /// Allocates and synchronizes space for the response of an upload; `.full` if there is not enough, before anything is
-    /// sent.
+    /// Allocates and synchronizes space for the response of an upload; `.full` if there is not enough,
+    /// before anything is sent.
     package func reserve(for uploadID: String) throws(StoreError) -> RescueRecord {
         try UploadID.check(uploadID, path: directory.path)
         return try state.withLock { state throws(StoreError) in
@@ -201,7 +201,8 @@ package final class RescueRecord: Sendable {
 
     deinit { end(isKept: true) }
 
-    /// Records the status (100…999) of the response that follows. An earlier response is erased first, also on the disk.
+    /// Records the status (100…999) of the response that follows. An earlier response is erased
+    /// first, also on the disk.
     package func begin(status: Int) throws(StoreError) {
         try response.withLock { response throws(StoreError) in
             if response.last != nil {
@@ -261,7 +262,7 @@ package final class RescueRecord: Sendable {
     }
 
     /// Erases the response to this attempt before another attempt, also on the disk: after a power loss it must not be
-    /// taken for the last response.
+    /// mistaken for the last response.
     package func reset() async throws(StoreError) {
         let wasUsed = try response.withLock { response throws(StoreError) in
             let wasUsed = response.last != nil
@@ -333,7 +334,7 @@ struct RescuePage: Equatable {
     var receivedAt: Date
     var bytes: [UInt8] = []
 
-    /// No page of Linux is smaller.
+    /// The smallest page size of Linux.
     static let size = 4096
     static let headerCount = 160
     /// Bytes of a response that fit in one page.

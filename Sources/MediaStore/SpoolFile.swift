@@ -4,7 +4,8 @@ import Synchronization
 
 /// Standard input, spooled to the data directory so that its length is known and it can be read again.
 public final class SpoolFile: Sendable {
-    /// The open file, positioned anywhere; read it with `pread`. It stays open until the last reference goes.
+    /// The open file, at an unspecified offset; read it with `pread`. It stays open until the last
+    /// reference is released.
     public var descriptor: Int32 { file.descriptor }
     /// Length in bytes.
     public let byteCount: Int64
@@ -35,7 +36,7 @@ public final class SpoolFile: Sendable {
         }
     }
 
-    /// What an earlier process kept.
+    /// A file that an earlier process kept.
     private init(keeping file: LockedFile, byteCount: Int64) {
         self.file = file
         self.byteCount = byteCount
@@ -44,8 +45,8 @@ public final class SpoolFile: Sendable {
 
     deinit { release() }
 
-    /// Removes the file unless it is kept. Also done when the last reference is freed; but a thread that has one may
-    /// still exist when a program ends.
+    /// Removes the file unless it is kept. Also happens when the last reference is released; but a thread may still
+    /// have one when the program ends.
     public func release() {
         if !isKept.withLock({ $0 }) { remove() }
     }
@@ -56,7 +57,7 @@ public final class SpoolFile: Sendable {
     // MARK: Keeping
 
     /// Keeps the file, synchronized, for an upload that may need it again: beyond this object and this process, until
-    /// it is removed or swept. When this fails, the file is as it was.
+    /// it is removed or swept. If this fails, the file is unchanged.
     public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
         try StoreError.check(path, "cannot synchronize", fsync(descriptor))
@@ -65,7 +66,7 @@ public final class SpoolFile: Sendable {
         isKept.withLock { $0 = true }
     }
 
-    /// What an earlier process kept for an upload; nil when there is nothing, or another process has locked it.
+    /// The file that an earlier process kept for an upload; nil if there is none, or another process has locked it.
     public static func kept(for uploadID: String, in directory: DataDirectory) throws(StoreError) -> SpoolFile? {
         try UploadID.check(uploadID, path: directory.path)
         for name in try directory.entries(withPrefix: prefix(of: uploadID)) {
@@ -77,10 +78,10 @@ public final class SpoolFile: Sendable {
         return nil
     }
 
-    /// Removes what dead processes left. A file whose process lives is locked and stays, and so does one that is kept
-    /// for an upload that needs it.
+    /// Removes the files of dead processes. A file of a running process is locked and stays, and so does one that is
+    /// kept for an upload that needs it.
     public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
-        // What cannot be checked now is removed another time.
+        // Files that cannot be checked now are removed later.
         guard let names = try? directory.entries(withPrefix: prefix) else { return }
         for name in names {
             if let uploadID = uploadID(ofName: name), isNeeded(uploadID) { continue }
@@ -91,7 +92,7 @@ public final class SpoolFile: Sendable {
 
     private static func prefix(of uploadID: String) -> String { "\(prefix)\(uploadID)-" }
 
-    /// The upload that a name was given for: the part before the last hyphen.
+    /// The upload ID in a file name: the part before the last hyphen.
     private static func uploadID(ofName name: String) -> String? {
         let words = name.dropFirst(prefix.count)
         return words.lastIndex(of: "-").map { String(words[..<$0]) }
@@ -153,6 +154,6 @@ public enum SpoolError: Error, Sendable, Equatable {
     case tooLarge(limit: Int64)
     /// The input could not be read.
     case unreadable(errno: Int32)
-    /// The caller gave up.
+    /// The caller canceled.
     case cancelled
 }

@@ -7,8 +7,8 @@ import MediaSystem
 
 /// Copies of the token store in the data directory: the last three, at most one a day automatically.
 ///
-/// A copy has every token of its day. Deleting a token therefore changes the copies as well, and deleting and copying
-/// lock each other out: a copy begun before a token was deleted would still have it.
+/// A copy contains every token of its day. Therefore deleting a token also changes the copies, and a lock prevents
+/// deleting and copying at the same time: a copy started before a token was deleted would still contain it.
 package struct StoreBackups {
     package struct Backup: Sendable, Equatable {
         package var path: String
@@ -16,7 +16,7 @@ package struct StoreBackups {
         package var byteCount: Int64
     }
 
-    /// Larger stores are copied only when the user requests it: the copies take as much space again, three times.
+    /// Larger stores are copied only when the user requests it: three copies need three times the space.
     package static let largestAutomatic: Int64 = 64 << 20
     private static let keptCount = 3
     private static let prefix = "tokens-"
@@ -127,7 +127,7 @@ package struct StoreBackups {
         if isReplacing {
             try StoreError.check(path, "cannot create", rename(draft, path))
         } else {
-            // Not every file system has links.
+            // Not every file system supports hard links.
             let isLinked = link(draft, path) == 0
             let code = errno
             let isUnlinkable = !isLinked && code != EEXIST && access(path, F_OK) != 0
@@ -147,8 +147,8 @@ package struct StoreBackups {
         return try LockedFile.waiting(for: path, limit: .seconds(30), "another process is backing up the store")
     }
 
-    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed, since it may have
-    /// what must be deleted.
+    /// Changes all copies; removed bytes are overwritten. A copy that cannot be changed is removed, since it may
+    /// contain data that must be deleted.
     func change(_ body: (Database) throws -> Void) throws(StoreError) {
         for backup in try all() {
             do {
@@ -172,7 +172,7 @@ package struct StoreBackups {
         for backup in try all() { try remove(backup) }
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return }
-        // What a process that died while copying has left.
+        // Left by a process that died while copying.
         for name in try DataDirectory.entries(of: folder) where name.contains(".part-") { unlink(folder + "/" + name) }
     }
 
@@ -228,7 +228,7 @@ struct DamagedCopies {
                 hasChanged = true
             }
             guard chunk.count == size else { break }
-            // One may begin in a piece and end in the next.
+            // A token may begin in one piece and end in the next.
             offset += Int64(size - secret.count + 1)
         }
         guard !hasChanged || fsync(descriptor) == 0 else {

@@ -7,10 +7,10 @@ extension StoreConnection {
     /// Opens a database whose directory cannot be written, for reading only. One that does not exist is empty.
     ///
     /// Without a log, the file itself is read as immutable. With a log, SQLite would need to write beside it, and as
-    /// immutable it would not show what is in the log: database and log are copied to a directory of this user alone, and
-    /// the copy is unlinked as soon as it is open, so that nothing of it is left, however the process ends.
+    /// immutable it would ignore the log. Therefore database and log are copied to a private directory, and the copy is
+    /// unlinked as soon as it is open, so that nothing is left, no matter how the process ends.
     ///
-    /// - Throws: `.corrupt`, `.newerVersion` and `.unsafe` as for an ordinary opening.
+    /// - Throws: `.corrupt`, `.newerVersion` and `.unsafe` as when the store is opened normally.
     static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {
         let path = directory.file(schema.fileName)
         guard try exists(path) else { return try empty(schema, path) }
@@ -25,7 +25,7 @@ extension StoreConnection {
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA application_id = \(schema.applicationID)")
                 try schema.migrate(db)
-                // What was stored here would be lost.
+                // Anything stored here would be lost.
                 try db.execute(sql: "PRAGMA query_only = ON")
             }
         } catch {
@@ -34,7 +34,7 @@ extension StoreConnection {
         return StoreConnection(snapshot: queue, of: path, schema)
     }
 
-    /// What SQLite has not yet moved into the database.
+    /// The logs that SQLite has not yet moved into the database.
     private static func logs(of path: String) throws(StoreError) -> [String] {
         var logs: [String] = []
         for companion in ["-wal", "-journal"] where try FileStatus(at: path + companion).map({ $0.size > 0 }) ?? false {
@@ -85,7 +85,7 @@ extension StoreConnection {
                 try db.execute(sql: "PRAGMA synchronous = OFF")
                 try schema.migrate(db)
                 try schema.checkRows(db, path: path)
-                // What was stored here would be lost.
+                // Anything stored here would be lost.
                 try db.execute(sql: "PRAGMA query_only = ON")
             }
         } catch {
@@ -104,7 +104,7 @@ extension StoreConnection {
         return String(decoding: bytes.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Copies database and logs as they were at one moment: again if another process has changed them meanwhile.
+    /// Copies database and logs in one consistent state; repeated if another process changes them meanwhile.
     private static func copyFiles(_ path: String, to copy: String) throws(StoreError) {
         for _ in 0..<5 {
             let before = try fingerprints(of: path)

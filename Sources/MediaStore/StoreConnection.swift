@@ -3,7 +3,7 @@ import GRDB
 import Glibc
 import Synchronization
 
-/// One of our databases, open, checked, migrated and proven writable.
+/// An open database of mediactl: checked, migrated, and verified to be writable.
 final class StoreConnection: Sendable {
     enum Access: Sendable {
         /// The store must be writable; opening verifies that by a write.
@@ -17,13 +17,14 @@ final class StoreConnection: Sendable {
     let queue: DatabaseQueue
     private let busyLimit: Duration
     private let journal: JournalMode
-    /// A second connection, made when it is first needed; nil with a rollback journal, where reading waits for writing.
+    /// A second connection, opened when first needed; nil with a rollback journal, with which reading
+    /// waits for writing.
     private let reader = Mutex<DatabaseQueue?>(nil)
     private let mark: WholeMark
     /// Whether the content was checked, and nothing has failed since.
     private let isWhole = Atomic(false)
 
-    /// Opens or creates the database. What cannot be used is left as it is.
+    /// Opens or creates the database. A database that cannot be used is not changed.
     init(
         _ schema: StoreSchema,
         in directory: DataDirectory,
@@ -45,7 +46,7 @@ final class StoreConnection: Sendable {
         try prepare(access)
     }
 
-    /// Takes over what `snapshot` has opened. Writing fails, or changes a copy that goes with the connection.
+    /// Wraps a database opened by `snapshot`. Writing fails, or changes a copy that is lost with the connection.
     init(snapshot queue: DatabaseQueue, of path: String, _ schema: StoreSchema) {
         self.path = path
         self.schema = schema
@@ -63,9 +64,9 @@ final class StoreConnection: Sendable {
         mark.write()
     }
 
-    /// Creates a database without a name, for this connection only. What does not stay in memory is in files of the
-    /// temporary directory that SQLite removes as soon as they are open, readable by this user only: nothing is left,
-    /// however the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
+    /// Creates a database without a name, for this connection only. Data that does not stay in memory is in files of
+    /// the temporary directory, readable by this user only, that SQLite removes as soon as they are open: nothing is
+    /// left, no matter how the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
     ///
     /// - Throws: `StoreError`; here and later its path is `temporary.sqlite` in the temporary directory, which does not
     ///   exist.
@@ -93,14 +94,14 @@ final class StoreConnection: Sendable {
 
     /// Reads, in one transaction.
     ///
-    /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, which makes SQLite compile every cached
+    /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, with which SQLite compiles every cached
     /// statement again, and costs as much as a small upload.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         try read(from: queue, body)
     }
 
-    /// As `read`, but beside a transaction that is being written, of which it sees nothing: in a batch the writer waits
-    /// for the disk most of the time. What was durable before the call is seen.
+    /// Like `read`, but concurrently with a write transaction, whose changes it does not see: in a batch, the writer
+    /// waits for the disk most of the time. Sees everything that was durable before the call.
     func readBeside<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         guard journal == .writeAheadLog else { return try read(from: queue, body) }
         let known = reader.withLock { $0 }
@@ -131,12 +132,12 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// Changes in one transaction, durable when this returns.
+    /// Writes in one transaction, durable when this returns.
     func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do { return try queue.write(body) } catch { throw failure(error) }
     }
 
-    /// Damage found in use makes the next opening check everything.
+    /// Damage found in use causes a full check at the next opening.
     func failure(_ error: any Error) -> StoreError {
         let error = StoreError(error, path: path)
         if error.kind == .corrupt {
@@ -146,7 +147,7 @@ final class StoreConnection: Sendable {
         return error
     }
 
-    /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte stays.
+    /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte remains.
     /// Fails with `.busy` when other processes use the log for longer than the limit, or than that of the connection.
     func truncateLog(limit: Duration? = nil) throws(StoreError) {
         let deadline = ContinuousClock.now + (limit ?? busyLimit)
@@ -190,7 +191,7 @@ final class StoreConnection: Sendable {
 
     /// Whether there is a database to open.
     ///
-    /// The file is never opened by ourselves: closing it would drop the record locks of this process's connections.
+    /// The file is never opened directly: closing it would drop the record locks of this process's connections.
     static func exists(_ path: String) throws(StoreError) -> Bool {
         var hasLog = false
         for companion in companions {
@@ -291,7 +292,7 @@ final class StoreConnection: Sendable {
         configuration.foreignKeysEnabled = true
         configuration.label = "mediactl.store"
         configuration.prepareDatabase { db in
-            // What is refused is left as it is, its log included.
+            // A refused database is not changed, and neither is its log.
             if keepsLog { keepLog(db, true) }
             if schema.holdsSecrets {
                 _ = try String.fetchOne(db, sql: "PRAGMA secure_delete = ON")
@@ -326,7 +327,7 @@ final class StoreConnection: Sendable {
                 try checkWritable(db)
                 try journal.apply(to: db, path: path)
                 for setting in schema.settings { _ = try String.fetchOne(db, sql: "PRAGMA \(setting)") }
-                // After the journal mode: the code that switches to WAL may have relaxed it.
+                // Set after the journal mode, because switching to WAL may have relaxed it.
                 let wanted = schema.durability.rawValue
                 try db.execute(sql: "PRAGMA synchronous = \(wanted)")
                 let synchronous = try Int.fetchOne(db, sql: "PRAGMA synchronous")
@@ -348,8 +349,8 @@ final class StoreConnection: Sendable {
         if !isKnownWhole { mark.write(unlessChangedFrom: before) }
     }
 
-    /// SQLite only reads a file whose header claims a later format. A file that cannot be written for another reason is
-    /// detected by the write below.
+    /// SQLite opens a file read-only if its header specifies a later format. A file that cannot be written for another
+    /// reason is detected by the write below.
     private func checkWritable(_ db: Database) throws {
         guard let connection = db.sqliteConnection, sqlite_shim_is_read_only(UnsafeMutableRawPointer(connection)),
             access(path, W_OK) == 0
@@ -371,7 +372,7 @@ extension StoreConnection {
     func copy(to file: String, named path: String) throws(StoreError) {
         do {
             try queue.writeWithoutTransaction { db in
-                // It would prevent the copy as well (`snapshot`).
+                // `query_only`, which `snapshot` sets, would prevent the copy too.
                 let isQueryOnly = try Bool.fetchOne(db, sql: "PRAGMA query_only") ?? false
                 if isQueryOnly { try db.execute(sql: "PRAGMA query_only = OFF") }
                 defer { if isQueryOnly { try? db.execute(sql: "PRAGMA query_only = ON") } }
@@ -387,7 +388,7 @@ extension StoreConnection {
         }
     }
 
-    /// Whether an error can only come from a file that is written.
+    /// Whether an error can only be about the file that is being written.
     private static func isOfWriting(_ error: DatabaseError) -> Bool {
         switch error.extendedResultCode {
         case .SQLITE_IOERR_WRITE, .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_TRUNCATE: true
@@ -398,7 +399,7 @@ extension StoreConnection {
 
 /// How SQLite keeps a transaction until it is complete.
 enum JournalMode: String {
-    /// Fast, and needs memory shared between processes.
+    /// Fast, but requires memory shared between processes.
     case writeAheadLog = "wal"
     /// Works wherever locks do. The journal is truncated rather than deleted: SQLite syncs the truncation at FULL,
     /// whereas a deletion is only durable once the directory is synced.
@@ -431,7 +432,7 @@ enum SQLiteProcess {
     static let isPrepared: Void = sqlite_shim_prepare()
 }
 
-/// Which SQLite this process runs with. It may be newer than the one it was built with.
+/// The SQLite version of this process. It may be newer than the version that it was built with.
 public enum SQLiteVersion {
     /// Its version, such as `3.40.1`.
     public static var number: String {

@@ -10,17 +10,17 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case notWritable
         /// No space left.
         case full
-        /// Not a database, an empty file, or one that fails its integrity check. It is left as it is.
+        /// Not a database, an empty file, or one that fails its integrity check. It is not changed.
         case corrupt
         /// Written by a newer version.
         case newerVersion
         /// Another process has locked it for longer than the busy limit.
         case busy
-        /// On a network file system that does not keep the promises the store needs.
+        /// On a network file system that does not provide the guarantees that the store requires.
         case networkFileSystem
         /// Owned by another user, or not a directory or regular file.
         case unsafe
-        /// Anything else SQLite reports.
+        /// Any other error of SQLite.
         case other
     }
 
@@ -42,7 +42,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
-    /// What a failed system call means for the store.
+    /// The error for a failed system call.
     init(errno code: Int32, path: String, action: String) {
         let kind: Kind =
             switch code {
@@ -54,15 +54,16 @@ extension StoreError {
         self.init(kind, path: path, detail: "\(action): \(SystemError.words(code))")
     }
 
-    /// Throws what a failed system call means. The call is the last argument: nothing may come between it and `errno`.
+    /// Throws the error for a failed system call. The call is the last argument, so that nothing changes `errno`
+    /// before it is read.
     @discardableResult
     static func check(_ path: String, _ action: String, _ result: Int32) throws(StoreError) -> Int32 {
         guard result >= 0 else { throw StoreError(errno: errno, path: path, action: action) }
         return result
     }
 
-    /// What an error of SQLite means for the store. SQLite's message is kept; statements and their arguments, which may
-    /// hold a token, are not.
+    /// The error for an error of SQLite. SQLite's message is kept, but not statements and their arguments, which
+    /// may contain a token.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
@@ -76,7 +77,7 @@ extension StoreError {
     /// SQLite's message, or the name of its code.
     static func message(of error: DatabaseError) -> String { oneLine(error.message ?? "\(error.resultCode)") }
 
-    /// A text of SQLite, which may have several lines.
+    /// Joins the lines of a text of SQLite.
     static func oneLine(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).joined(separator: "; ")
     }
@@ -84,7 +85,7 @@ extension StoreError {
     private static func kind(of error: DatabaseError, path: String) -> Kind {
         switch error.resultCode {
         case .SQLITE_FULL: .full
-        // SQLite reports a memory map that cannot grow (-shm) or a file that cannot be made as these.
+        // SQLite reports these codes for a memory map that cannot grow (-shm), or a file that cannot be created.
         case .SQLITE_IOERR: isDiskFull(path) ? .full : .other
         case .SQLITE_CANTOPEN: isDiskFull(path) ? .full : .notWritable
         case .SQLITE_READONLY, .SQLITE_PERM: .notWritable
@@ -94,7 +95,7 @@ extension StoreError {
         }
     }
 
-    /// Whether less is free than the smallest thing SQLite would write.
+    /// Whether less space is free than SQLite's smallest write needs.
     private static func isDiskFull(_ path: String) -> Bool {
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         var status = statvfs()

@@ -1,42 +1,42 @@
 import GRDB
 
-/// One of our databases: its name, its mark, its tables, and how durable its rows are.
+/// The schema of a database: its file name, application ID and tables, and how durable its rows are.
 struct StoreSchema: Sendable {
-    /// What a commit promises (sqlite.org/pragma.html#pragma_synchronous).
+    /// The guarantee of a commit (sqlite.org/pragma.html#pragma_synchronous).
     enum Durability: Int, Sendable {
-        /// A commit may be lost in a power failure, never by the death of the process. The file stays intact.
+        /// A commit may be lost in a power failure, but not if the process is killed. The file stays intact.
         case normal = 1
         /// A commit is on the disk.
         case full = 2
     }
 
     let fileName: String
-    /// Marks our databases (`PRAGMA application_id`).
+    /// Identifies the database (`PRAGMA application_id`).
     let applicationID: Int
-    /// The statements of each step from one version to the next. Steps that users have are never edited, only appended to.
-    /// `PRAGMA user_version` is the number of steps applied.
+    /// The statements of each step from one version to the next. Steps that users have are never edited, only appended
+    /// to. `PRAGMA user_version` is the number of steps applied.
     let migrations: [String]
     var durability = Durability.full
-    /// Whether removed bytes are overwritten, and none get into temporary files.
+    /// Whether removed bytes are overwritten, and nothing is written to temporary files.
     var holdsSecrets = true
-    /// The tables that are checked as a whole at every opening; nil for all. Large ones would cost every command
-    /// seconds.
+    /// The tables that are checked as a whole at every opening; nil for all. Checking large tables would cost
+    /// every command seconds.
     var checkedTables: [String]?
     /// Whether damage found in use makes the next opening check everything: `IndexRepair`.
     var notesDamage = false
     /// `quick_check`, or `integrity_check`, which also finds rows that an index lacks.
     var contentCheck = "quick_check"
-    /// Settings of the connection that writes (`PRAGMA`), beside those that follow from the above.
+    /// Additional settings of the connection that writes (`PRAGMA`).
     var settings: [String] = []
     /// Statements that add indexes without a new version: older versions maintain them, and no query requires them.
     var indexes: [String] = []
-    /// Queries for rows that no version can have written; each returns what is wrong, or nothing.
+    /// Queries for rows that no version can have written; each returns a description of the error, or nothing.
     var rowChecks: [String] = []
     /// Whether a large database that was found intact is not read again until its file is changed by something else.
     var remembersChecks = false
 
-    /// Applies what is missing, in one transaction per call; the version is read inside it, so that of many processes
-    /// exactly one does the work.
+    /// Applies the missing migrations, in one transaction per call; the version is read inside it, so that of many
+    /// processes exactly one does the work.
     func migrate(_ db: Database) throws {
         guard try Self.version(db) < migrations.count else { return }
         try db.inTransaction(.immediate) {

@@ -5,7 +5,7 @@ import GRDB
 protocol Storable: Codable {
     static var table: String { get }
 
-    /// Sets what depends on more than one column, or on what an older or a later version has written.
+    /// Sets values that depend on more than one column, or on the version that wrote the row.
     mutating func complete(from row: Row)
 }
 
@@ -13,8 +13,8 @@ extension Storable {
     mutating func complete(from row: Row) {}
 }
 
-/// The row of a value as GRDB reads and writes it. Values are public and GRDB is not, so that they cannot conform
-/// themselves.
+/// The row of a value, as read and written by GRDB. The values cannot conform themselves, because they are
+/// public and GRDB is not.
 struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
     static var databaseTableName: String { Value.table }
 
@@ -83,13 +83,13 @@ enum ColumnJSON {
     static var decoder: JSONDecoder { JSONDecoder() }
 }
 
-/// A text of which a later version may know more values.
+/// A text to which later versions may add values.
 protocol Extensible: RawRepresentable<String>, Codable {
-    /// The value for an unknown text where there must be one.
+    /// The value for an unknown text if one is required.
     static var unknown: Self { get }
 }
 
-// How columns keep what Codable would write otherwise. Synthesized conformances use these.
+// The column formats of types that Codable would encode differently. Synthesized conformances use these.
 
 extension KeyedDecodingContainer {
     func decode(_: Date.Type, forKey key: Key) throws -> Date {

@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
 
-/// The stored details of an upload, from the response (gighive contract 2.2). The server normalizes text, so
-/// it may differ from what was sent (trap T27). What a response lacks is nil.
+/// The stored details of an upload, from the response (gighive contract 2.2). The server normalizes text, so it may
+/// differ from what was sent (trap T27). Values that a response lacks are nil.
 public struct StoredFacts: Sendable, Equatable {
-    /// The server's id of the event (`event_id`; `session_id` on older servers).
+    /// The server's ID of the event (`event_id`; `session_id` on older servers).
     public var eventID: Int64?
     /// Place in the event, from 1 (`position`; `seq` on older servers).
     public var position: Int64?
@@ -33,14 +33,14 @@ public struct StoredFacts: Sendable, Equatable {
 public struct StoredFile: Sendable, Equatable {
     /// The token store's key.
     public var host: String
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64
     /// 64 lower-case hexadecimal characters; empty when unknown.
     public var checksumSHA256: String
     /// The facts from the server.
     public var facts: StoredFacts
 
-    /// Makes a file.
+    /// Creates a file.
     public init(host: String, fileID: Int64, checksumSHA256: String, facts: StoredFacts) {
         self.host = host
         self.fileID = fileID
@@ -105,7 +105,7 @@ enum StoredFileRow {
         return try files(db.makeStatement(sql: sql), [])
     }
 
-    /// By a cursor: its rows find a column by a dictionary, copies of rows by a search.
+    /// Uses a cursor: its rows look up columns in a dictionary, while copies of rows search for them.
     private static func files(
         _ statement: Statement,
         _ arguments: [(any DatabaseValueConvertible)?]

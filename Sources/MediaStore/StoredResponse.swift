@@ -2,7 +2,7 @@ package import Foundation
 internal import MediaCore
 internal import MediaSystem
 
-/// A response on the disk whose process has ended. It belongs to the caller until it is released or let go.
+/// A response on the disk whose process has ended. It belongs to the caller until it is released or freed.
 package struct StoredResponse: Sendable {
     /// The upload it belongs to; empty if the file does not contain an ID.
     package var uploadID: String
@@ -18,7 +18,7 @@ package struct StoredResponse: Sendable {
     /// Removes the response from the disk; keeps the file locked while it exists.
     let remove: @Sendable () -> Void
 
-    /// `r-` and eight characters that follow from the content, so that it stays the same.
+    /// `r-` and eight characters derived from the content, so that the ID is stable.
     package var id: String {
         let check = CyclicCheck.castagnoli.of("\(uploadID) \(status ?? 0) ".utf8)
         return "r-" + CyclicCheck.castagnoli.of(body, after: check).padded(8, radix: 16)
@@ -29,8 +29,8 @@ package struct StoredResponse: Sendable {
 }
 
 extension StoredResponse {
-    /// All responses that ended processes have left, readable ones first, each locked until it is let go. Files without
-    /// any are removed.
+    /// All responses that ended processes have left, readable ones first, each locked until it is freed. Files
+    /// without any are removed.
     package static func abandoned(in directory: DataDirectory) throws(StoreError) -> [StoredResponse] {
         var responses: [StoredResponse] = []
         var unknown: [StoredResponse] = []

@@ -8,8 +8,8 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
     /// The secret. For the wire, the store and `--show-token` only.
     public let secret: String
 
-    /// Takes any non-empty token without control characters: a server may change its token's shape, and a token of odd
-    /// shape is better kept than lost.
+    /// Accepts any non-empty token without control characters: a server may change the format of its tokens, and a
+    /// token with an unusual format must not be lost.
     ///
     /// - Returns: nil for an empty or blank text, and for one longer than 512 bytes or with control characters.
     public init?(_ text: String) {
@@ -18,7 +18,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
         secret = text
     }
 
-    /// Whether it has the shape of the contract.
+    /// Whether it has the format of the contract.
     public var isWellFormed: Bool {
         SHA256Text.isLowerCase(secret)
     }
@@ -31,7 +31,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
 
 /// A file on a server, and its delete token.
 public struct TokenEntry: Sendable, Equatable {
-    /// The row's own number; nil before it is stored.
+    /// The row number; nil before it is stored.
     public var rowID: Int64?
     /// The scope: host in lower case, with the port when it is not the scheme's default.
     public var host: String
@@ -47,9 +47,9 @@ public struct TokenEntry: Sendable, Equatable {
     public var orgName: String
     /// `band`, `wedding`, …
     public var eventType: String
-    /// The title; nil when the server gave none.
+    /// The title; nil if the server has none.
     public var label: String?
-    /// The local file's name, or the server's if that is unknown.
+    /// The local file's name, or the server's name if that is unknown.
     public var fileName: String
     /// `audio` or `video`.
     public var fileType: String
@@ -59,10 +59,10 @@ public struct TokenEntry: Sendable, Equatable {
     public var sizeBytes: Int64
     /// The server's address.
     public var baseURL: String
-    /// Whether a newer row for the same host, id and checksum replaces this one.
+    /// Whether a newer row for the same host, ID and checksum replaces this one.
     public var isSuperseded: Bool
 
-    /// Makes an entry.
+    /// Creates an entry.
     public init(
         rowID: Int64? = nil,
         host: String,
@@ -98,7 +98,7 @@ public struct TokenEntry: Sendable, Equatable {
     }
 }
 
-/// What remains of a removed entry: its key, without the token. A row of the table `tombstones`.
+/// The rest of a removed entry: its key, without the token. A row of the table `tombstones`.
 struct Tombstone: Sendable, Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "tombstones"
 

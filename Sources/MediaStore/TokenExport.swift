@@ -1,14 +1,14 @@
 import Foundation
 internal import MediaCore
 
-/// Token entries as JSON lines: a backup, and how the stores of several machines come together.
+/// Token entries as JSON lines: a backup, and a way to merge the stores of several machines.
 ///
-/// A line is an object with `schema` (`mediactl.token-export/1`) and the keys of `ExportedToken`, all of them, in the order
-/// of the alphabet. Times are RFC 3339 in UTC with milliseconds. The number of a row in its store is not exported.
+/// A line is an object with `schema` (`mediactl.token-export/1`) and the keys of `ExportedToken`, all of them, in
+/// alphabetical order. Times are RFC 3339 in UTC with milliseconds. The number of a row in its store is not exported.
 public enum TokenExport {
-    /// One entry as a line, without its line feed. Holds the token. Shown on a terminal, it cannot steer it.
+    /// One entry as a line, without its line feed. Contains the token. Safe to print on a terminal.
     public static func line(_ entry: TokenEntry) -> [UInt8] {
-        // As an encoder with sorted keys would write it, which takes ten times as long.
+        // The same output as from an encoder with sorted keys, which takes ten times as long.
         let members: [(String, String)] = [
             ("base_url", quoted(entry.baseURL)), ("checksum_sha256", quoted(entry.checksumSHA256)),
             ("created_at", quoted(ExportedToken.text(entry.createdAt))), ("delete_token", quoted(entry.token.secret)),
@@ -24,9 +24,10 @@ public enum TokenExport {
 
     private static func quoted(_ text: String) -> String { JSONText.quoted(text, isForTerminals: true) }
 
-    /// Reads one line (without its end; number from 1, for the error) into an entry without a row number. `scope` returns
-    /// the host of a base URL in the token store, with its port when it is not the scheme's default; nil when it is not
-    /// the address of a server. Throws when the line is not an entry, or its base URL does not fit its host.
+    /// Reads one line (without its line feed; `number`, from 1, is for errors) into an entry without a row number.
+    /// `scope` returns the host of a base URL in the token store, with its port when it is not the scheme's
+    /// default; nil when it is not the address of a server. Throws when the line is not an entry, or its base URL
+    /// does not fit its host.
     public static func entry(
         in line: ArraySlice<UInt8>,
         number: Int,
@@ -40,7 +41,7 @@ public enum TokenExport {
     }
 }
 
-/// An export that cannot be read. Holds no token.
+/// An export that cannot be read. Contains no token.
 public struct TokenExportError: Error, Sendable, Equatable {
     /// Line, from 1.
     public var line: Int

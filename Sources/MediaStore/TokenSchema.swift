@@ -13,7 +13,7 @@ extension StoreSchema {
         remembersChecks: true
     )
 
-    /// What `DeleteToken` refuses. GLOB stops at a zero byte, hence the search for it.
+    /// Rows that `DeleteToken` refuses. GLOB stops at a zero byte, hence the search for it.
     private static let unusableToken = """
         SELECT 'row ' || row_id || ' has no usable token' FROM tokens
         WHERE length(token) NOT BETWEEN 1 AND 512 OR instr(token, char(0)) > 0
@@ -21,7 +21,7 @@ extension StoreSchema {
         LIMIT 1
         """
 
-    /// What `UploadRow` cannot read.
+    /// Rows that `UploadRow` cannot read.
     private static let unreadableUpload = """
         SELECT 'upload ' || upload_id || ' cannot be read' FROM uploads
         WHERE state NOT IN (\(UploadRow.names(of: UploadState.allCases)))
@@ -93,7 +93,7 @@ extension StoreSchema {
             PRIMARY KEY (host, file_id, checksum_sha256)
         ) STRICT, WITHOUT ROWID;
         """,
-        // A receipt outlives a journal that has lost its upload, as a token does, so it refers to nothing. The tus side
+        // Like a token, a receipt must survive the loss of its upload from the journal: no foreign key. The tus state
         // of an upload is useless without its row.
         // 3: resumable uploads and guests
         """
@@ -112,7 +112,7 @@ extension StoreSchema {
             job_id INTEGER NOT NULL
         ) STRICT;
         """,
-        // A file may belong to several events, and a guest's receipt outlives the terminal that showed its state.
+        // A file may belong to several events, and the last known state of a guest's upload is kept.
         // 4: what the server stored, and the state of guest uploads
         """
         CREATE TABLE stored_files (

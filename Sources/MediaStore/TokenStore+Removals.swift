@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Entries that one command removes: each from the store at once, and all of them from the backups at the end.
+/// Entries that one command removes: each from the store immediately, and all of them from the backups at the end.
 struct RemovalGroup: Sendable {
     /// Exists as long as the backups may contain a removed token. The next command finds it if this process is killed.
     var mark: LockedFile?
@@ -12,7 +12,7 @@ struct RemovalGroup: Sendable {
 extension TokenStore {
     private static let markPrefix = "removals-"
 
-    /// Removes an entry and its superseded rows (same host, id and checksum), leaving a tombstone without the token.
+    /// Removes an entry and its superseded rows (same host, ID and checksum), leaving a tombstone without the token.
     /// A row that is newer than the entry, stored by another process meanwhile, stays. The tokens are also
     /// removed from the damaged stores that a repair has set aside and from the backups in the data directory; between
     /// `beginRemovals` and `finishRemovals`, from the backups only at the end.
@@ -39,7 +39,7 @@ extension TokenStore {
         removals.withLock { $0?.tombstones.append(Tombstone(entry)) }
     }
 
-    /// Begins removals that share one change of the backups, which is the slow part.
+    /// Begins removals that share one change of the backups, which is the slow step.
     package func beginRemovals() {
         removals.withLock { $0 = $0 ?? RemovalGroup() }
     }
@@ -105,18 +105,18 @@ extension TokenStore {
 }
 
 extension TokenStore {
-    /// Purges all entries of a host, or of all hosts, tombstones and finished journal rows included, with what belongs to
-    /// these (`secure_delete=ON`, and the write-ahead log is emptied).
+    /// Purges all entries of a host, or of all hosts, tombstones and finished journal rows included, with the rows that
+    /// depend on them (`secure_delete=ON`, and the write-ahead log is emptied).
     ///
-    /// Backups in the data directory lose the same entries, and go with all hosts; damaged stores that a repair has set aside
-    /// are removed.
+    /// Backups in the data directory lose the same entries, and are removed if all hosts are purged; damaged stores
+    /// that a repair has set aside are removed.
     ///
-    /// Rows in flight stay. So do failed and canceled uploads of which a tus server holds bytes that have not expired:
-    /// they can be resumed, and only their row lets `discard` remove those bytes. Receipts whose upload the journal has
-    /// lost belong to no known host and go with all hosts.
+    /// Rows in flight stay. So do failed and canceled uploads of which a tus server has bytes that have not expired:
+    /// they can be resumed, and `discard` needs their row to remove those bytes. Receipts whose upload the journal has
+    /// lost belong to no known host and are removed only with all hosts.
     ///
     /// - Returns: The number of token entries purged, superseded ones included.
-    /// - Throws: `StoreError`; `.busy` also when the rows are gone but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` also if the rows are removed but the log could not be emptied.
     public func clear(host: String?) throws(StoreError) -> Int {
         let now = now()
         let backups = StoreBackups(in: directory)
@@ -151,7 +151,7 @@ extension TokenStore {
             sql: "DELETE FROM guest_receipts WHERE upload_id IN (SELECT upload_id FROM uploads WHERE \(purged))",
             arguments: arguments
         )
-        // Their rows in tus_uploads go with them.
+        // Their rows in tus_uploads are removed with them.
         try db.execute(sql: "DELETE FROM uploads WHERE \(purged)", arguments: arguments)
         if host == nil {
             try db.execute(sql: "DELETE FROM guest_receipts WHERE upload_id NOT IN (SELECT upload_id FROM uploads)")

@@ -4,14 +4,14 @@ import GRDB
 extension TokenStore {
     /// Stores a success response in one transaction: the upload's new state and, if present, the token,
     /// the guest receipt and the details of the stored file.
-    /// A row of the same host, id and checksum is superseded; a missing token never overwrites one. Storing the same
+    /// A row of the same host, ID and checksum is superseded; a missing token never overwrites one. Storing the same
     /// token again, as after adopting a rescue file, changes nothing.
     ///
-    /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit (group
-    /// commit); one that is not urgent waits for others, 5 ms at most. Canceling the task does not stop it.
+    /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit
+    /// (group commit); one that is not urgent waits for others, 5 ms at most. Canceling the task does not stop it.
     ///
-    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt nor such
-    ///   an upload.
+    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt
+    ///   nor such an upload.
     public func commit(
         _ uploadID: String,
         _ change: UploadChange,
@@ -34,8 +34,8 @@ extension TokenStore {
     }
 
     /// Adds entries that did not come from an upload of this journal (an import), all or none, with the details of the
-    /// files from their server; a dry run changes nothing. A removed entry is not added again, since it has a tombstone; an
-    /// entry that is newer than the removed one is added. Returns the outcome of each, in their order.
+    /// files from their server; a dry run changes nothing. A removed entry is not added again, since it has a
+    /// tombstone; an entry that is newer than the removed one is added. Returns the outcome of each, in their order.
     public func add(
         _ entries: [TokenEntry],
         isDryRun: Bool = false,
@@ -43,7 +43,7 @@ extension TokenStore {
     ) throws(StoreError) -> [AddOutcome] {
         try connection.write { db in
             var outcomes: [AddOutcome] = []
-            // Done for real also in a dry run: entries may meet each other.
+            // Also performed in a dry run, because the entries may affect each other.
             try db.inSavepoint {
                 outcomes = try entries.map { try TokenRow.add($0, db) }
                 for file in stored { try StoredFileRow.upsert(file, at: now(), db) }
@@ -90,7 +90,7 @@ extension TokenStore {
         }
     }
 
-    /// All rows, superseded ones included, for an id on a host; newest first.
+    /// All rows, superseded ones included, for an ID on a host; newest first.
     public func tokens(host: String, fileID: Int64) throws(StoreError) -> [TokenEntry] {
         try tokens(fileID: fileID, host: host, includeSuperseded: true)
     }
@@ -110,7 +110,7 @@ extension TokenStore {
         }
     }
 
-    /// The rows for an id, of one host or of all; superseded ones only if requested, newest first.
+    /// The rows for an ID, of one host or of all; superseded ones only if requested, newest first.
     package func tokens(
         fileID: Int64,
         host: String?,
@@ -174,17 +174,17 @@ extension TokenStore {
 
 /// The result of adding an entry.
 public enum AddOutcome: Sendable, Hashable {
-    /// Nothing was known of its file.
+    /// It was added; nothing was stored about its file.
     case added
-    /// It was added beside another token of the same host, id and checksum; the newer one is primary.
+    /// It was added beside another token of the same host, ID and checksum; the newer one is primary.
     case conflicting
-    /// Its token was here already.
+    /// Its token was already stored.
     case known
-    /// It was removed here, or one newer than it, and stays removed.
+    /// It, or a newer entry, was removed on this machine; it is not added.
     case buried
 }
 
-/// Token entries in order, a page at a time, so that a million of them need no more memory than a thousand.
+/// Token entries in order, a page at a time, so that a million of them need as little memory as a thousand.
 ///
 /// Each page is read in a separate transaction: a slow reader does not prevent emptying the log. Entries that are added
 /// or removed meanwhile may be missed.
@@ -247,12 +247,11 @@ package struct TokenPages {
         return page
     }
 
-    /// The index that has the order of time; for one host as well, because sorting its entries would need memory for
-    /// all.
+    /// The index by time; for one host as well, because sorting its entries would need memory for all.
     static let source = "tokens INDEXED BY tokens_by_time"
 
-    /// What follows the last entry: the rest of its moment, then the other moments. With one condition for both, each page
-    /// would look at all entries of that moment again.
+    /// The entries after the last one: the others of the same time, then those of other times. With one condition for
+    /// both, each page would scan all entries of that time again.
     private var source: String {
         let after = order == .newestFirst ? "<" : ">"
         return last == nil

@@ -3,13 +3,13 @@ import GRDB
 public import MediaSystem
 import Synchronization
 
-/// `tokens.sqlite`: delete tokens and the upload journal. Safe for many processes and tasks at once.
+/// `tokens.sqlite`: delete tokens and the upload journal. Safe for concurrent use by many processes and tasks.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). Times
 /// are stored to the millisecond. The methods without `async` block their thread while another process has locked the
 /// database, 30 seconds at most.
 public final class TokenStore: Sendable {
-    /// What was repaired while opening.
+    /// Repairs made while opening.
     public let warnings: [String]
     /// Whether nothing can be stored: the data directory cannot be written, or has no space left.
     package let isReadOnly: Bool
@@ -22,9 +22,9 @@ public final class TokenStore: Sendable {
     /// The removals of this command; nil when each is complete by itself.
     let removals = Mutex<RemovalGroup?>(nil)
 
-    /// Opens, migrates and proves the store writable.
+    /// Opens and migrates the store, and verifies that it is writable.
     ///
-    /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and left as it is.
+    /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and not changed.
     public convenience init(
         in directory: DataDirectory,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -49,8 +49,7 @@ public final class TokenStore: Sendable {
     }
 
     /// Opens the store for commands that only read: also if the data directory cannot be written or has no space left.
-    /// Uploads in the write-ahead log are there as well. Exactly the stores that `init(in:)` refuses as damaged or
-    /// newer are refused here.
+    /// Includes uploads in the write-ahead log. Refuses the same damaged or newer stores as `init(in:)`.
     package init(
         reading directory: DataDirectory,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -77,7 +76,7 @@ public final class TokenStore: Sendable {
         return try Bool.fetchOne(db, sql: "SELECT NOT (\(tables.joined(separator: " OR ")))") ?? false
     }
 
-    /// - Returns: No connection where nothing can be written.
+    /// - Returns: No connection if nothing can be written.
     private static func openForReading(
         _ directory: DataDirectory
     ) throws(StoreError) -> (connection: StoreConnection?, warnings: [String]) {
@@ -100,12 +99,12 @@ public final class TokenStore: Sendable {
 }
 
 extension TokenStore {
-    /// A new id: `u-` and 16 random characters.
+    /// A new ID: `u-` and 16 random characters.
     public static func newUploadID() -> String { "u-" + RandomName.make() }
 
     /// Writes the intent row of an upload.
     ///
-    /// - Throws: `StoreError`; `.other` when the id is taken.
+    /// - Throws: `StoreError`; `.other` when the ID is taken.
     public func insert(_ record: UploadRecord) throws(StoreError) {
         try connection.write { try Stored(record).insert($0) }
     }
@@ -119,7 +118,7 @@ extension TokenStore {
         }
     }
 
-    /// Waits until all readable data is on the disk, including what a killed process has written.
+    /// Waits until all readable data is on the disk, including the data of a killed process.
     package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
 
     /// One row.
@@ -140,13 +139,13 @@ extension TokenStore {
         try connection.read { try UploadRow.fetch($0, where: condition, arguments) }
     }
 
-    /// Rows with this id on their server, newest first.
+    /// Rows with this ID on their server, newest first.
     package func uploads(fileID: Int64, host: String?) throws(StoreError) -> [UploadRecord] {
         try uploads(where: "file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
     }
 
-    /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Tells what was already
-    /// sent or is being sent from here.
+    /// Rows for exactly this file, unchanged in content and status, on a host; newest first. Shows what was sent, or is
+    /// being sent, from this machine.
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
         try connection.readBeside { db in
             try UploadRow.fetch(
@@ -160,10 +159,10 @@ extension TokenStore {
         }
     }
 
-    /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not urgent
-    /// waits for others, 5 ms at most.
+    /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not
+    /// urgent waits for others, 5 ms at most.
     ///
-    /// - Throws: `StoreError`; `.other` when the id is taken.
+    /// - Throws: `StoreError`; `.other` when the ID is taken.
     public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
         try await commits.commit(isUrgent: isUrgent) { try Stored(record).insert($0) }
     }
@@ -183,8 +182,8 @@ extension TokenStore {
         }
     }
 
-    /// Stores the tus side of an upload, replacing an earlier one; a record without any tus id means that the server
-    /// has nothing of it (any more). Calls of several tasks share one commit.
+    /// Stores the tus state of an upload, replacing an earlier one; a record without any tus ID means that the server
+    /// has nothing of it. Calls of several tasks share one commit.
     ///
     /// - Throws: `StoreError`; `.other` when there is no such upload.
     public func save(_ tus: TusRecord) async throws(StoreError) {
@@ -197,12 +196,12 @@ extension TokenStore {
         }
     }
 
-    /// The tus side of an upload; nil when it has none.
+    /// The tus state of an upload; nil when it has none.
     public func tusRecord(_ uploadID: String) throws(StoreError) -> TusRecord? {
         try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
 
-    /// What a server gave a guest for an upload; nil when nothing.
+    /// The receipt that a server issued to a guest for an upload; nil if there is none.
     public func guestReceipt(_ uploadID: String) throws(StoreError) -> GuestReceipt? {
         try connection.read { try Stored<GuestReceipt>.fetchOne($0, key: uploadID)?.value }
     }
@@ -218,17 +217,17 @@ extension TokenStore {
         try uploads(where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)", [host])
     }
 
-    /// Rows that were sent with an event link and have this id on their server, newest first.
+    /// Rows that were sent with an event link and have this ID on their server, newest first.
     package func guestUploads(host: String?, fileID: Int64) throws(StoreError) -> [UploadRecord] {
         try uploads(where: "is_guest = 1 AND file_id = ?2 AND (?1 IS NULL OR host = ?1)", [host, fileID])
     }
 
-    /// The last known states of guest uploads, by the ids of the journal.
+    /// The last known states of guest uploads, by the IDs of the journal.
     public func guestStandings() throws(StoreError) -> [String: GuestStanding] {
         try connection.read { try GuestRow.standings($0) }
     }
 
-    /// Notes the state of a guest's upload. Does nothing for an upload without a receipt.
+    /// Records the state of a guest's upload. Does nothing for an upload without a receipt.
     public func note(_ standing: GuestStanding, of uploadID: String) throws(StoreError) {
         try connection.write {
             try $0.execute(
@@ -238,14 +237,14 @@ extension TokenStore {
         }
     }
 
-    /// Whether the entry of a stored file was removed here and no token for it has come since.
+    /// Whether the entry of a stored file was removed on this machine, and no token for it was stored since.
     public func isRemoved(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) -> Bool {
         try connection.read { db in
             try Tombstone.exists(db, key: ["host": host, "file_id": fileID, "checksum_sha256": checksumSHA256])
         }
     }
 
-    /// The hosts where the entry of a file was removed here, in order.
+    /// The hosts whose entry of a file was removed on this machine, in order.
     package func removedHosts(fileID: Int64, host: String?) throws(StoreError) -> [String] {
         try connection.read { db in
             try String.fetchAll(

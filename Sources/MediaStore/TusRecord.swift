@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What the journal stores of an upload's tus side, besides its row: enough to resume after a crash.
+/// The tus state of an upload in the journal, besides its row: enough to resume after a crash.
 public struct TusRecord: Sendable, Equatable {
     /// One tus upload: the whole file, or one of several parts that are joined in the end.
     public struct Part: Sendable, Equatable, Codable {
@@ -8,13 +8,13 @@ public struct TusRecord: Sendable, Equatable {
         public var start: Int64
         /// Length in bytes.
         public var byteCount: Int64
-        /// The server's id; nil until the response to its creation.
+        /// The server's ID; nil until the response to its creation.
         public var tusID: String?
         /// `Upload-Expires`, if the server sends it.
         public var expiresAt: Date?
-        /// When the response to its creation came; nil if unknown.
+        /// When the response to its creation arrived; nil if unknown.
         public var createdAt: Date?
-        /// The size of all chunks but the last in bytes, where the server counts chunks; nil where chunks may differ. A
+        /// The size of all chunks but the last in bytes, if the server counts chunks; nil if chunks may differ. A
         /// version that does not know this key drops it with its first write, so that a part that still has it was sent
         /// in chunks of this size only.
         public var chunkBytes: Int64?
@@ -26,25 +26,25 @@ public struct TusRecord: Sendable, Equatable {
         public var needsChunkSize: Bool { chunkBytes == nil && tusID.flatMap { UUID(uuidString: $0) } != nil }
     }
 
-    /// What the first bytes of a part hash to.
+    /// The digest of the first bytes of a part.
     public struct Proof: Sendable, Equatable, Codable {
         /// Bytes from the part's start.
         public var offset: Int64
         /// SHA-256, 64 lower-case hexadecimal characters.
         public var digest: String
 
-        /// Makes a proof.
+        /// Creates a proof.
         public init(offset: Int64, digest: String) {
             self.offset = offset
             self.digest = digest
         }
     }
 
-    /// The upload's id in the journal.
+    /// The upload's ID in the journal.
     public var uploadID: String
     /// The parts in order of their bytes; one unless the file is sent in parallel.
     public var parts: [Part]
-    /// The id that is finalized: the only part's, or that of the joined upload.
+    /// The ID that is finalized: the only part's, or that of the joined upload.
     public var finalTusID: String?
     /// When a finalize request was last about to be sent; nil when none ever was. From then on the server may have
     /// stored the file.
@@ -58,14 +58,14 @@ public struct TusRecord: Sendable, Equatable {
 }
 
 extension TusRecord {
-    /// Makes a record of an upload whose finalize request was never sent.
+    /// Creates a record of an upload whose finalize request was never sent.
     public init(uploadID: String, parts: [Part]) {
         self.init(uploadID: uploadID, parts: parts, finalTusID: nil)
     }
 }
 
 extension TusRecord.Part {
-    /// Makes a part that the server does not have yet.
+    /// Creates a part that the server does not have yet.
     public init(start: Int64, byteCount: Int64) {
         self.init(start: start, byteCount: byteCount, tusID: nil)
     }
@@ -84,7 +84,7 @@ extension TusRecord: Storable {
 
 /// Statements over the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
-    /// Whether a row of `uploads` ended without a file on the server, while a tus server holds bytes of it. Takes the
+    /// Whether a row of `uploads` ended without a file on the server, while a tus server has bytes of it. Takes the
     /// time now as the second argument.
     static let isResumable = """
         state IN (\(UploadRow.names(of: [.failed, .cancelled]))) AND EXISTS (
@@ -93,7 +93,7 @@ enum TusRow {
                 AND coalesce(json_extract(part.value, '$.expiresAt') > ?2, TRUE))
         """
 
-    /// Whether a text holds parts that a record can have.
+    /// Whether a text contains valid parts of a record.
     static func isReadable(_ parts: String) -> Bool {
         (try? ColumnJSON.decoder.decode([TusRecord.Part].self, from: Data(parts.utf8))) != nil
     }

@@ -4,7 +4,7 @@ internal import MediaCore
 public import MediaSystem
 import Outcomes
 
-/// Ids of uploads become parts of file names.
+/// IDs of uploads become parts of file names.
 enum UploadID {
     /// - Throws: `StoreError` for a text that is not a plain name of at most 40 letters, digits and hyphens.
     static func check(_ text: String, path: String) throws(StoreError) {
@@ -17,9 +17,9 @@ enum UploadID {
     }
 }
 
-/// The state of an upload in the journal (design: states of an upload).
+/// The state of an upload in the journal.
 public enum UploadState: String, Sendable, CaseIterable, Codable {
-    /// Known, nothing sent.
+    /// Planned; nothing was sent.
     case planned
     /// Bytes may have been sent. After a crash this is never simply "not sent".
     case sending
@@ -37,14 +37,14 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     case refusedDuplicate = "refused_duplicate"
     /// Refused, or failed in a way that is known to leave nothing on the server.
     case failed
-    /// Given up before the last byte was out.
+    /// Canceled before the last byte was sent.
     case cancelled
     /// The response was lost after the body was sent.
     case unknownOutcome = "unknown_outcome"
-    /// On the server, its token gone.
+    /// On the server, but its token is lost.
     case tokenLost = "token_lost"
 
-    /// Whether nothing more happens to an upload in this state by itself.
+    /// Whether an upload in this state changes only by a command of the user.
     public var isFinal: Bool {
         switch self {
         case .planned, .sending, .sent, .finalized, .unknownOutcome: false
@@ -64,7 +64,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     public var isSettled: Bool { isStored || self == .refusedDuplicate }
 }
 
-/// How the bytes of an upload go to the server.
+/// The transport of an upload's bytes.
 public enum UploadTransport: String, Sendable, CaseIterable, Codable {
     /// One `multipart/form-data` request (gighive contract section 2).
     case multipart
@@ -74,9 +74,9 @@ public enum UploadTransport: String, Sendable, CaseIterable, Codable {
 
 /// One row of the upload journal.
 public struct UploadRecord: Sendable, Equatable {
-    /// `u-` and 16 characters of lower-case base 32; never confused with a server's id.
+    /// `u-` and 16 characters of lower-case base 32; cannot be confused with a server's ID.
     public var uploadID: String
-    /// The source as the user named it; bytes, because a path need not be UTF-8.
+    /// The source as the user specified it; bytes, because a path need not be UTF-8.
     public var path: [UInt8]
     /// The state in the journal.
     public var state: UploadState
@@ -95,13 +95,13 @@ public struct UploadRecord: Sendable, Equatable {
     public var sizeBytes: Int64
     /// SHA-256 of the bytes sent, once known.
     public var checksumSHA256: String?
-    /// The server's id, once known.
+    /// The server's ID, once known.
     public var fileID: Int64?
-    /// How its bytes go.
+    /// The transport of its bytes.
     public var transport: UploadTransport
     /// Whether it is sent with an event link instead of a login (gighive contract section 6).
     public var isGuest: Bool
-    /// Tries so far.
+    /// Number of attempts so far.
     public var attempts = 0
     /// Status of the last response.
     public var httpStatus: Int?
@@ -118,7 +118,7 @@ public struct UploadRecord: Sendable, Equatable {
     var modifiedNanoseconds: Int64?
     var changedNanoseconds: Int64?
 
-    /// Makes a record.
+    /// Creates a record.
     public init(
         uploadID: String,
         path: [UInt8],
@@ -159,37 +159,37 @@ public struct UploadField: Sendable, Equatable, Codable {
     /// Its value as sent.
     public var value: String
 
-    /// Makes a field.
+    /// Creates a field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
-/// What changes in a journal row.
+/// The changes to a journal row.
 public struct UploadChange: Sendable, Equatable {
     /// The new state.
     public var state: UploadState?
     /// SHA-256 of the bytes sent.
     public var checksumSHA256: String?
-    /// The server's id.
+    /// The server's ID.
     public var fileID: Int64?
-    /// Tries so far.
+    /// Number of attempts so far.
     public var attempts: Int?
     /// Status of the last response.
     public var httpStatus: Int?
     /// Stable code of the failure.
     public var failureCode: String?
-    /// Clear the failure of an earlier run, its code and HTTP status, because the upload is resumed.
+    /// Whether to clear the failure of an earlier run, its code and HTTP status, because the upload is resumed.
     public var clearsFailure: Bool
     /// Other fields, as corrected by the user.
     public var fields: [UploadField]?
-    /// How its bytes go.
+    /// The transport of its bytes.
     public var transport: UploadTransport?
     /// When it changed; nil for now.
     public var updatedAt: Date?
 
-    /// Makes a change.
+    /// Creates a change.
     public init(
         state: UploadState? = nil,
         checksumSHA256: String? = nil,

@@ -1,10 +1,10 @@
 import Glibc
 import MediaSystem
 
-/// A note beside a large database: its content was checked, and the file was then as the note describes it.
+/// A note beside a large database: records that its content was checked, and the state of the file at that time.
 ///
-/// Checking a million rows takes seconds, which no command should cost. Any change by another program, a copy put in place,
-/// or a process that died while it wrote makes the note wrong, and the next opening checks everything again.
+/// Checking a million rows takes seconds, which is too long for every command. A change by another program, a restored
+/// copy, or a process that died while writing invalidates the note, and the next opening checks everything again.
 struct WholeMark: Sendable {
     /// Smaller databases are checked at every opening, in a few milliseconds.
     static let minimumSize: Int64 = 1 << 20
@@ -18,7 +18,7 @@ struct WholeMark: Sendable {
         self.isUsed = isUsed
     }
 
-    /// Whether the database is as it was when it was found whole.
+    /// Whether the database is unchanged since it was found intact.
     var matches: Bool {
         guard isUsed, let expected = current else { return false }
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
@@ -37,17 +37,18 @@ struct WholeMark: Sendable {
         return status.fingerprint
     }
 
-    /// Notes that the database is whole, unless it differs from `expected` by now. A failure only costs another check.
+    /// Records that the database is intact, unless it differs from `expected` by now. A failure only
+    /// costs another check.
     func write(unlessChangedFrom expected: String? = nil) {
         guard let text = current, expected == nil || expected == text, !matches else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        // A part of the text matches nothing.
+        // A partial note matches no database.
         _ = Array(text.utf8).withUnsafeBytes { FileBytes.write($0, to: descriptor, at: 0) }
     }
 
-    /// Makes the next opening check everything.
+    /// Causes a full check at the next opening.
     func remove() {
         guard isUsed else { return }
         unlink(path)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Work that waits for a disk, a name server, or hardware with a key, away from the few threads of Swift's pool.
+/// Work that waits for a disk, a name server, or hardware with a key, outside Swift's small thread pool.
 package enum BlockingWork {
     /// Runs `work` on its own thread. Canceling has no effect.
     package static func run<Value: Sendable, Failure: Error>(
@@ -10,7 +10,7 @@ package enum BlockingWork {
         try await result(of: work).get()
     }
 
-    /// As above; `work` gets a function that returns whether the task was canceled.
+    /// As above; `work` receives a function that returns whether the task was canceled.
     package static func runCancellable<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -33,15 +33,16 @@ package enum BlockingWork {
     ) async -> Result<Value, Failure> {
         await withCheckedContinuation { continuation in
             let body = { @Sendable in continuation.resume(returning: Result(catching: work)) }
-            // Where the system has no thread to give: slower, but right.
+            // Without a thread from the system, this is slower but correct.
             if DedicatedThread.start(body) != 0 { body() }
         }
     }
 }
 
-/// Threads for blocking work, which must not occupy one of the few threads of Swift's pool.
+/// Threads for blocking work, which must not occupy Swift's small thread pool.
 package enum DedicatedThread {
-    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread; `body` is not run then.
+    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread;
+    /// `body` is not run then.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
         // The new thread takes over the retain; without one it is released here.
         let box = Unmanaged.passRetained(Body(run: body))

@@ -1,7 +1,7 @@
 /// Runs `body` in at most `limit` tasks in parallel (at least 1); returns when all have ended.
 ///
-/// `next` is called when a task is free, and not again after nil. `ended` gets each result, one at a time; while tasks
-/// are free, it may be called only after the next piece of work has arrived. Both run on `isolation`. Canceling
+/// `next` is called when a task is free, and not again after nil. `ended` receives each result, one at a time; while
+/// tasks are free, it may be called only after the next piece of work has arrived. Both run on `isolation`. Canceling
 /// cancels the tasks; only `next` decides what is still started.
 package func withBoundedTasks<Work: Sendable, Value: Sendable>(
     limit: Int,

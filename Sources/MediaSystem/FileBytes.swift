@@ -35,7 +35,7 @@ package enum FileBytes {
         return bytes
     }
 
-    /// Writes all bytes. Returns how many were written, and the failure that stopped it, if any.
+    /// Writes all bytes. Returns the number of bytes written, and the failure that stopped it, if any.
     package static func write(
         _ bytes: UnsafeRawBufferPointer,
         to descriptor: Int32,

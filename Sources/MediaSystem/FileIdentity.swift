@@ -1,6 +1,6 @@
 package import Glibc
 
-/// What identifies a local file's content without reading it: the members of `struct stat` that change when it does.
+/// Identifies the content of a local file without reading it, by the members of `struct stat` that change with it.
 public struct FileIdentity: Sendable, Equatable {
     /// Device number.
     public var device: UInt64
@@ -13,7 +13,7 @@ public struct FileIdentity: Sendable, Equatable {
     /// Time of the last change of status, nanoseconds since 1970.
     public var changeNanoseconds: Int64
 
-    /// Makes an identity.
+    /// Creates an identity.
     public init(
         device: UInt64,
         inode: UInt64,
@@ -28,7 +28,7 @@ public struct FileIdentity: Sendable, Equatable {
         self.changeNanoseconds = changeNanoseconds
     }
 
-    /// Which file it is, whatever it holds.
+    /// Identifies the file, whatever its content.
     package struct Key: Sendable, Hashable {
         private let device: UInt64
         private let inode: UInt64
@@ -58,7 +58,7 @@ public struct FileIdentity: Sendable, Equatable {
         self.init(status)
     }
 
-    /// Wraps around for the absurd times of some file systems; the value is only compared.
+    /// Wraps around for the implausible times of some file systems; the value is only compared.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

@@ -1,6 +1,6 @@
 /// Credentials for one origin. Neither description nor reflection shows the secret.
 public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Never print a value: it holds the secret.
+    /// Never print a value: it contains the secret.
     enum Scheme: Sendable {
         case basic(user: String, password: String)
         /// `expiresAt` in seconds since 1970; nil when the server did not report it.
@@ -18,8 +18,8 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
         Authorization(scheme: .basic(user: user, password: password), origin: origin)
     }
 
-    /// The token of a login (RFC 6750). Not sent after `expiresAt`, in seconds since 1970, nil if unknown (gighive-d4 contract
-    /// section 12).
+    /// The token of a login (RFC 6750). Not sent after `expiresAt`, in seconds since 1970, nil if unknown (gighive-d4
+    /// contract section 12).
     public static func bearer(_ token: String, expiresAt: Int64?, for origin: Origin) -> Authorization {
         Authorization(scheme: .bearer(token: token, expiresAt: expiresAt), origin: origin)
     }
@@ -39,7 +39,7 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
         if case .basic(let user, _) = scheme { user } else { nil }
     }
 
-    /// An API key, for a digest of it; nil for other schemes. Secret.
+    /// The API key, only for computing its digest; nil for other schemes. Secret.
     package var apiKey: String? {
         if case .apiKey(_, let key) = scheme { key } else { nil }
     }
@@ -89,8 +89,8 @@ extension Authorization {
         }
     }
 
-    /// Why the credentials must not be sent (`.loginRequired` or `.loginExpired`); nil if they may be. `now` is in seconds
-    /// since 1970.
+    /// Why the credentials must not be sent (`.loginRequired` or `.loginExpired`); nil if they may be. `now` is in
+    /// seconds since 1970.
     func refusal(_ requirements: LoginRequirements, now: Int64) -> TransportError.Kind? {
         switch scheme {
         case .basic: requirements.contains(origin) ? .loginRequired(origin) : nil

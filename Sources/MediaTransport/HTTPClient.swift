@@ -1,7 +1,7 @@
 internal import CCurlShims
 internal import Synchronization
 
-/// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` at once.
+/// Sends requests over libcurl. One thread owns all of libcurl; any number of tasks may call `execute` concurrently.
 public final class HTTPClient: Sendable {
     /// The settings of all transfers.
     public let configuration: HTTPClientConfiguration
@@ -27,15 +27,15 @@ public final class HTTPClient: Sendable {
 
     /// Sends a request and waits for the response. Any status is a response; only a missing one is an error.
     ///
-    /// A `.safe` request is retried after network failures and after 408, 429, 502, 503 and 504, by the retry policy; the last
-    /// response is returned whatever its status. After a 429 or 503 to any request, the client sends nothing to that origin
-    /// until the wait is over. A request's `verdict` can overrule the status.
+    /// A `.safe` request is retried after network failures and after 408, 429, 502, 503 and 504, by the retry policy;
+    /// the last response is returned whatever its status. After a 429 or 503 to any request, the client sends nothing
+    /// to that origin until the wait is over. A request's `verdict` can overrule the status.
     ///
-    /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other at once (`.cancelled`).
-    /// `control.abandon()` stops any request at once.
+    /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other immediately
+    /// (`.cancelled`). `control.abandon()` stops any request immediately.
     ///
-    /// `progress` is called on the loop's thread, at most ten times a second and at each change of phase; it must return
-    /// quickly.
+    /// `progress` is called on the loop's thread, at most ten times a second and at each change of phase; it
+    /// must return quickly.
     public func execute(
         _ request: HTTPRequest,
         control: TransferControl = TransferControl(),
@@ -64,7 +64,7 @@ public final class HTTPClient: Sendable {
         loop.shutdown()
     }
 
-    /// Throws when a stop ends the wait.
+    /// Waits before a retry. Throws when a stop ends the wait.
     private func rest(
         _ wait: Duration,
         before attempt: Int,
@@ -183,7 +183,7 @@ extension Result<HTTPResponse, TransportError> {
     }
 }
 
-/// How the peer of a TLS connection is checked.
+/// How the certificate of a TLS server is checked.
 public struct ServerTrust: Sendable, Equatable {
     /// A PEM file of certificate authorities to trust instead of the system's.
     public var caFile: String?
@@ -201,7 +201,7 @@ public struct ServerTrust: Sendable, Equatable {
     }
 }
 
-/// The decision after the certificate of a server was refused.
+/// The decision about a server whose certificate was refused.
 public enum TrustDecision: Sendable {
     /// `trustByOrigin` now accepts the server: connect again.
     case retry
@@ -213,20 +213,21 @@ public enum TrustDecision: Sendable {
 public struct HTTPClientConfiguration: Sendable {
     /// TLS checks.
     public var trust: ServerTrust
-    /// TLS checks of one server, in place of `trust`: a pin or an exemption belongs to the server that it was given for.
-    /// Called for every attempt, on the loop's thread; must return quickly.
+    /// TLS checks of one server, in place of `trust`: a pin or an exemption applies only to the server that it was
+    /// specified for. Called for every attempt, on the loop's thread; must return quickly.
     public var trustByOrigin: (@Sendable (Origin) -> ServerTrust)?
     /// Decides about a server whose certificate was refused, before anything was sent. Without it the refusal is final.
     public var onUntrustedServer: (@Sendable (Origin, TransportError) async -> TrustDecision)?
-    /// Offer HTTP/2 to TLS servers. Off by default: with HTTP/1.1, large bodies cost less CPU and their early refusal is not
-    /// lost (trap T3).
+    /// Offer HTTP/2 to TLS servers. Off by default: with HTTP/1.1, large bodies cost less CPU and their early refusal
+    /// is not lost (trap T3).
     public var http2: Bool
     /// Retries of repeatable requests.
     public var retry: RetryPolicy
-    /// Upper bound of the sending rate in bytes a second, shared evenly by the transfers; nil for none.
+    /// Upper bound of the sending rate in bytes per second, shared evenly by the transfers; nil for none.
     public var maximumSendRate: Int64?
-    /// How long a kept connection may have been idle (whole seconds) to be used for an at-most-once request. Servers close
-    /// after 5 s or more (Apache's default); a request during the close has an unknown outcome.
+    /// Maximum time that a kept connection may have been idle (whole seconds) to be used for an at-most-once request.
+    /// Servers close idle connections after 5 s (Apache's default) or more; a request sent while a connection closes
+    /// has an unknown outcome.
     public var idleLimit: Duration
     /// Value of `User-Agent`.
     public var userAgent: String
@@ -234,12 +235,13 @@ public struct HTTPClientConfiguration: Sendable {
     public var loginRequirements = LoginRequirements()
     /// Called after every exchange, for `-v`. Gets no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
-    /// Decides, after a failed attempt that a retry might help, whether there is one; nil for always. Must return quickly.
+    /// Decides, after a failed attempt that a retry might help, whether there is one; nil for always.
+    /// Must return quickly.
     public var mayRetry: (@Sendable (Result<Int, TransportError>) -> Bool)?
     /// Called before the wait for a retry; must return quickly.
     public var onRetry: (@Sendable (RetryNotice) -> Void)?
 
-    /// Makes a configuration.
+    /// Creates a configuration.
     public init(
         trust: ServerTrust = ServerTrust(),
         http2: Bool = false,
@@ -269,7 +271,7 @@ extension HTTPClientConfiguration {
 public struct RetryNotice: Sendable {
     /// The status of the failed response, or why there was none.
     public var outcome: Result<Int, TransportError>
-    /// How long it waits.
+    /// Time until the retry.
     public var delay: Duration
 
     package init(outcome: Result<Int, TransportError>, delay: Duration) {

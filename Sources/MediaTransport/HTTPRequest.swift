@@ -23,7 +23,7 @@ public struct HTTPHeader: Sendable, Hashable {
     /// The field value. Line breaks are removed before sending.
     public let value: String
 
-    /// Makes a header field.
+    /// Creates a header field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -34,17 +34,19 @@ public struct HTTPHeader: Sendable, Hashable {
 public enum Repeatability: Sendable {
     /// Repeating changes nothing (GET, HEAD): the retry policy applies.
     case safe
-    /// The request reaches the server at most once per call. A caller may repeat it if `TransportError.isBeforeRequest`, and
-    /// must resolve every other failure itself.
+    /// The request reaches the server at most once per call. A caller may repeat it if
+    /// `TransportError.isBeforeRequest`, and must resolve every other failure itself.
     case atMostOnce
-    /// After a failure the caller queries the server's offset (a PATCH of tus). The client never repeats the request, nor a
-    /// body that has begun. It uses a kept connection, and a stop ends it at once: an interruption loses nothing.
+    /// After a failure the caller queries the server's offset (a PATCH of tus). The client never repeats the
+    /// request, nor a body that has begun. It uses a kept connection, and a stop ends it immediately: an
+    /// interruption loses nothing.
     case resumable
 }
 
-/// What a response means for a retry, where its status alone does not decide.
+/// The meaning of a response for a retry, if its status alone does not decide.
 public enum ResponseVerdict: Sendable {
-    /// By status: 408, 429, 502, 503 and 504 are retried, and 429 and 503 delay all requests of the client to the origin.
+    /// By status: 408, 429, 502, 503 and 504 are retried, and 429 and 503 delay all requests of the
+    /// client to the origin.
     case byStatus
     /// A retry cannot help. Delays no other request.
     case final
@@ -52,17 +54,17 @@ public enum ResponseVerdict: Sendable {
     case passing
 }
 
-/// How long each stage may be silent.
+/// The limits of silence for each stage.
 public struct TransferTimeouts: Sendable {
     /// Name look-up, TCP and TLS.
     public var connect: Duration
     /// No progress while the body is being sent, or while a response is being received.
     public var stall: Duration
-    /// From the last body byte to the end of the response; to its first byte for a download (a GET whose content goes to a
-    /// receiver). The server may hash and probe for minutes (trap T20).
+    /// From the last body byte to the end of the response; to its first byte for a download (a GET whose content goes
+    /// to a receiver). The server may hash and probe for minutes (trap T20).
     public var response: Duration
 
-    /// Makes a set of limits; the defaults are those of the command line.
+    /// Creates a set of limits; the defaults are those of the command line.
     public init(connect: Duration = .seconds(30), stall: Duration = .seconds(60), response: Duration = .seconds(600)) {
         self.connect = connect
         self.stall = stall
@@ -70,7 +72,7 @@ public struct TransferTimeouts: Sendable {
     }
 }
 
-/// Where the bytes of a response go.
+/// The destination of a response's bytes.
 public enum ResponseDestination: Sendable {
     /// Into `HTTPResponse.body`. A response above `limit` bytes fails with `.responseTooLarge`.
     case memory(limit: Int)
@@ -78,7 +80,7 @@ public enum ResponseDestination: Sendable {
     case receiver(any ResponseReceiver)
 }
 
-/// Gets the bytes of a response as they arrive. Called on the transfer loop's thread, one call at a time, in order.
+/// Receives the bytes of a response as they arrive. Called on the transfer loop's thread, one call at a time, in order.
 public protocol ResponseReceiver: Sendable {
     /// The status line and header fields of the final response have arrived.
     func begin(_ head: HTTPResponseHead) throws
@@ -88,9 +90,9 @@ public protocol ResponseReceiver: Sendable {
 
 /// One HTTP request, complete and ready to send.
 public struct HTTPRequest: Sendable {
-    /// What to do.
+    /// The request method.
     public var method: HTTPMethod
-    /// Where.
+    /// The address.
     public var url: RequestURL
     /// Header fields besides those the transport sets (`Host`, `User-Agent`, `Content-Length`, `Expect`).
     public var headers: [HTTPHeader]
@@ -102,17 +104,18 @@ public struct HTTPRequest: Sendable {
     package var tokens: [String] = []
     /// Whether it may be repeated.
     public var repeatability: Repeatability
-    /// Decides what a response means for a retry. Runs on the caller's task, and gets the content of a response in memory.
+    /// Decides whether a response is retried. Runs on the caller's task, and receives the content if the
+    /// destination is memory.
     public var verdict: @Sendable (HTTPResponse) -> ResponseVerdict
-    /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refusal costs no body. A
-    /// server that ignores it costs a second, after which the body is sent anyway.
+    /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refused request
+    /// sends no body. If the server ignores it, the body is sent after a second.
     public var asksBeforeLargeBody: Bool
-    /// Silence limits.
+    /// Timeouts for silence.
     public var timeouts: TransferTimeouts
-    /// Where the response goes.
+    /// The destination of the response.
     public var destination: ResponseDestination
 
-    /// Makes a request. `Accept: application/json` is added by default, and never `text/html` (trap T1).
+    /// Creates a request. `Accept: application/json` is added by default, and never `text/html` (trap T1).
     public init(
         _ method: HTTPMethod,
         _ url: RequestURL,
@@ -144,7 +147,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
     public var status: Int
     /// Header fields in order of arrival.
     public var headers: [HTTPHeader]
-    /// What a 401 shows about the credentials of the request; nil for other responses.
+    /// The refusal of the request's credentials by a 401; nil for other responses.
     package var refusal: CredentialRefusal?
 
     package init(status: Int, headers: [HTTPHeader] = []) {
@@ -221,8 +224,8 @@ public protocol RequestBodyReader: AnyObject {
     /// - Throws: When the source cannot be read again.
     func rewind() throws
 
-    /// Whether no further byte may be sent for now. While this is true, `read` is not called, other transfers continue, and the
-    /// stall limit does not run. The transfer can still be stopped.
+    /// Whether no further byte may be sent for now. While this is true, `read` is not called, other transfers continue,
+    /// and the stall limit does not run. The transfer can still be stopped.
     var isHeld: Bool { get }
 
     /// Sets the function to call, from any thread, when `isHeld` has become false.

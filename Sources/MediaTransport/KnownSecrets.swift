@@ -2,15 +2,15 @@ internal import Foundation
 internal import MediaCore
 internal import Synchronization
 
-/// The secrets that this process sends, and the one place that masks them in free text of servers: an error page may repeat the
-/// request.
+/// The secrets that this process sends, and the only place that masks them in free text from servers: an error page may
+/// repeat the request.
 ///
-/// Only free text is masked (messages, details, bodies that are shown). IDs, states, names and keys are not: a short password
-/// may be a part of them.
+/// Only free text is masked (messages, details, bodies that are shown). IDs, states, names and keys are not: a short
+/// password may occur in them.
 package enum KnownSecrets {
     package static let mask = "***"
 
-    /// Shorter secrets are a part of too many words to be searched for.
+    /// Shorter secrets occur in too many words to be searched for.
     static let shortest = 4
     /// Texts of at least this many bytes may have been truncated inside a secret.
     static let cutLength = 150
@@ -24,7 +24,7 @@ package enum KnownSecrets {
 
     private static let state = Mutex(State())
 
-    /// Adds a password or key, which stays known until the process ends.
+    /// Adds a password or key, which is masked until the process ends.
     package static func add(_ secret: String) {
         if secret.utf8.count >= shortest { state.withLock { _ = $0.credentials.insert(Array(secret.utf8)) } }
     }
@@ -60,8 +60,8 @@ package enum KnownSecrets {
         String(Data(text.utf8).base64EncodedString().prefix { $0 != "=" })
     }
 
-    /// Replaces each known secret in a text with `***`, also where it is URL-encoded, JSON-escaped or HTML-escaped, and a part
-    /// of one at the end, where the text may have been truncated.
+    /// Replaces each known secret in a text with `***`, also where it is URL-encoded, JSON-escaped or HTML-escaped, and
+    /// a part of one at the end, where the text may have been truncated.
     package static func masked(_ text: String) -> String {
         let secrets = state.withLock { Array($0.credentials) + $0.tokens }
         guard !secrets.isEmpty, !text.isEmpty else { return text }
@@ -84,7 +84,7 @@ package enum KnownSecrets {
     }
 }
 
-/// A text with one kind of escapes decoded, and where each of its bytes came from.
+/// A text with one kind of escapes decoded, and the origin of each byte.
 private struct DecodedText {
     private var bytes: [UInt8] = []
     /// Offset of each byte in the original, and the original's length at the end.

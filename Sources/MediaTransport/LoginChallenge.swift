@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import Synchronization
 
-/// What a 401 shows about the credentials that a server accepts (gighive-d4 contract sections 2 and 12).
+/// The credentials that a server accepts, as shown by a 401 (gighive-d4 contract sections 2 and 12).
 package enum LoginChallenge: Sendable, Equatable {
     /// A user name and password: the response names Basic, or is not from an application.
     case password
@@ -18,8 +18,8 @@ package enum LoginChallenge: Sendable, Equatable {
         return .password
     }
 
-    /// The type alone shows nothing if the content is something else. A response to HEAD has the type without the content,
-    /// and only the beginning of a long one is known.
+    /// The type alone shows nothing if the content contradicts it. A response to HEAD has the type but no content, and
+    /// of long content only the beginning is available.
     private static func isJSON(_ head: HTTPResponseHead, _ body: [UInt8]) -> Bool {
         if JSONValue.object(in: body[...]) != nil { return true }
         guard let type = head.mediaType, type == "application/json" || type.hasSuffix("+json") else { return false }
@@ -38,7 +38,7 @@ package enum LoginChallenge: Sendable, Equatable {
         }
     }
 
-    /// The parts between the commas outside of quoted strings, without blanks around them.
+    /// The parts between the commas outside quoted strings, without blanks around them.
     private static func elements(of value: String) -> [String] {
         var elements = [""]
         var isQuoted = false
@@ -56,9 +56,9 @@ package enum LoginChallenge: Sendable, Equatable {
     }
 }
 
-/// Why a server refused the credentials of a request, where its 401 shows more than a wrong password.
+/// Why a server refused the credentials of a request, if its 401 shows more than a wrong password.
 package enum CredentialRefusal: Sendable, Equatable {
-    /// The origin requires a login, or does not accept this one any more.
+    /// The origin requires a login, or no longer accepts this one.
     case login(Origin)
     /// The upload token is invalid or expired.
     case uploadToken
@@ -68,8 +68,8 @@ extension Transfer {
     /// Bytes of a 401's content that are examined; errors in JSON are shorter.
     static let refusalBytes = 4096
 
-    /// The head with its `refusal`. An origin that requires a login is recorded here, on the loop's thread, so that no later
-    /// transfer starts with a password.
+    /// The head with its `refusal`. An origin that requires a login is recorded here, on the loop's thread, so that no
+    /// later transfer starts with a password.
     func judgedHead() -> HTTPResponseHead? {
         guard var head, head.status == 401 else { return head }
         let content = body.isEmpty ? refusalBody : body
@@ -88,12 +88,13 @@ extension Transfer {
 
 /// The origins that require a login instead of a user name and password: Basic is never sent to them again.
 ///
-/// An origin is added as soon as a response shows it, before any other request to it starts. Clients may share one object.
+/// An origin is added as soon as a response shows it, before any other request to it starts. Clients
+/// may share one object.
 public final class LoginRequirements: Sendable {
     private let origins: Mutex<Set<Origin>>
     private let onNew: (@Sendable (Origin) -> Void)?
 
-    /// Makes a set. `onNew` is called once for each origin that a response adds, and must return quickly.
+    /// Creates a set. `onNew` is called once for each origin that a response adds, and must return quickly.
     public init(_ known: Set<Origin> = [], onNew: (@Sendable (Origin) -> Void)? = nil) {
         origins = Mutex(known)
         self.onNew = onNew

@@ -4,14 +4,14 @@ internal import Glibc
 
 /// The sockets that libcurl has open, so that a transfer can query the kernel for its unacknowledged bytes.
 ///
-/// libcurl reports a transfer's socket only after its end (`CURLINFO_ACTIVESOCKET`), but its local port as soon as it is
-/// connected, also on a kept connection. Used only on the loop's thread.
+/// libcurl reports a transfer's socket only after its end (`CURLINFO_ACTIVESOCKET`), but its local port as soon as it
+/// is connected, also on a kept connection. Used only on the loop's thread.
 final class OpenSockets {
     /// The sockets with their local ports; 0 until that is known. A connected socket keeps its port.
     private var ports: [curl_socket_t: Int] = [:]
 
-    /// Tracks the sockets that a handle opens. libcurl keeps the context with each connection, so this object must live as long
-    /// as the multi handle.
+    /// Tracks the sockets that a handle opens. libcurl keeps the context with each connection, so this object must live
+    /// as long as the multi handle.
     func follow(_ handle: UnsafeMutableRawPointer) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         _ = shim_set_socket_opened(handle, openedCallback, context)
@@ -21,7 +21,7 @@ final class OpenSockets {
     func socket(localPort: Int) -> curl_socket_t? {
         if let known = ports.first(where: { $0.value == localPort }) { return known.key }
         for (socket, port) in ports where port == 0 {
-            // A socket that is not connected yet has none.
+            // A socket that is not connected yet has no port.
             ports[socket] = max(0, Int(shim_socket_local_port(socket)))
             if ports[socket] == localPort { return socket }
         }

@@ -14,8 +14,8 @@ package struct PeerCertificate: Sendable, Equatable {
 }
 
 extension HTTPClient {
-    /// Fetches a server's certificate: connects, makes the TLS handshake without any check, sends nothing, and closes. Only for
-    /// showing the user whom they would trust; never for deciding it.
+    /// Fetches a server's certificate: connects, performs the TLS handshake without any check, sends nothing, and
+    /// closes. Only for showing the certificate to the user; never for deciding whether to trust it.
     ///
     /// Works on its own thread. Canceling does not stop it; `limit` does. `origin` must be `https`.
     package static func peerCertificate(
@@ -71,7 +71,7 @@ extension HTTPClient {
     /// `Name:value` lines of the first certificate of the chain, the server's own.
     private static func leafFields(of handle: UnsafeMutableRawPointer) -> [String: String] {
         var fields: [String: String] = [:]
-        // The list belongs to the handle and lives as long as it.
+        // The list belongs to the handle and is freed with it.
         var line = shim_first_certificate(handle)
         while let entry = line?.pointee {
             let text = String(cString: entry.data)

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import MediaCore
 
-/// Which proxy the environment sets for plain http, by libcurl's rules (curl(1), section ENVIRONMENT).
+/// The proxy that the environment sets for plain http, by libcurl's rules (curl(1), section ENVIRONMENT).
 ///
 /// A transfer without one disables libcurl's own choice, so that both agree.
 package enum ProxyChoice {
-    /// The variable, such as `http_proxy`, that sends plain http to this server through a proxy; nil if requests go directly,
-    /// and for `https`, which a proxy passes on encrypted.
+    /// The variable, such as `http_proxy`, that sends plain http to this server through a proxy; nil if requests go
+    /// directly, and for `https`, which a proxy passes on encrypted.
     package static func variable(
         for origin: Origin,
         in variable: (String) -> String? = Self.ofThisProcess

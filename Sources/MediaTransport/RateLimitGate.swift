@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// Delays all requests of a client to a server that has refused one (429, 503): parallel transfers must not each find out.
+/// Delays all requests of a client to a server that has refused one (429, 503): parallel transfers must
+/// not each be refused.
 final class RateLimitGate: Sendable {
     private struct Period {
         var beganAt: ContinuousClock.Instant
@@ -16,7 +17,7 @@ final class RateLimitGate: Sendable {
         self.policy = policy
     }
 
-    /// How long a request to this origin must still wait; nil if it may be sent.
+    /// The remaining time that a request to this origin must wait; nil if it may be sent.
     func remaining(for origin: Origin) -> Duration? {
         periods.withLock { periods in
             guard let period = periods[origin] else { return nil }
@@ -25,7 +26,8 @@ final class RateLimitGate: Sendable {
         }
     }
 
-    /// Records a response: 429 and 503 start or extend a wait; any other response to a request begun since then ends it.
+    /// Records a response: 429 and 503 start or extend a wait; any other response to a request begun
+    /// since then ends it.
     func note(_ head: HTTPResponseHead, from origin: Origin, requestedAt: ContinuousClock.Instant) {
         periods.withLock { periods in
             let isNews = periods[origin].map { requestedAt >= $0.beganAt } ?? true

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// When and how often something is retried. No other file computes a delay or reads `Retry-After`.
+/// The schedule of retries. No other file computes a delay or reads `Retry-After`.
 public struct RetryPolicy: Sendable, Equatable {
     /// Retries after the first attempt; 0 means one attempt.
     public var retries: Int
@@ -12,14 +12,15 @@ public struct RetryPolicy: Sendable, Equatable {
     public var timeLimit: Duration?
     /// Delays before the first retries; the last one doubles with each further retry.
     package var delays: [Duration]
-    /// Whether a delay is random, from zero to its value (full jitter), so that clients do not retry in step.
+    /// Whether a delay is random, from zero to its value (full jitter), so that clients do not retry simultaneously.
     package var hasJitter = true
-    /// All delays together; the last one is shortened to what remains.
+    /// Limit for the sum of all delays; the last one is shortened to the rest.
     package var totalDelay: Duration?
-    /// All values of `Retry-After` together; there is no retry beyond it.
+    /// Limit for the sum of all values of `Retry-After`; there is no retry beyond it.
     package var totalRetryAfter: Duration?
 
-    /// Makes a policy with full jitter; the defaults are those of the command line. `base` is the bound of the first delay.
+    /// Creates a policy with full jitter; the defaults are those of the command line. `base` is the bound
+    /// of the first delay.
     public init(
         retries: Int = 3,
         base: Duration = .milliseconds(500),
@@ -48,8 +49,8 @@ public struct RetryPolicy: Sendable, Equatable {
         hasJitter = false
     }
 
-    /// The delay before a retry after `count` failures: the schedule's, or the server's `retryAfter` if that is longer, up to
-    /// `retryAfterCap`. `random` is from 0 to 1.
+    /// The delay before a retry after `count` failures: the schedule's, or the server's `retryAfter` if that is longer,
+    /// up to `retryAfterCap`. `random` is from 0 to 1.
     public func delay(after count: Int, retryAfter: Duration? = nil, random: Double = .random(in: 0...1)) -> Duration {
         let doublings = min(max(count - delays.count, 0), 30)
         let bound = min(cap, (delays.prefix(max(count, 1)).last ?? .zero) * (1 << doublings))
@@ -59,7 +60,7 @@ public struct RetryPolicy: Sendable, Equatable {
 
 /// The schedules of the contracts.
 extension RetryPolicy {
-    /// An upload that another request has locked (423): tusd keeps the lock of a dead connection until it notices.
+    /// An upload that another request has locked (423): tusd keeps the lock of a dead connection until it detects that.
     public static let tusLock = RetryPolicy(delays: [.seconds(1)], cap: .seconds(30), totalDelay: .seconds(300))
     /// Finalize before tusd's hook has notified the application of the last byte (gighive contract 4.4).
     package static let finalize = RetryPolicy(delays: [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) })
@@ -74,7 +75,7 @@ extension RetryPolicy {
     )
     /// Queries for the outcome of a request; the caller limits the time.
     package static let outcomeQuery = RetryPolicy(delays: [1, 2, 5, 10, 20, 30].map { .seconds($0) })
-    /// A query in an outage (503) that an upload can do without: the upload itself waits for the server visibly.
+    /// An optional query during an outage (503): the upload itself waits for the server, and reports that.
     package static let briefOutage = RetryPolicy(delays: [.seconds(1)])
     /// A photo server that restarts, or whose database is down (photosync contract, new facts 5).
     public static let photoOutage = RetryPolicy(
@@ -83,7 +84,7 @@ extension RetryPolicy {
         cap: .seconds(10),
         timeLimit: .seconds(120)
     )
-    /// A photo whose body was too slow for the server (photosync contract 3.4); seldom faster the next time.
+    /// A photo whose body was too slow for the server (photosync contract 3.4); the next attempt is seldom faster.
     package static let slowPhoto = RetryPolicy(retries: 1)
     /// A clip that could not be added to its album (tapes contract R9): over hours, in later runs.
     package static let album = RetryPolicy(
@@ -92,7 +93,8 @@ extension RetryPolicy {
         retryAfterCap: RetryAfter.longest
     )
 
-    /// The same for a server that is unavailable (503): all its requests to wait may together be as long as one.
+    /// The same for a server that is unavailable (503): `retryAfterCap` also limits the sum of its
+    /// values of `Retry-After`.
     package var outage: RetryPolicy {
         var policy = self
         policy.totalRetryAfter = retryAfterCap
@@ -115,8 +117,8 @@ package struct Backoff: Sendable {
         self.policy = policy
     }
 
-    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. `attempt` is its number where
-    /// failures of other kinds count as well. Requested delays add up only if `isOutage`.
+    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. `attempt` is its
+    /// number if failures of other kinds count as well. Requested delays add up only if `isOutage`.
     package mutating func next(retryAfter: Duration? = nil, attempt: Int? = nil, isOutage: Bool = true) -> Duration? {
         failures = attempt ?? failures + 1
         let time = now()
@@ -136,15 +138,15 @@ package struct Backoff: Sendable {
         return delay
     }
 
-    /// Forgets the failures: there was progress.
+    /// Resets the failures, because there was progress.
     package mutating func reset() {
         (failures, firstFailure, delayed, requested) = (0, nil, .zero, .zero)
     }
 
     /// Runs an operation until it succeeds, or a retry cannot help or is not allowed.
     ///
-    /// `pause` returns whether a stop ended the wait; `canceled` is then thrown. `retryAfter` is the delay that the server
-    /// requests, zero if none, nil if a retry cannot help. `onRetry` is called before each delay.
+    /// `pause` returns whether a stop ended the wait; `canceled` is then thrown. `retryAfter` is the delay that the
+    /// server requests, zero if none, nil if a retry cannot help. `onRetry` is called before each delay.
     package mutating func run<Value, Failure: Error>(
         pausing pause: (Duration) async -> Bool,
         canceled: @autoclosure () -> Failure,
@@ -178,7 +180,7 @@ package enum RetryAfter {
         return HTTPDate.parse(text).map { min(.seconds(max(0, $0 - now)), longest) }
     }
 
-    /// Keeps later arithmetic far from overflow.
+    /// Prevents overflow in later arithmetic.
     fileprivate static let longest = Duration.seconds(31_536_000)
 }
 

@@ -1,6 +1,6 @@
 /// Text from servers, for errors.
 package enum ServerText {
-    /// In characters.
+    /// Maximum length in characters.
     private static let longest = 300
 
     /// Free text, such as a message, truncated and without known secrets.

@@ -7,18 +7,18 @@ internal import MediaCore
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// `http` or `https`.
     public let scheme: String
-    /// Lower case; an internationalised name is in punycode; an IPv6 address is in brackets.
+    /// Lower case; an internationalized name is in punycode; an IPv6 address is in brackets.
     public let host: String
     /// The effective port: the scheme's default if the address has none.
     public let port: Int
 
-    /// Whether the address is loopback: `localhost`, `*.localhost` (RFC 6761 section 6.3), `127.0.0.0/8`, `[::1]`. An invalid
-    /// address such as `127.0.0.1.5` is a host name, which a resolver may map to any machine.
+    /// Whether the address is loopback: `localhost`, `*.localhost` (RFC 6761 section 6.3), `127.0.0.0/8`, `[::1]`. An
+    /// invalid address such as `127.0.0.1.5` is a host name, which a resolver may map to any machine.
     public var isLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
     }
 
-    /// Whether `port` is what `scheme` means without one.
+    /// Whether `port` is the default of `scheme`.
     public var hasDefaultPort: Bool {
         port == (scheme == "https" ? 443 : 80)
     }
@@ -36,32 +36,34 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
 /// Why an address of a server was refused.
 public enum ServerURLError: Error, Equatable, Sendable {
-    /// Not an address, and why.
+    /// Not a valid address, with the reason.
     case malformed(String)
     /// A scheme other than `http` and `https`.
     case unsupportedScheme(String)
     /// `user:password@` in the address. The credentials are not kept.
     case containsCredentials
-    /// A path, query or fragment after the host. Servers live at the root of their host (gighive contract, section 1).
+    /// A path, query or fragment after the host. Servers are at the root of their host (gighive contract, section 1).
     case containsPath(suggestion: String)
 }
 
-/// The address of a server: `http://host[:port]` or `https://host[:port]`, with a base path where one is allowed.
+/// The address of a server: `http://host[:port]` or `https://host[:port]`, with a base path if one is allowed.
 ///
-/// Parsed once, by libcurl's own URL parser, so that token scope, credential origin and request always agree on the host.
+/// Parsed once, by libcurl's own URL parser, so that token scope, credential origin and request always
+/// agree on the host.
 public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
-    /// What credentials and tokens are bound to.
+    /// The origin that credentials and tokens are bound to.
     public let origin: Origin
-    /// Whether the address came without a scheme and `https://` was assumed.
+    /// Whether the address had no scheme and `https://` was assumed.
     public let assumedScheme: Bool
 
-    /// The path of the server on its host: empty at the root, else with a leading slash and without a trailing one.
+    /// The path of the server on its host: empty at the root, otherwise with a leading slash and
+    /// without a trailing one.
     public let basePath: String
 
     /// Parses an address such as `media.example.org` or `http://localhost:8080/`; one without a scheme gets `https://`.
     ///
-    /// `allowingPath` accepts a base path, behind a reverse proxy; slashes at its end are dropped. The error never contains a
-    /// refused password.
+    /// `allowingPath` accepts a base path, behind a reverse proxy; slashes at its end are dropped. The error never
+    /// contains a refused password.
     public init(_ text: String, allowingPath: Bool = false) throws(ServerURLError) {
         assumedScheme = !text.contains("://")
         guard Self.namesHost(text) else { throw Self.malformed("no host name") }
@@ -80,7 +82,8 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
         basePath = path
     }
 
-    /// Whether the host comes first. libcurl tolerates further slashes and takes `http:///x` for the host `x`.
+    /// Whether the host directly follows the scheme. libcurl tolerates further slashes, and reads
+    /// `http:///x` as the host `x`.
     private static func namesHost(_ text: String) -> Bool {
         let authority = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
         return authority.first.map { !"/\\?#".contains($0) } ?? false
@@ -96,7 +99,8 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     /// `scheme://host[:port]` and the base path, without a trailing slash.
     public var description: String { origin.description + basePath }
 
-    /// The address of a resource. `path` is absolute, below the base path, and percent-encoded; `query` is encoded here.
+    /// The address of a resource. `path` is absolute, below the base path, and percent-encoded;
+    /// `query` is encoded here.
     public func resource(_ path: String, query: [(name: String, value: String)] = []) -> RequestURL {
         var text = description + path
         for (index, item) in query.enumerated() {
@@ -107,14 +111,14 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The complete address of one request. It can only be made from a `ServerURL`, so its origin is the server's.
+/// The complete address of one request. It can only be created from a `ServerURL`, so its origin is the server's.
 public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
-    /// Where the request goes.
+    /// The origin that the request is sent to.
     public let origin: Origin
-    /// The address as libcurl gets it.
+    /// The address as passed to libcurl.
     public let text: String
 
-    /// The address as libcurl gets it.
+    /// The address as passed to libcurl.
     public var description: String { text }
 }
 
@@ -143,7 +147,8 @@ struct CurlURL {
         guard let host = copied({ shim_url_get_host(handle, &$0) }), !host.isEmpty else {
             throw ServerURL.malformed("no host name")
         }
-        // libcurl has decoded it once; written out and parsed again it would be decoded to another host.
+        // libcurl has decoded the host once; if it were written out and parsed again, it would be
+        // decoded to another host.
         guard !host.contains("%") else {
             throw ServerURL.malformed("a percent sign in the host name")
         }
@@ -175,7 +180,8 @@ struct IPAddress: Equatable {
     /// 4 or 16 bytes in network order.
     let bytes: [UInt8]
 
-    /// Reads four decimal numbers with dots between them, or an IPv6 address with or without brackets; nil for anything else.
+    /// Reads four decimal numbers separated by dots, or an IPv6 address with or without brackets; nil
+    /// for anything else.
     init?(_ text: some StringProtocol) {
         let text = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : String(text)
         var four = in_addr()

@@ -22,8 +22,8 @@ extension Transfer {
         return .success(HTTPResponse(head: head, body: body, metrics: metrics))
     }
 
-    /// If a kept connection dies before the response, libcurl opens another one. If that fails, code and count are those of the
-    /// new connection, although the body was sent over the old one.
+    /// If a kept connection is lost before the response, libcurl opens another one. If that fails, code and count are
+    /// those of the new connection, although the body was sent over the old one.
     private func failure(_ code: CURLcode) -> TransportError {
         let error = TransportError(kind(of: code), detail: detail(of: code))
         guard bytesRead > 0, error.isBeforeRequest else { return error }
@@ -84,8 +84,8 @@ extension Transfer {
         }
     }
 
-    /// libcurl has one code for an unknown issuer and for a wrong name, but sets OpenSSL's result only for the former; before
-    /// that the result is 1 (`X509_V_ERR_UNSPECIFIED`).
+    /// libcurl has one code for an unknown issuer and for a wrong name, but sets OpenSSL's result only for the former;
+    /// before that the result is 1 (`X509_V_ERR_UNSPECIFIED`).
     private var isChainTrusted: Bool {
         var result = 0
         shim_getinfo_long(handle, CURLINFO_SSL_VERIFYRESULT, &result)
@@ -94,14 +94,14 @@ extension Transfer {
 }
 
 extension Duration {
-    /// Whole milliseconds; more than 23 days count as 23 days, which libcurl's 32-bit limits can hold.
+    /// Whole milliseconds; more than 23 days count as 23 days, which fits into libcurl's 32-bit limits.
     var milliseconds: Int {
         Int(min(components.seconds, 2_000_000)) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }
 }
 
 extension Transfer {
-    /// Whether the request line and header fields have left, for requests without a body.
+    /// Whether the request line and header fields were sent, for requests without a body.
     var isRequestOut: Bool {
         var requestSize = 0
         shim_getinfo_long(handle, CURLINFO_REQUEST_SIZE, &requestSize)
@@ -183,13 +183,13 @@ extension Transfer {
         }
     }
 
-    /// Whether the content is the purpose of the request, which may take as long as it makes progress.
+    /// Whether the content is the purpose of the request, which may take any time while there is progress.
     private var isDownload: Bool {
         if case .receiver = request.destination { request.method == .get } else { false }
     }
 
-    /// Whether the control ends the transfer now. After the last body byte of an at-most-once request only `abandon` does; a
-    /// stop then shortens the wait for the response.
+    /// Whether the control ends the transfer now. After the last body byte of an at-most-once request only `abandon`
+    /// does; a stop then shortens the wait for the response.
     func isStopDue() -> Bool {
         switch control.wish {
         case .none: return false
@@ -204,13 +204,13 @@ extension Transfer {
     }
 }
 
-/// The state of a transfer, as a progress display needs it.
+/// The state of a transfer, for a progress display.
 public struct TransferProgress: Sendable, Equatable {
     /// The stages of a transfer, in order.
     public enum Phase: Sendable, Equatable {
-        /// Name look-up, TCP, TLS, and waiting for a free connection.
+        /// Name lookup, TCP, TLS, and waiting for a free connection.
         case connecting
-        /// The body is going out.
+        /// The body is being sent.
         case sending
         /// The peer's kernel has the whole body; the server has not responded yet.
         case processing

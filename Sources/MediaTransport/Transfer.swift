@@ -35,7 +35,7 @@ final class Transfer {
     /// The beginning of the content of a 401 that goes to a receiver.
     var refusalBody: [UInt8] = []
     var bytesReceived: Int64 = 0
-    /// Of all heads and trailers together.
+    /// Size of all heads and trailers together.
     var headerBytesReceived = 0
 
     /// An error in a callback. It takes precedence over libcurl's code, which is only "aborted by callback".
@@ -45,13 +45,13 @@ final class Transfer {
     var phase = TransferProgress.Phase.connecting
     var bytesAcknowledged: Int64 = 0
     var lastActivity = ContinuousClock.now
-    /// When the whole request was out, or the final head had arrived.
+    /// When the whole request was sent, or the final head had arrived.
     var requestEnd: ContinuousClock.Instant?
-    /// The first look comes later: most small bodies are sent, and their responses received, before it.
+    /// The first check comes later: most small bodies are sent, and their responses received, before it.
     var lastLook = ContinuousClock.now
     var lastReport = ContinuousClock.now
     var reported: TransferProgress?
-    /// Set by a gentle stop after the last byte.
+    /// Set by a graceful stop after the last byte.
     var responseDeadline: ContinuousClock.Instant?
 
     var key: OpaquePointer { OpaquePointer(handle) }
@@ -109,7 +109,8 @@ final class Transfer {
 }
 
 extension Transfer {
-    /// Bodies of up to this length fit into the buffers on the way: they are out before a refusal could spare them.
+    /// Bodies of up to this length fit into the buffers of the connection: they are sent before a
+    /// refusal could save that.
     private static let smallBodyBytes: Int64 = 65_536
     /// The same for servers that accepted the last body, so that a refusal is unlikely.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
@@ -121,8 +122,8 @@ extension Transfer {
         submission.expectsContinue && request.asksBeforeLargeBody && isBodyLarge
     }
 
-    /// Large bodies are sent with `Expect: 100-continue`, so that a refusal costs no body (trap T3), and over a new connection
-    /// if they may be sent only once (docs/adr/0002).
+    /// Large bodies are sent with `Expect: 100-continue`, so that a refused request sends no body (trap T3), and over a
+    /// new connection if they may be sent only once (docs/adr/0002).
     private var isBodyLarge: Bool {
         bodyByteCount > (submission.isFamiliar ? Self.smallBodyBytesOnceFamiliar : Self.smallBodyBytes)
     }
@@ -155,7 +156,7 @@ extension Transfer {
         if let key = trust.pinnedKey {
             try set(CURLOPT_PINNEDPUBLICKEY, key)
         }
-        // A pinned key is stronger than chain and name, and is checked regardless of them.
+        // A pinned key is stronger than the checks of chain and name, and is checked regardless of them.
         if trust.insecure || trust.pinnedKey != nil {
             try set(CURLOPT_SSL_VERIFYPEER, 0)
             try set(CURLOPT_SSL_VERIFYHOST, 0)
@@ -193,8 +194,8 @@ extension Transfer {
         if bodyByteCount > Self.smallBodyBytes {
             try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
         }
-        // When a connection dies before the response, libcurl silently sends a request again. A body that has begun cannot be
-        // sent twice (`seekCallback`); a request without one, and a large one, get a new connection.
+        // If a connection is lost before the response, libcurl silently sends a request again. A body that has begun
+        // cannot be sent twice (`seekCallback`); a request without one, and a large one, get a new connection.
         if request.repeatability == .atMostOnce {
             try set(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.idleLimit.components.seconds)))
             if bodyByteCount == 0 || isBodyLarge { try set(CURLOPT_FRESH_CONNECT, 1) }
@@ -240,7 +241,8 @@ extension Transfer {
 }
 
 extension Transfer {
-    /// Of all heads of a response, interim ones included, and its trailers. libcurl itself counts the bytes of one head only.
+    /// The limit for all heads of a response, including interim ones, and its trailers. libcurl itself counts the
+    /// bytes of one head only.
     private static let headerByteLimit = 300 << 10
 
     fileprivate func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -265,7 +267,7 @@ extension Transfer {
         }
     }
 
-    /// libcurl needs to send the body (again) from the start.
+    /// libcurl must send the body (again) from the start.
     fileprivate func rewindBody(to offset: Int64) -> CInt {
         guard offset == 0, let reader else { return CInt(CURL_SEEKFUNC_CANTSEEK) }
         if bytesRead > 0 && request.repeatability != .safe {
@@ -283,8 +285,8 @@ extension Transfer {
         }
     }
 
-    /// Resumes a body that its reader has released, and one that the server has refused: libcurl then stops sending by itself,
-    /// but does not end a paused transfer.
+    /// Resumes a body that its reader has released, or that the server has refused: libcurl then stops sending by
+    /// itself, but does not end a paused transfer.
     func resumeIfReleased() {
         let isRefused = isHeadComplete && (head?.status ?? 0) >= 300
         guard isPaused, isRefused || reader?.isHeld == false else { return }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Stops one transfer, gently or at once, from any thread.
+/// Stops one transfer, gracefully or immediately, from any thread.
 ///
-/// A multipart upload is finalized with its last byte: stopping it after that would lose the delete token. A gentle stop
-/// therefore takes effect only while body bytes remain; after that the transfer waits for its response.
+/// A multipart upload is finalized with its last byte: stopping it after that would lose the delete token. A graceful
+/// stop therefore takes effect only while body bytes remain; after that the transfer waits for its response.
 public final class TransferControl: Sendable {
     enum Wish: Sendable, Equatable {
         case none
@@ -25,7 +25,7 @@ public final class TransferControl: Sendable {
     /// A control without a stop.
     public init() {}
 
-    /// Another control, which gets every stop of this one and can be stopped alone. This one retains it.
+    /// Another control, which receives every stop of this one and can be stopped separately. This one retains it.
     public func linked() -> TransferControl {
         let control = TransferControl()
         let wish = state.withLock { state in
@@ -40,12 +40,12 @@ public final class TransferControl: Sendable {
 
     /// Stops the transfer if body bytes remain to be sent; otherwise lets it wait for its response.
     ///
-    /// - Parameter finishWithin: How long the response may still take; nil keeps the request's own limit.
+    /// - Parameter finishWithin: Maximum time for the response; nil keeps the request's own limit.
     public func stop(finishWithin: Duration? = nil) {
         set(.stop(finishWithin: finishWithin))
     }
 
-    /// Stops the transfer at once. After the last body byte its outcome is then unknown.
+    /// Stops the transfer immediately. After the last body byte its outcome is then unknown.
     public func abandon() {
         set(.abandon)
     }
@@ -89,10 +89,10 @@ public final class TransferControl: Sendable {
         for await _ in stops {}
     }
 
-    /// Calls `action` once, in its own task, when a stop is requested, or at once if it already was. Costs less than a waiting
-    /// task.
+    /// Calls `action` once, in its own task, when a stop is requested, or immediately if it already was. Costs less
+    /// than a waiting task.
     ///
-    /// - Returns: The argument of `endObserving`, after which `action` is not called any more.
+    /// - Returns: The argument of `endObserving`, after which `action` is no longer called.
     public func observeStop(_ action: @escaping @Sendable () -> Void) -> StopObserver {
         let observer = StopObserver(action)
         let isDue = state.withLock { state in
@@ -125,7 +125,7 @@ public final class TransferControl: Sendable {
         state.withLock { $0.wish }
     }
 
-    /// Sets the function that wakes the loop when a wish arrives; nil after the transfer.
+    /// Sets the function that wakes the loop when a stop is requested; nil after the transfer.
     func attach(_ wake: (@Sendable () -> Void)?) {
         state.withLock { $0.wake = wake }
     }

@@ -15,8 +15,8 @@ struct Submission: Sendable {
 
 typealias Completion = @Sendable (Result<HTTPResponse, TransportError>) -> Void
 
-/// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and buffers are
-/// created, used and freed on it.
+/// The thread that owns libcurl. Other threads only append to the inbox and wake it; easy handles, header lists and
+/// buffers are created, used and freed on it.
 final class TransferLoop: Sendable {
     private struct Inbox {
         var submissions: [(Submission, Completion)] = []
@@ -39,7 +39,7 @@ final class TransferLoop: Sendable {
     }
 
     deinit {
-        // Only reached when the thread never ran or has returned: it holds the loop while it runs.
+        // Only reached if the thread never ran or has returned: it retains the loop while it runs.
         curl_multi_cleanup(multi.raw)
     }
 
@@ -97,7 +97,7 @@ final class TransferLoop: Sendable {
         wake()
     }
 
-    /// Wakes the thread. Safe from any thread as long as the loop lives: the multi handle dies with the loop.
+    /// Wakes the thread. Safe from any thread while the loop exists: the multi handle is freed with it.
     func wake() {
         curl_multi_wakeup(multi.raw)
     }
@@ -131,7 +131,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Progress and watchdogs run ten times a second; sockets and wake-ups wake the loop at once.
+    /// Progress and watchdogs run ten times a second; sockets and wakeups wake the loop immediately.
     private static let tickMilliseconds: CInt = 100
     private static let keptConnections = 32
     private static let idlePollMilliseconds: CInt = 60_000

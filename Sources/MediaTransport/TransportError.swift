@@ -3,7 +3,7 @@ package import Outcomes
 
 /// Why a transfer failed without a response.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
-    /// The cause, in the detail that callers need.
+    /// The cause, as detailed as callers need it.
     public enum Kind: Sendable, Equatable {
         /// The host name has no address.
         case unknownHost
@@ -17,15 +17,16 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case certificateNameMismatch
         /// The certificate's public key is not the pinned one.
         case pinnedKeyMismatch
-        /// Any other TLS failure; a CA file that cannot be read among them.
+        /// Any other TLS failure; including a CA file that cannot be read.
         case tls
-        /// The peer accepted no byte within the stall limit while the body was being sent, or sent none of a begun response.
+        /// The peer accepted no byte within the stall limit while the body was being sent, or sent none
+        /// of a begun response.
         case stalled
         /// No response within the limit after the last body byte.
         case responseTimeout
         /// The connection was lost, or the response ended early.
         case connectionLost
-        /// The peer broke the protocol.
+        /// The peer violated the protocol.
         case invalidResponse
         /// The response is larger than the request allowed.
         case responseTooLarge

@@ -26,18 +26,19 @@ extension OutcomeTable {
         case finalize
         /// A request with an event link.
         case guest
-        /// An upload of a photo; `namesDevice` when the request has the id of a device.
+        /// An upload of a photo; `namesDevice` is true if the request contains a device ID.
         case photo(namesDevice: Bool)
         /// A login by password.
         case login
-        /// A registration of a device, and whether the server had the whole request when it responded.
+        /// A registration of a device. `isWhole` is true if the server had received the whole request when it
+        /// responded.
         case registration(isWhole: Bool)
-        /// A submission of a capture, and whether the server had the whole request when it responded.
+        /// A submission of a capture. `isWhole` is true if the server had received the whole request when it responded.
         case submission(isWhole: Bool)
     }
 
-    /// The meaning of a response, the same for all servers where no refinement applies (design section 5). `status` is 300 or
-    /// above. `mark` is the server's own code or message, if its body has one; a proxy's page has none.
+    /// The meaning of a response, the same for all servers unless a refinement applies (design section 5). `status` is
+    /// 300 or above. `mark` is the server's own code or message, if present in the body; a proxy's page has none.
     package static func outcome(
         of status: Int,
         from server: Server,
@@ -68,7 +69,7 @@ extension OutcomeTable {
         }
     }
 
-    /// 501: the server does not implement the request.
+    /// Whether the failure may be temporary. A 501 is permanent: the server does not implement the request.
     private static func isPassing(_ status: Int, _ code: OutcomeCode) -> Bool {
         status != 501 && code.isRetryable
     }

@@ -223,8 +223,8 @@ extension OutcomeCode {
         hint: "retry when it has finished",
         isRetryable: true
     )
-    /// Cancelled.
-    public static let cancelled = OutcomeCode("cancelled", 130, "cancelled")
+    /// Canceled.
+    public static let cancelled = OutcomeCode("cancelled", 130, "canceled")
     /// A defect of mediactl.
     public static let internalError = OutcomeCode("internal_error", 1, "internal error{said}")
     /// Not enough threads or file descriptors to run.

@@ -153,11 +153,11 @@ extension OutcomeCode {
         10,
         "the server has the same bytes in another event and refused the file{said}"
     )
-    /// A file that was selected by its event, and that another event has as well.
+    /// A file selected by its event that is also in another event.
     public static let inOtherEvent = OutcomeCode(
         "in_other_event",
         10,
-        "a file that was selected by its event, and that another event has as well"
+        "a file selected by its event is also in another event"
     )
     /// The server does not list a file that an upload reported as stored.
     public static let notListed = OutcomeCode("not_listed", 3, "the server does not list the file in its event")

@@ -101,7 +101,7 @@ extension OutcomeCode {
         "{file} changed since upload: edited or damaged?",
         hint: "compare it with the photo on the server; --changed uploads it as a new photo"
     )
-    /// The photo is on the server, so that there is no deletion to accept.
+    /// The photo is on the server, so there is no deletion to accept.
     public static let photoNotDeleted = OutcomeCode(
         "photo_not_deleted",
         10,

@@ -21,7 +21,7 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
         self.hint = hint
     }
 
-    /// The code with a name; also accepts its name in 0.1.0. Nil for a code of a newer version.
+    /// The code with this name or this 0.1.0 name; nil for a code of a newer version.
     public init?(rawValue: String) {
         guard let row = OutcomeTable.row(rawValue) else { return nil }
         self = row
@@ -52,9 +52,9 @@ public enum OutcomeTable {
         "hash_mismatch": "checksum_mismatch",
     ]
 
-    /// The row of a code, or of its name in 0.1.0; nil for a code of a newer version.
+    /// The row of a code, given its current or 0.1.0 name; nil for a code of a newer version.
     public static func row(_ code: String) -> OutcomeCode? { rows[current(code)] }
 
-    /// The current name of a code, which differs if it was renamed since 0.1.0.
+    /// The current name of a code; differs from `code` if it was renamed since 0.1.0.
     package static func current(_ code: String) -> String { aliases[code] ?? code }
 }

@@ -1,15 +1,15 @@
 extension OutcomeTable {
     /// A response whose meaning differs from that of its status.
     struct Refinement: Sendable {
-        /// What identifies the response, besides its status.
+        /// Identifies the response, in addition to its status.
         enum Mark: Sendable {
-            /// The status is enough.
+            /// The status is sufficient.
             case any
-            /// The server's code or sentence is this.
+            /// The server's code or message equals this text.
             case text(String)
-            /// It begins with this.
+            /// The server's code or message starts with this text.
             case prefix(String)
-            /// It contains this.
+            /// The server's code or message contains this text.
             case part(String)
         }
 
@@ -17,7 +17,7 @@ extension OutcomeTable {
         let calls: @Sendable (Call) -> Bool
         let statuses: ClosedRange<Int>
         let mark: Mark
-        /// The section of the contract.
+        /// Section of the contract.
         let section: String
         let code: OutcomeCode
         /// nil to use the value of the code.
@@ -52,13 +52,13 @@ extension OutcomeTable {
         }
     }
 
-    /// The first row that applies decides.
+    /// The first matching row applies.
     static let refinements: [Refinement] = gigHive + tus + photoSync + captures + immich
 
     // MARK: GigHive, tus
 
     private static let gigHive: [Refinement] = [
-        // A finalize for an upload that the application does not know (any more).
+        // A finalize request for an upload that the application does not have (any more).
         Refinement(
             .gigHive,
             500...500,
@@ -67,7 +67,7 @@ extension OutcomeTable {
             .uploadExpired,
             when: isFinalize
         ),
-        // PHP's limits for a file, which multipart cannot exceed.
+        // PHP's limits on the file size; a multipart upload cannot exceed them.
         Refinement(
             .gigHive,
             500...500,
@@ -82,7 +82,7 @@ extension OutcomeTable {
             "gighive 2.5, trap 23",
             .payloadTooLarge
         ),
-        // The web server responds in place of an application that is not running.
+        // The web server responds instead of an application that is not running.
         Refinement(.gigHive, 503...503, .any, "gighive trap 24", .serverUnavailable),
         // Another request wrote the same unique key first. The listing shows whether the file is stored.
         Refinement(.gigHive, 500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
@@ -127,7 +127,7 @@ extension OutcomeTable {
         ),
         Refinement(.photoSync, 400...400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
         Refinement(.photoSync, 400...400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
-        // E-mail address or password is wrong; not a missing login or a refused key.
+        // Wrong e-mail address or password, not a missing login or a refused key.
         Refinement(.photoSync, 401...401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
         Refinement(.photoSync, 503...503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
         Refinement(.photoSync, 500...500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
@@ -140,7 +140,7 @@ extension OutcomeTable {
             .invalidDevice,
             when: namesDevice
         ),
-        // A database failure may be temporary; another 500 has the same result however often the request is sent.
+        // A database failure may be temporary; any other 500 is permanent.
         Refinement(.photoSync, 500...500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
         Refinement(.photoSync, 500...500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
         Refinement(
@@ -187,8 +187,8 @@ extension OutcomeTable {
             Refinement(.captures, 422...422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
             Refinement(.captures, 409...409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
             Refinement(.captures, 409...409, .any, "hash-only 1.3", .duplicate, when: isSubmission),
-            // A server, or one behind a proxy, may have done its work before it failed: the reference server sends a 500 for a
-            // duplicate. A 503 shows that nothing was done.
+            // The server, or a server behind a proxy, may have processed the request before the failure: the reference
+            // server responds with 500 to a duplicate. A 503 means that nothing was processed.
             Refinement(
                 .captures,
                 500...502,
@@ -207,7 +207,8 @@ extension OutcomeTable {
                 isRetryable: false,
                 when: mayAct
             ),
-            // Without a code of the application, a proxy may have sent it while the server continues.
+            // A response without an application code may come from a proxy while the server still processes the
+            // request.
             Refinement(
                 .captures,
                 408...408,
@@ -226,7 +227,7 @@ extension OutcomeTable {
                 isRetryable: false,
                 when: isWholeSubmission
             ),
-            // A capture is sent again only by the next retry, which queries the server first.
+            // A capture is submitted again only by the next retry, which queries the server first.
             Refinement(.captures, 501...501, .any, "hash-only 1.3", .serverError, isRetryable: true),
         ]
 
@@ -241,7 +242,7 @@ extension OutcomeTable {
     // MARK: Calls
 
     private static let isFinalize: @Sendable (Call) -> Bool = { if case .finalize = $0 { true } else { false } }
-    // Event links are finalized as well.
+    // An event link is also used for finalize requests.
     private static let isGuest: @Sendable (Call) -> Bool = {
         switch $0 {
         case .guest, .finalize: true

@@ -4,7 +4,7 @@ internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 
-/// An error of an operation with a PhotoSync server: facts for the caller to classify and to phrase.
+/// An error of a PhotoSync operation: the facts from which the caller classifies it and writes the message.
 public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     /// The kind of error.
     public var code: OutcomeCode
@@ -107,12 +107,12 @@ extension PhotoSyncError {
         return PhotoSyncError(error.code, detail: error.detail, path: error.path)
     }
 
-    /// Does some work on files of the target directory.
+    /// Runs `work` on files of the target directory, and converts its errors.
     static func writing<Value>(_ work: () throws(FileWriteError) -> Value) throws(PhotoSyncError) -> Value {
         do { return try work() } catch { throw PhotoSyncError(error) }
     }
 
-    /// The error with the path or photo that it is about, unless it has one.
+    /// Adds the path or photo concerned, unless the error already has one.
     func at(_ path: [UInt8]? = nil, photo id: String? = nil) -> PhotoSyncError {
         var error = self
         error.path = error.path ?? path
@@ -122,12 +122,12 @@ extension PhotoSyncError {
 }
 
 extension SourceFile {
-    /// Like `init(path:)`, with the error of a sync.
+    /// Like `init(path:)`, but throws `PhotoSyncError`.
     static func opened(_ path: [UInt8]) throws(PhotoSyncError) -> SourceFile {
         do { return try SourceFile(path: path) } catch { throw .source(error) }
     }
 
-    /// The content for one upload, which closes its own descriptor.
+    /// The content for one upload; it closes its own descriptor.
     func content() throws(PhotoSyncError) -> FileContent {
         do {
             return FileContent(owning: try duplicateDescriptor(), byteCount: status.size)

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The result of a run that is counted item by item.
+/// The result of a run, counted item by item.
 protocol ReportedResult: Sendable {
     associatedtype Item: Sendable
     associatedtype Progress: Sendable
@@ -8,7 +8,7 @@ protocol ReportedResult: Sendable {
     mutating func count(_ item: Item)
 }
 
-/// Counts results, and reports events to the caller one after the other.
+/// Counts results, and delivers events to the caller one at a time.
 final class RunReport<Outcome: ReportedResult>: Sendable {
     private let state = Mutex(Outcome.nothing)
     private let onItem: @Sendable (Outcome.Item) -> Void

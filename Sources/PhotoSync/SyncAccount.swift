@@ -7,7 +7,7 @@ public import MediaTransport
 public struct SyncAccount: Sendable {
     /// The client, with the user's key.
     public let client: PhotoSyncClient
-    /// The id of this machine's device; nil when it is not registered.
+    /// The id of this machine's device; nil if it is not registered.
     public let deviceID: String?
     /// The index of the servers' photos.
     public let index: SyncIndex
@@ -27,10 +27,10 @@ public struct SyncAccount: Sendable {
     /// The server's key in index and library.
     public var server: String { client.server.description }
 
-    /// Identifies the user in the index, which never mixes photos of several users: the device, which belongs to one
-    /// user only, or else a short digest of the key, which reveals nothing usable.
+    /// Identifies the user in the index, which never contains photos of several users: the device, which belongs to
+    /// only one user, or else a short digest of the key, which does not reveal the key.
     ///
-    /// - Throws: `PhotoSyncError` `.internalError` when SHA-256 is not available.
+    /// - Throws: `PhotoSyncError` `.internalError` if SHA-256 is not available.
     func indexKey() throws(PhotoSyncError) -> String {
         if let deviceID { return deviceID }
         do {
@@ -42,7 +42,7 @@ public struct SyncAccount: Sendable {
         }
     }
 
-    /// The index's state for this user. Nil before the first pull, and when the index has another user's photos.
+    /// The index's state for this user; nil before the first pull, or if the index has another user's photos.
     ///
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public func state() throws(PhotoSyncError) -> SyncState? {
@@ -61,7 +61,7 @@ extension SyncAccount {
     ///
     /// - Parameters:
     ///   - server: The server, with or without a path.
-    ///   - apiKey: The issued key; surrounding blanks are ignored. Stored in `library.sqlite`, mode 0600.
+    ///   - apiKey: The issued key; surrounding whitespace is ignored. Stored in `library.sqlite`, mode 0600.
     ///   - deviceName: This machine's name in other clients, for example its host name.
     ///   - directory: Contains index and library.
     /// - Returns: The account.
@@ -94,7 +94,7 @@ extension SyncAccount {
         return try account(client(of: server, apiKey: login.apiKey), login, in: directory, library)
     }
 
-    // MARK: Parts
+    // MARK: Components
 
     private static func library(in directory: DataDirectory) throws(PhotoSyncError) -> LibraryStore {
         do { return try LibraryStore(in: directory) } catch { throw PhotoSyncError(error) }

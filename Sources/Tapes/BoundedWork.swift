@@ -3,16 +3,16 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Synchronization
 
-/// Runs work on a file system that may hang, on a dedicated thread that nothing else waits for.
+/// Runs work on a file system that may hang, on a dedicated thread that no other work depends on.
 enum BoundedWork {
-    /// Maximum time for work to notice its cancellation.
+    /// Maximum time for the work to detect its cancellation.
     static let grace: Duration = .seconds(1)
 
-    /// Runs `body` on a thread that may block. Canceling ends it at its next step with `.cancelled`; a hanging step is
-    /// abandoned. A step, before which `body` calls `WorkSteps.next()`, takes `stallLimit` at most; then the file
-    /// system counts as unreachable (rule R14).
+    /// Runs `body` on a thread that may block. Cancellation ends it at its next step with `.cancelled`; a hanging step
+    /// is abandoned. `body` calls `WorkSteps.next()` before each step. If a step takes longer than `stallLimit`, the
+    /// file system is treated as unreachable (rule R14).
     ///
-    /// - Throws: What `body` throws; `.unreachable`, `.cancelled`.
+    /// - Throws: Errors thrown by `body`; `.unreachable`, `.cancelled`.
     static func run<Value: Sendable>(
         stallLimit: Duration,
         _ body: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value
@@ -94,7 +94,7 @@ private final class BoundedRun<Value: Sendable>: Sendable {
         }
     }
 
-    /// Does not keep a finished run alive.
+    /// Does not keep a finished run in memory.
     private func later(_ time: Duration, _ body: @escaping @Sendable (BoundedRun) -> Void) {
         let nanoseconds = Int(time / .nanoseconds(1))
         DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak self] in

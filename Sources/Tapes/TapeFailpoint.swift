@@ -6,13 +6,13 @@ enum TapeFailpoint: String, CaseIterable, Failpoint {
     case clipsCommitted
     /// The tape is locked and was reloaded.
     case lockTaken
-    /// The intent is stored, the library was not called.
+    /// The intent is stored; no request was sent to the library.
     case intentKept
-    /// The library has created the album, the store has no link.
+    /// The library has created the album; the store has no link.
     case albumCreated
-    /// The link to the album is stored, the album is empty.
+    /// The link to the album is stored; the album is empty.
     case linkKept
-    /// The library's ids of the originals are known, nothing is added.
+    /// The library's ids of the originals are known; nothing is added.
     case assetsResolved
     /// The assets are in the album, but not recorded in the store.
     case assetsAdded
@@ -28,18 +28,18 @@ enum TapeFailpoint: String, CaseIterable, Failpoint {
     case linksMade
     /// Folder library: the manifest contains all links.
     case manifestRewritten
-    /// Folder library: the manifest has the old and the new names of the links, none is renamed.
+    /// Folder library: the manifest has the old and the new names of the links; none is renamed.
     case renamesPlanned
     /// Folder library: a link whose new name is still taken has its temporary name.
     case linkParked
     /// Folder library: the first link has its new name.
     case linkRenamed
-    /// Folder library: all links have their new names, the manifest still has the old ones as well.
+    /// Folder library: all links have their new names; the manifest still has the old ones as well.
     case linksRenamed
     /// Folder library: the playlist is written.
     case playlistWritten
-    /// The tape is deleted, its tombstone is stored, the album exists.
+    /// The tape is deleted and its tombstone is stored; the album exists.
     case tapeDeleted
-    /// The album is deleted, the tombstone exists.
+    /// The album is deleted; the tombstone exists.
     case albumDeleted
 }

@@ -1,8 +1,8 @@
 internal import MediaStore
 @_exported public import Outcomes
 
-/// An error of an operation with a tape: facts for the caller to classify and to phrase. A failure of an album is not
-/// such an error: it is a state of the tape (rule R9).
+/// An error of a tape operation: the facts from which the caller classifies it and writes the message. A failure of an
+/// album is not an error but a state of the tape (rule R9).
 public struct TapesError: Error, Sendable, CustomStringConvertible {
     /// The kind of error.
     public var code: OutcomeCode
@@ -10,7 +10,7 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
     public var detail: String
     /// The local path, as bytes.
     public var path: [UInt8]?
-    /// The invalid value as given, or the id of what failed.
+    /// The invalid value as given, or the id of the failed item.
     public var value: String?
     /// Matching ids, for `.tapeAmbiguous`.
     public var candidates: [String]

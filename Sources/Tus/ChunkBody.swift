@@ -2,8 +2,8 @@ internal import MediaCrypto
 internal import MediaTransport
 internal import Synchronization
 
-/// One chunk of a content, read from the file directly into the socket's buffer and hashed in passing. Its last byte is sent
-/// only after `end` was released.
+/// One chunk of a content, read from the file directly into the socket's buffer and hashed while it is read. Its last
+/// byte is sent only after `end` was released.
 struct ChunkBody: RequestBody {
     let file: FileContent
     /// Offset of the chunk in the file.
@@ -97,15 +97,15 @@ extension TusContent {
     }
 }
 
-/// Synchronizes the thread that sends a chunk with the task that stores its proof: the sender stops before the last byte until
-/// the task releases it.
+/// Synchronizes the thread that sends a chunk with the task that stores its proof: the sender stops before the last
+/// byte until the task releases it.
 final class ChunkEnd: Sendable {
     private enum Stage {
         case sending
         case held
         case released
         case failed
-        /// The transfer ended before it came this far.
+        /// The transfer ended before it reached this point.
         case missed
     }
 
@@ -118,7 +118,7 @@ final class ChunkEnd: Sendable {
 
     private let state = Mutex(State())
 
-    // MARK: The sender's side
+    // MARK: The sending thread
 
     /// All bytes but the last were passed on, and all are hashed.
     func reach() {
@@ -131,7 +131,7 @@ final class ChunkEnd: Sendable {
         state.withLock { $0.wake = wake }
     }
 
-    // MARK: The keeper's side
+    // MARK: The storing task
 
     /// Waits for the sender. False if the transfer ended before its last byte.
     func reached() async -> Bool {
@@ -159,7 +159,7 @@ final class ChunkEnd: Sendable {
         letGo(.failed, error)
     }
 
-    // MARK: The owner's side
+    // MARK: The owner
 
     func transferEnded() {
         leaveSending(for: .missed)?.resume(returning: false)
@@ -190,8 +190,8 @@ final class ChunkEnd: Sendable {
     }
 }
 
-/// Adapts the size of chunks: small enough that an interruption costs little and every proxy accepts them, large enough that
-/// the round trips between them do not matter.
+/// Adapts the size of chunks: small enough that an interruption costs little and every proxy accepts them, large enough
+/// that the round trips between them do not matter.
 struct ChunkSize {
     /// A chunk that takes longer than this is large enough for its network.
     private static let slow = Duration.seconds(5)
@@ -203,7 +203,8 @@ struct ChunkSize {
     private var ceiling: Int64
     /// Successful chunks since the size last changed.
     private var run = 0
-    /// How many of them increase the size; doubled by each interruption, so that it settles below what the network can carry.
+    /// The number of them that increases the size; doubled by each interruption, so that the size stays below the
+    /// capacity of the network.
     private var runNeeded = 2
 
     init(_ options: TusSendOptions) {
@@ -235,7 +236,8 @@ struct ChunkSize {
         return current > minimum
     }
 
-    /// A chunk was refused as too large (413): its size is not used again. Returns whether the next one will be smaller.
+    /// A chunk was refused as too large (413): its size is not used again. Returns whether the next
+    /// one will be smaller.
     mutating func refused(_ byteCount: Int64) -> Bool {
         run = 0
         guard min(current, byteCount) > minimum else { return false }

@@ -3,11 +3,11 @@ internal import MediaCore
 public import MediaCrypto
 public import MediaTransport
 
-/// A client of one tus 1.0.0 server (https://tus.io/protocols/resumable-upload): its requests, and sending a file in chunks.
-/// Independent of any media server.
+/// A client of one tus 1.0.0 server (https://tus.io/protocols/resumable-upload): its requests, and sending a file in
+/// chunks. Independent of any media server.
 ///
-/// An upload is identified by its ID, the last segment of the `Location` of its creation. Addresses are always built from the
-/// configured server and path, so that a foreign `Location` never gets credentials.
+/// An upload is identified by its ID, the last segment of the `Location` of its creation. Addresses are always built
+/// from the configured server and path, so that a foreign `Location` never receives credentials.
 public struct TusClient: Sendable {
     let http: HTTPClient
     let server: ServerURL
@@ -16,8 +16,8 @@ public struct TusClient: Sendable {
     let headers: [HTTPHeader]
     let timeouts: TransferTimeouts
 
-    /// Makes a client. `path` is where uploads are created, with a slash at its end (`/files/`). `headers` are sent with every
-    /// request besides those of tus, such as a secret of the media server.
+    /// Creates a client. `path` is the address at which uploads are created, with a slash at its end (`/files/`).
+    /// `headers` are sent with every request besides those of tus, such as a secret of the media server.
     public init(
         http: HTTPClient,
         server: ServerURL,
@@ -34,8 +34,8 @@ public struct TusClient: Sendable {
         self.timeouts = timeouts
     }
 
-    /// Queries the server's features (`OPTIONS`, tus 1.0.0 section "OPTIONS"). With `repeatsUnavailable`, a 503 is retried here
-    /// and not left to the caller.
+    /// Queries the server's features (`OPTIONS`, tus 1.0.0 section "OPTIONS"). With `repeatsUnavailable`, a 503 is
+    /// retried here and not left to the caller.
     ///
     /// - Throws: `TusError`; `.unsupported` if there is no tus 1.0.0 server.
     public func features(
@@ -48,9 +48,10 @@ public struct TusClient: Sendable {
 
     /// Creates an upload (`POST`, extension "creation").
     ///
-    /// A lost response leaves an empty upload on the server, which costs nothing where the number of uploads is not limited;
-    /// creation is therefore retried like a safe request, unless `isRepeatable` is false. `isPartial` uploads are joined with
-    /// others (extension "concatenation"). With `repeatsUnavailable`, a 503 is retried here and not left to the caller.
+    /// A lost response leaves an empty upload on the server, which is harmless if the number of uploads is not
+    /// limited; creation is therefore retried like a safe request, unless `isRepeatable` is false. `isPartial` uploads
+    /// are joined with others (extension "concatenation"). With `repeatsUnavailable`, a 503 is retried here and not
+    /// left to the caller.
     ///
     /// - Throws: `TusError`; `.tooLarge` if the server accepts no upload of this length.
     public func create(
@@ -72,8 +73,8 @@ public struct TusClient: Sendable {
         )
     }
 
-    /// Joins finished partial uploads, in order (extension "concatenation"). Waits up to five minutes for one that is locked
-    /// (423).
+    /// Joins finished partial uploads, in order (extension "concatenation"). Waits up to five minutes for one
+    /// that is locked (423).
     public func concatenate(
         _ ids: [String],
         metadata: [TusMetadata],
@@ -87,9 +88,10 @@ public struct TusClient: Sendable {
         }
     }
 
-    /// Queries the progress of an upload (`HEAD`). Waits up to five minutes for one that another request has locked (423).
+    /// Queries the progress of an upload (`HEAD`). Waits up to five minutes for one that another
+    /// request has locked (423).
     ///
-    /// - Throws: `TusError`; `.gone` if the server does not know it (any more).
+    /// - Throws: `TusError`; `.gone` if the server does not have it, or no longer has it.
     public func status(
         of id: String,
         control: TransferControl = TransferControl()
@@ -99,10 +101,11 @@ public struct TusClient: Sendable {
         }
     }
 
-    /// Discards an upload with its bytes on the server (`DELETE`, extension "termination"). Succeeds if it is already gone.
+    /// Discards an upload with its bytes on the server (`DELETE`, extension "termination"). Succeeds if
+    /// it is already gone.
     ///
-    /// `lockLimit` is the maximum total wait for an upload that another request has locked (423); `onLock` is called before
-    /// each wait.
+    /// `lockLimit` is the maximum total wait for an upload that another request has locked (423); `onLock` is
+    /// called before each wait.
     ///
     /// - Throws: `TusError`; `.locked` if the lock outlasts the limit.
     public func terminate(
@@ -126,11 +129,11 @@ public struct TusClient: Sendable {
     /// Sends the missing bytes, in chunks.
     ///
     /// After every failure the server's own offset (`HEAD`) decides where to resume; only a completed `PATCH` counts as
-    /// progress. If the server already has bytes, the prefix is read again and compared with the content's proofs before
-    /// anything is sent.
+    /// progress. If the server already has bytes, the prefix is read again and compared with the content's proofs
+    /// before anything is sent.
     ///
-    /// `stop` and `abandon` of `control` end it at once, like canceling the task; the upload stays resumable. A `content.keep`
-    /// in progress is awaited. `onEvent` is called on any thread and must return quickly.
+    /// `stop` and `abandon` of `control` end it immediately, like canceling the task; the upload stays resumable. A
+    /// `content.keep` in progress is awaited. `onEvent` is called on any thread and must return quickly.
     public func send(
         _ content: TusContent,
         to id: String,
@@ -310,7 +313,8 @@ struct ChunkOutcome {
 }
 
 extension TusClient {
-    /// Sends a chunk once, and stores its proof in passing. With `completes`, a stop after its last byte waits for the response.
+    /// Sends a chunk once, and stores its proof meanwhile. With `completes`, a stop after its last byte
+    /// waits for the response.
     func patch(
         _ id: String,
         _ chunk: ChunkBody,

@@ -8,7 +8,7 @@ public struct TusProof: Sendable, Equatable {
     /// SHA-256 of these bytes.
     public var digest: SHA256Digest
 
-    /// Makes a proof.
+    /// Creates a proof.
     public init(offset: Int64, digest: SHA256Digest) {
         self.offset = offset
         self.digest = digest
@@ -19,17 +19,17 @@ public struct TusProof: Sendable, Equatable {
 public struct TusContent: Sendable {
     /// Returns the open file for one request. Called for every chunk.
     public var open: @Sendable () throws -> FileContent
-    /// Where in the file the content starts.
+    /// Offset of the content in the file.
     public var start: Int64
     /// Length of the content in bytes.
     public var byteCount: Int64
     /// Proofs stored by earlier runs, in any order; the server's prefix is compared with the longest that fits.
     public var proofs: [TusProof]
-    /// Stores a proof durably. A chunk's last byte is sent only after this has returned for the chunk's end, so that the server
-    /// never has a chunk without a stored proof. An error that it throws ends the sending as `.journal`.
+    /// Stores a proof durably. A chunk's last byte is sent only after this has returned for the chunk's end, so that
+    /// the server never has a chunk without a stored proof. An error that it throws ends the sending as `.journal`.
     public var keep: @Sendable (TusProof) async throws -> Void
 
-    /// Makes a content.
+    /// Creates a content.
     public init(
         start: Int64 = 0,
         byteCount: Int64,
@@ -54,21 +54,21 @@ public struct TusSendOptions: Sendable {
     public var minimumChunkBytes: Int64
     /// The largest chunk in bytes; proxies refuse bodies of 100 MB.
     public var maximumChunkBytes: Int64
-    /// Consecutive failures without progress after which sending fails; each completed chunk resets the count. An interruption
-    /// after which the next chunk is smaller never ends it.
+    /// Consecutive failures without progress after which sending fails; each completed chunk resets the count. An
+    /// interruption after which the next chunk is smaller never ends it.
     public var retry: RetryPolicy
-    /// How to wait for an upload that another request has locked (423).
+    /// The waits for an upload that another request has locked (423).
     public var lock: RetryPolicy
     /// Whether the upload was just created and is empty, so that no `HEAD` is needed.
     public var isNew: Bool
-    /// Sends a checksum with each chunk (extension "checksum"), which requires reading every chunk twice; nil for none. See
-    /// `TusFeatures.preferredChecksum`.
+    /// Sends a checksum with each chunk (extension "checksum"), which requires reading every chunk twice; nil for none.
+    /// See `TusFeatures.preferredChecksum`.
     public var checksum: DigestAlgorithm?
-    /// The exact size of every chunk but the last in bytes, for a server whose offsets count chunks (`TusFeatures.OffsetUnit`);
-    /// an impossible offset then ends the upload as `.dead`. Nil for chunks that adapt.
+    /// The exact size of every chunk but the last in bytes, for a server whose offsets count chunks
+    /// (`TusFeatures.OffsetUnit`); an impossible offset then ends the upload as `.dead`. Nil for chunks that adapt.
     public var fixedChunkBytes: Int64?
 
-    /// Makes a set of options; the defaults are those of the command line.
+    /// Creates a set of options; the defaults are those of the command line.
     public init(
         chunkBytes: Int64 = 8 << 20,
         minimumChunkBytes: Int64 = 256 << 10,

@@ -3,9 +3,9 @@ internal import MediaCore
 
 /// The ID of an upload in a `Location`.
 enum TusLocation {
-    /// The last path segment of an absolute or relative address, percent-decoded; nil if `isID` rejects it or the address is
-    /// `path`, where uploads are created. Query, fragment, trailing slashes and the origin are ignored: requests go to the
-    /// configured server, whatever name a proxy uses (gighive contract T13).
+    /// The last path segment of an absolute or relative address, percent-decoded; nil if `isID` rejects it or the
+    /// address is `path`, where uploads are created. Query, fragment, trailing slashes and the origin are ignored:
+    /// requests go to the configured server, whatever name a proxy uses (gighive contract T13).
     static func id(in location: String, createdAt path: String) -> String? {
         var text = location.prefix { $0 != "?" && $0 != "#" }
         if let scheme = text.firstRange(of: "://") {
@@ -23,8 +23,8 @@ enum TusLocation {
         return id
     }
 
-    /// Whether a text can be an ID: unreserved characters and sub-delimiters of RFC 3986, `:` and `@`, as servers use them
-    /// (tusd: hexadecimal digits, `-`, `_`, and `+` with S3). No slash, no control character, not `.` or `..`.
+    /// Whether a text can be an ID: unreserved characters and sub-delimiters of RFC 3986, `:` and `@`, as servers use
+    /// them (tusd: hexadecimal digits, `-`, `_`, and `+` with S3). No slash, no control character, not `.` or `..`.
     static func isID(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 512 && text != "." && text != ".."
             && text.utf8.allSatisfy { byte in
@@ -47,7 +47,7 @@ public struct TusMetadata: Sendable, Equatable {
     /// The value, sent as UTF-8.
     public var value: String
 
-    /// Makes a pair.
+    /// Creates a pair.
     public init(_ key: String, _ value: String) {
         self.key = key
         self.value = value
@@ -55,8 +55,8 @@ public struct TusMetadata: Sendable, Equatable {
 }
 
 extension TusMetadata {
-    /// The field value of `Upload-Metadata` (tus 1.0.0, extension "creation"); nil without pairs. Throws `.refused` for an
-    /// invalid or repeated key.
+    /// The field value of `Upload-Metadata` (tus 1.0.0, extension "creation"); nil without pairs. Throws `.refused` for
+    /// an invalid or repeated key.
     static func fieldValue(of pairs: [TusMetadata]) throws(TusError) -> String? {
         var seen: Set<String> = []
         var items: [String] = []

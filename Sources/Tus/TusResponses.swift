@@ -5,7 +5,7 @@ public import MediaTransport
 public struct TusFeatures: Sendable, Equatable {
     /// Extensions of tus 1.0.0.
     public enum Extension: String, Sendable, CaseIterable {
-        /// Uploads are made with `POST`.
+        /// Uploads are created with `POST`.
         case creation
         /// The `POST` may carry the first bytes.
         case creationWithUpload = "creation-with-upload"
@@ -29,8 +29,8 @@ public struct TusFeatures: Sendable, Equatable {
     public enum OffsetUnit: Sendable {
         /// The bytes that the server has stored, as in tus 1.0.0.
         case bytes
-        /// Chunks of the size of the first one: all chunks but the last must have this size, and 20 MiB at most (gighive-d4
-        /// contract 4.2 and 4.3).
+        /// Chunks of the size of the first one: all chunks but the last must have this size, and 20 MiB at most
+        /// (gighive-d4 contract 4.2 and 4.3).
         case chunks
     }
 
@@ -43,8 +43,8 @@ public struct TusFeatures: Sendable, Equatable {
     /// `Tus-Checksum-Algorithm`.
     public var checksumAlgorithms: [String] = []
 
-    /// The unit of `Upload-Offset`: chunks on a server that has a size limit and cannot delete uploads (gighive-d4 contract
-    /// section 1).
+    /// The unit of `Upload-Offset`: chunks on a server that has a size limit and cannot delete uploads (gighive-d4
+    /// contract section 1).
     public var offsetUnit: OffsetUnit {
         extensions.contains(.creation) && !extensions.contains(.termination) && maximumBytes != nil ? .chunks : .bytes
     }
@@ -69,7 +69,7 @@ public struct TusStatus: Sendable, Equatable {
 }
 
 extension TusError {
-    /// The meaning of an unsuccessful response: the whole table of statuses (tus 1.0.0; RFC 9110 for the rest, which mostly
+    /// The meaning of an unsuccessful response: all statuses (tus 1.0.0; RFC 9110 for the others, which mostly
     /// come from proxies).
     init(response: HTTPResponse, to method: HTTPMethod) {
         self.init(
@@ -145,7 +145,7 @@ extension TusError {
         }
     }
 
-    /// Whether the chunk was interrupted on the way, so that a smaller one may succeed.
+    /// Whether the chunk was interrupted during the transfer, so that a smaller one may succeed.
     var isCut: Bool {
         if let transport { return transport.metrics.bodyBytesSent > 0 }
         return status == 408 || status == 500 || status == 502 || status == 504
@@ -153,9 +153,9 @@ extension TusError {
 }
 
 extension TusError {
-    /// What a response to a `PATCH` means for the upload where offsets count chunks (gighive-d4 contract 4.1 and 4.4): nil
-    /// unless the server can never complete it. A 500 ends an upload at once, and older releases append the bytes as well, so
-    /// that a retry would double them.
+    /// The meaning of a response to a `PATCH` for an upload whose offsets count chunks (gighive-d4 contract 4.1 and
+    /// 4.4): nil unless the server can never complete it. A 500 ends an upload immediately, and older releases append
+    /// the bytes as well, so that a retry would double them.
     var asDead: TusError? {
         guard transport == nil, status == 500 || (status == 409 && uploadOffset == nil) else { return nil }
         var dead = self
@@ -167,7 +167,7 @@ extension TusError {
 
 /// Why a tus request, or sending a content, failed.
 public struct TusError: Error, Sendable, CustomStringConvertible {
-    /// The cause, in the detail that callers need.
+    /// The cause, as detailed as callers need it.
     public enum Kind: String, Sendable, CaseIterable {
         /// No tus server at this address, or a version or extension that is not offered (412 included).
         case unsupported
@@ -179,10 +179,10 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case forbidden
         /// 404 or 410: the upload is not (or no longer) known.
         case gone
-        /// The server's offset or length is not what this upload can have (409 that persists, an offset that goes back).
+        /// The server's offset or length is impossible for this upload (409 that persists, an offset that goes back).
         case conflict
-        /// The upload can never be completed: the server marked it as failed, or its offset is not the end of a chunk that was
-        /// sent. A new one may be created.
+        /// The upload can never be completed: the server marked it as failed, or its offset is not the end of a chunk
+        /// that was sent. A new one may be created.
         case dead
         /// 413 for the smallest chunk, or for the upload as a whole.
         case tooLarge
@@ -198,7 +198,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case redirected
         /// An invalid response.
         case unexpectedResponse
-        /// The bytes on the server are not those of the content: a changed file, never spliced.
+        /// The bytes on the server are not those of the content: the file changed, and the versions are never mixed.
         case prefixChanged
         /// The source failed while it was read.
         case sourceFailed
@@ -220,7 +220,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     public var uploadOffset: Int64?
     /// `Retry-After` in seconds.
     public var retryAfterSeconds: Int?
-    /// What a 401 shows about the credentials; nil for other responses.
+    /// The refusal of the credentials by a 401; nil for other responses.
     package var refusal: CredentialRefusal?
     /// The transport's error.
     public var transport: TransportError?

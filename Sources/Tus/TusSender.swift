@@ -10,7 +10,7 @@ struct TusSender {
     private let options: TusSendOptions
     private let control: TransferControl
     private let onEvent: @Sendable (TusEvent) -> Void
-    /// Between chunks its state and its mark are those of the first `offset` bytes.
+    /// Between chunks, its state and its mark cover the first `offset` bytes.
     private let pipeline: HashPipeline
 
     /// Bytes that the server is known to have.
@@ -23,8 +23,8 @@ struct TusSender {
     private var failedTries = 0
     private var faults = 0
     private var bytesSent: Int64 = 0
-    /// The end of what any attempt may have sent: bytes up to there can appear on the server even after it reported fewer.
-    /// Whole chunks, because libcurl does not count the bytes of a failing write.
+    /// The end of what any attempt may have sent: bytes up to there can appear on the server even after it reported
+    /// fewer. Whole chunks, because libcurl does not count the bytes of a failing write.
     private var sentEnd: Int64 = 0
 
     init(
@@ -76,7 +76,7 @@ struct TusSender {
         }
     }
 
-    // MARK: Asking
+    // MARK: Status
 
     /// Queries the upload's status, with retries.
     private mutating func ask() async throws(TusError) -> TusStatus {
@@ -100,7 +100,7 @@ struct TusSender {
         }
     }
 
-    /// Waits before a retry. If `isEased`, the next attempt demands less of the network and is made in any case. Throws the
+    /// Waits before a retry. If `isEased`, the next attempt needs less of the network and is always made. Throws the
     /// error if a retry cannot help or the policy is exhausted.
     private mutating func waitOut(_ error: TusError, isEased: Bool = false) async throws(TusError) {
         var wait: Duration?
@@ -163,8 +163,8 @@ struct TusSender {
         try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
     }
 
-    /// The same where offsets count chunks: the next chunk has the same size, and nothing is sent again after a response that
-    /// ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
+    /// The same if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response
+    /// that ends the upload on the server (gighive-d4 contract 4.1 and 4.4).
     private mutating func recover(from error: TusError, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         if let dead = error.asDead { throw dead }
         if error.kind == .conflict, let found = error.uploadOffset {
@@ -179,7 +179,7 @@ struct TusSender {
         try await settle(at: try await ask().offset, chunk, isKept: isKept)
     }
 
-    /// An impossible offset. Where offsets count chunks, the upload cannot be completed.
+    /// An impossible offset. If offsets count chunks, the upload cannot be completed.
     private func misplaced(_ detail: String) -> TusError {
         TusError(options.fixedChunkBytes == nil ? .conflict : .dead, detail: detail)
     }
@@ -215,12 +215,12 @@ struct TusSender {
         onEvent(.acknowledged(offset: end))
     }
 
-    // MARK: Proving
+    // MARK: Verifying the prefix
 
-    /// Reads again what the server has, and throws unless it is what was sent.
+    /// Reads the content that the server has again, and throws unless it is the content that was sent.
     private mutating func provePrefix() async throws(TusError) {
         guard offset > 0 else { return }
-        // A chunk's proof is stored before its last byte is sent: another offset comes from other bytes.
+        // A chunk's proof is stored before its last byte is sent: an offset without a proof belongs to other bytes.
         guard options.fixedChunkBytes == nil || content.proofs.contains(where: { $0.offset == offset }) else {
             throw misplaced("the server's offset, \(offset) bytes, is not the end of a chunk")
         }

@@ -7,12 +7,12 @@ enum Main {
     // Not `async`: the main queue of an asynchronous `main` opens descriptors before the first statement.
     static func main() {
         Program.prepareProcess()
-        // A pool of threads that cannot grow would wait for ever.
+        // A thread pool that cannot grow would wait forever.
         if let code = Program.refuseTooFewResources() { _exit(code) }
         Task {
             let code = await Program.run()
             fflush(nil)
-            // Not `exit`: its handlers, OpenSSL's among them, take away what threads that still run are using.
+            // Not `exit`: its handlers, including OpenSSL's, free memory that running threads still use.
             _exit(code)
         }
         dispatchMain()

@@ -31,12 +31,12 @@ import Testing
         #expect(killed.output == BuiltProgram.besideTests("mediactl"))
     }
 
-    @Test func jsonAsAFileNameIsNotAWish() async throws {
+    @Test func jsonAsAFileNameIsNotTheOption() async throws {
         let result = try await BinaryRunner().run(["upload", "--bogus", "--", "--json"])
         #expect(result.exitCode == 2 && result.output.isEmpty)
     }
 
-    @Test func noServerIsNamed() async throws {
+    @Test func noServerIsConfigured() async throws {
         let result = try await BinaryRunner().run(["upload", "/dev/null"])
         #expect(result.exitCode == 2)
         #expect(
@@ -49,14 +49,14 @@ import Testing
         ("h/path", "must not contain a path"),
         ("http://", "is not an address"),
     ])
-    func wrongAddressesAreUsage(server: String, words: String) async throws {
+    func invalidAddressesAreUsageErrors(server: String, words: String) async throws {
         let result = try await BinaryRunner().run(["upload", "x.mp4", "--server", server])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains(words))
         #expect(!result.errors.contains("a:b"))
     }
 
-    @Test func emptyListSaysSoAndIsDone() async throws {
+    @Test func emptyListIsReportedWithSuccess() async throws {
         let runner = try BinaryRunner()
         let text = try await runner.run(["uploads", "list"])
         #expect(text.exitCode == 0 && text.output.isEmpty)
@@ -76,7 +76,7 @@ import Testing
         #expect(result.errors.contains("mediactl: hint: "))
     }
 
-    @Test func configShowNamesEverySource() async throws {
+    @Test func configShowPrintsEverySource() async throws {
         let result = try await BinaryRunner().run(
             ["config", "show", "--retries", "7", "--json"],
             extra: ["MEDIACTL_SERVER": "https://media.example.org"]
@@ -103,7 +103,7 @@ import Testing
             (["clear", "--all"], "Remove the tokens?"), (["delete", "18", "--no-input"], "Delete it?"),
         ] as [([String], String)]
     )
-    func destructionNeedsAYesWhereNobodyCanBeAsked(arguments: [String], question: String) async throws {
+    func deletionRequiresYesWithoutATerminal(arguments: [String], question: String) async throws {
         let result = try await BinaryRunner()
             .run(["uploads"] + arguments, input: "yes\n", extra: ["MEDIACTL_SERVER": "http://127.0.0.1:9"])
         #expect(result.exitCode == 2)
@@ -116,7 +116,7 @@ import Testing
         )
     }
 
-    @Test func clearAsksOnATerminal() async throws {
+    @Test func clearPromptsOnATerminal() async throws {
         let runner = try BinaryRunner()
         let no = try runner.start(["uploads", "clear", "--all"], streams: .terminal(columns: 80))
         try await no.wait(for: "Remove the tokens? [y/N] ")
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
-    func signalAtAQuestionEndsAtOnce(signal: Int32, exitCode: Int32) async throws {
+    func signalAtAPromptEndsTheProgramAtOnce(signal: Int32, exitCode: Int32) async throws {
         let child = try BinaryRunner().start(
             ["uploads", "clear", "--all", "--json"],
             streams: .terminal(columns: 80)
@@ -145,13 +145,13 @@ import Testing
         #expect(last.contains(#""code":"interrupted""#))
     }
 
-    @Test func fullOutputIsAFailure() async throws {
+    @Test func outputToAFullDiskIsAFailure() async throws {
         let result = try await BinaryRunner().run(["help", "exit-codes"], streams: .outputFile("/dev/full"))
         #expect(result.exitCode == 1)
         #expect(result.errors == "mediactl: error: cannot write the results: no space left on device\n")
     }
 
-    @Test func closedOutputIsQuiet() async throws {
+    @Test func closedOutputPrintsNoError() async throws {
         let result = try await BinaryRunner().run(["help", "exit-codes"], streams: .closedOutput)
         #expect(result.exitCode == 0 && result.errors.isEmpty)
     }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What every test with a child relies on.
+/// Preconditions of every test that starts a child process.
 @Suite struct ChildProcessTests {
-    @Test func aChildHasNoSignalBlockedWhateverItsStarterBlocks() throws {
+    @Test func aChildHasNoBlockedSignalsRegardlessOfItsParent() throws {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -14,7 +14,7 @@ import Testing
         #expect(try child.get().finish().output == "SigBlk:\t0000000000000000\n")
     }
 
-    @Test func aChildHasNoDescriptorButItsStandardStreams() throws {
+    @Test func aChildInheritsOnlyTheStandardStreams() throws {
         let inheritable = dup(STDERR_FILENO)
         defer { close(inheritable) }
         // 3 is the directory that `ls` itself reads.
@@ -26,14 +26,14 @@ import Testing
         #expect(kill(number, 0) == -1)
     }
 
-    @Test func writingToAChildThatIsGoneIsNoFailure() throws {
+    @Test func writingToAChildThatExitedIsNotAnError() throws {
         let child = try ChildProcess("true", [], streams: .pipes)
         #expect(try child.finish().exitCode == 0)
         child.write("too late")
         #expect(child.result.signal == nil)
     }
 
-    @Test func endsAreToldApart() async throws {
+    @Test func exitCodesAndSignalsAreDistinguished() async throws {
         #expect(try await ChildProcess.run("sh", ["-c", "exit 3"]).exitCode == 3)
         #expect(try await ChildProcess.run("sh", ["-c", "kill -9 $$"]).signal == SIGKILL)
         await #expect(throws: ChildError.cannotStart(ENOENT)) { try await ChildProcess.run("/no/such/program") }

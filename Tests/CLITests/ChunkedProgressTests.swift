@@ -3,10 +3,10 @@ import Testing
 @testable import GigHive
 @testable import MediaCLI
 
-/// What is printed of uploads over tus to servers that count chunks.
+/// What is printed during tus uploads to servers that count chunks.
 @Suite struct ChunkedProgressTests {
     /// Uploads over tus get no delete token from some servers (gighive-d4 contract section 3).
-    @Test func theWaitNamesNoTokenThatWillNotCome() throws {
+    @Test func theWaitDoesNotMentionATokenThatWillNotArrive() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)

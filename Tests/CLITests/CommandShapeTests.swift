@@ -4,14 +4,14 @@ import Testing
 
 /// What ArgumentParser checks of commands in debug builds only, checked once for all of them (docs/adr/0022).
 @Suite struct CommandShapeTests {
-    @Test func noCommandContradictsItself() async throws {
+    @Test func noCommandHasAConflictingDefinition() async throws {
         let dump = try await BinaryRunner().run(["--experimental-dump-help"])
         let root = try CommandShape(Data(dump.output.utf8))
         #expect(root.all.count > 60)
         #expect(root.all.flatMap(\.flaws).isEmpty)
     }
 
-    /// Made by hand from the list of a command that is as it should be: its names, its flag, its positional arguments.
+    /// Written by hand: the dump of a valid command with its names, its flag and its positional arguments.
     @Test(arguments: [
         (#"{"kind":"option","names":[{"kind":"long","name":"to"}]}"#, [String]()),
         (#"{"kind":"option","names":[{"kind":"long","name":"quiet"}]}"#, ["c: --quiet is there twice"]),
@@ -24,7 +24,7 @@ import Testing
         (#"{"kind":"flag","names":[{"kind":"long","name":"no-on"}],"defaultValue":"true"}"#, []),
         (#"{"kind":"positional","valueName":"more"}"#, ["c: more comes behind all that is left"]),
     ])
-    func aContradictionIsFound(argument: String, flaws: [String]) throws {
+    func aConflictingDefinitionIsFound(argument: String, flaws: [String]) throws {
         let whole = """
             {"command":{"commandName":"c","arguments":[
             {"kind":"flag","names":[{"kind":"long","name":"quiet"},{"kind":"short","name":"q"}]},
@@ -34,7 +34,7 @@ import Testing
     }
 }
 
-/// A command as `--experimental-dump-help` tells it.
+/// A command as `--experimental-dump-help` prints it.
 private struct CommandShape: Decodable {
     struct Name: Decodable, Hashable {
         var kind: String
@@ -63,10 +63,10 @@ private struct CommandShape: Decodable {
         self = try JSONDecoder().decode(Dump.self, from: json).command
     }
 
-    /// This one and those below it.
+    /// This command and its subcommands.
     var all: [CommandShape] { [self] + (subcommands ?? []).flatMap(\.all) }
 
-    /// What cannot be meant.
+    /// Definitions that contradict each other.
     var flaws: [String] {
         var flaws: [String] = []
         var seen: Set<Name> = []

@@ -3,8 +3,8 @@ import Testing
 @testable import MediaCLI
 
 extension Diagnosis {
-    /// Checks what holds for every error: lines in our style, in which nothing can steer a terminal, and the end of a
-    /// program that has failed.
+    /// Checks that hold for every error: lines in our style, without characters that control a terminal, and the
+    /// exit of a program that failed.
     func expectOurStyle(sourceLocation: SourceLocation = #_sourceLocation) {
         for line in [message, hint].compactMap({ $0 }) {
             #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"), sourceLocation: sourceLocation)

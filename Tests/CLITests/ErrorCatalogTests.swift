@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    // The exit codes of docs/exit-codes.md, one row a code.
+    // The exit codes of docs/exit-codes.md, one row per code.
     @Test(
         arguments: [
             (OutcomeCode.invalidDetail, 2), (.fileNotFound, 2), (.fileUnreadable, 2), (.isDirectory, 2),
@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: [
         StoreError.Kind.notWritable, .full, .corrupt, .newerVersion, .busy, .networkFileSystem, .unsafe, .other,
     ])
-    func storeErrorsNamePathAndWayOut(kind: StoreError.Kind) {
+    func storeErrorsIncludeThePathAndAHint(kind: StoreError.Kind) {
         let diagnosis = ErrorCatalog.diagnosis(of: StoreError(kind, path: "/data", detail: "Why."))
         #expect(diagnosis.exitCode == .store)
         #expect(diagnosis.message.contains("\"/data\"") && diagnosis.message.hasSuffix(": Why"))
@@ -79,7 +79,7 @@ import Testing
         (StoreError(.corrupt, path: "/data/index.sqlite"), "mediactl sync to rebuild it"),
         (StoreError(.corrupt, path: "/data/library.sqlite"), "restore a copy"),
     ])
-    func storeErrorsKnowWhatIsLost(error: StoreError, hint: String) {
+    func storeErrorsStateWhatIsLost(error: StoreError, hint: String) {
         #expect(ErrorCatalog.diagnosis(of: error).hint?.contains(hint) == true)
     }
 
@@ -99,7 +99,7 @@ import Testing
         ),
         ("SSL connect error.", "SSL connect error"), ("Ann said so", "Ann said so"),
     ])
-    func foreignSentencesFollowOurStyle(text: String, words: String) {
+    func messagesOfLibrariesFollowOurStyle(text: String, words: String) {
         #expect(ErrorCatalog.clean(text) == words)
     }
 
@@ -114,7 +114,7 @@ import Testing
         #expect(diagnosis.message.contains("out.jsonl"))
     }
 
-    @Test func otherHostsAreNamed() {
+    @Test func otherHostsAreIncluded() {
         let diagnosis = ErrorCatalog.diagnosis(
             of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"])
         )

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// The help texts, letter for letter. `MEDIACTL_RECORD=1` writes them anew.
+/// The help texts, character for character. `MEDIACTL_RECORD=1` rewrites them.
 @Suite struct HelpTests {
     static let golden = JSONSchemaTests.root.appendingPathComponent("fixtures/golden/help").path
 
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [["--help"], ["upload", "-h"], [], ["--version"], ["help", "uploads", "list"], ["uploads"]])
-    func askingForHelpIsDone(arguments: [String]) async throws {
+    func requestingHelpIsASuccess(arguments: [String]) async throws {
         let result = try await BinaryRunner().run(arguments)
         #expect(result.exitCode == 0)
         #expect(!result.output.isEmpty && result.errors.isEmpty)
@@ -77,18 +77,18 @@ import Testing
 
     // ArgumentParser 1.8 traps on a help width below 27 columns.
     @Test(arguments: ["0", "10", "26", "-5", "x"])
-    func narrowTerminalsGetHelpToo(columns: String) async throws {
+    func narrowTerminalsGetHelpAsWell(columns: String) async throws {
         let result = try await BinaryRunner().run(["upload", "--help"], extra: ["COLUMNS": columns])
         #expect(result.exitCode == 0 && result.output.contains("--event-date"))
     }
 
-    @Test func narrowWindowsGetHelpToo() async throws {
+    @Test func narrowWindowsGetHelpAsWell() async throws {
         let result = try await BinaryRunner().start(["upload", "--help"], streams: .terminal(columns: 20)).finish()
         #expect(result.exitCode == 0 && result.output.contains("--event-date"))
     }
 
-    // Scripts read the first line. Of each library pkg-config knows the version too; on a system that was not put together
-    // by hand that is the one programs run with.
+    // Scripts read the first line. pkg-config reports the version of each library as well; on a system without
+    // manual installs it is the version in use.
     @Test func versionNamesTheLibrariesInUse() async throws {
         let lines = try await BinaryRunner().run(["--version"]).output.split(separator: "\n").map(String.init)
         #expect(lines.first == "mediactl 0.2.0-dev")
@@ -117,7 +117,7 @@ import Testing
         #expect(try await runner.run(arguments).output == runner.run(["--version"]).output)
     }
 
-    /// One column more, and the line is broken in the middle; whoever copies it runs something else.
+    /// With one more column the line is wrapped; copied, it would be another command.
     @Test(arguments: commands.filter { $0.first != "help" })
     func examplesSurviveCopying(command: [String]) throws {
         let type = try #require(Self.type(of: command))
@@ -131,11 +131,11 @@ import Testing
     }
 
     @Test(arguments: commands.filter { $0.first != "help" })
-    func examplesAreUnderstood(command: [String]) throws {
+    func examplesParse(command: [String]) throws {
         let lines = Self.exampleLines(of: try #require(Self.type(of: command))).map {
             $0.trimmingCharacters(in: .whitespaces)
         }
-        // A line that ends with | or \ goes on with the next one.
+        // A line that ends with | or \ continues on the next one.
         let whole = lines.joined(separator: "\n").replacing("\\\n", with: " ").replacing("|\n", with: "| ")
         var count = 0
         for line in whole.split(separator: "\n") {
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
-    func completionScriptsNameTheCommands(shell: String) async throws {
+    func completionScriptsIncludeTheCommands(shell: String) async throws {
         let result = try await BinaryRunner().run(["--generate-completion-script", shell])
         #expect(result.exitCode == 0)
         for word in ["upload", "uploads", "delete", "event-date"] {

@@ -19,7 +19,7 @@ import Testing
         #expect(interruption.signal == .hangup)
     }
 
-    @Test func firstSignalGoesToTheHandlerAndTheSecondEndsAfterIt() async {
+    @Test func firstSignalGoesToTheHandlerAndTheSecondEndsTheProgram() async {
         let log = Log()
         let clock = Clock()
         let interruption = Interruption(now: { clock.now })
@@ -41,7 +41,7 @@ import Testing
         #expect(log.all == ["SIGTERM 1"])
     }
 
-    @Test func signalDuringAQuestionEndsTheProgram() async {
+    @Test func signalAtAPromptEndsTheProgram() async {
         let log = Log()
         let interruption = Interruption()
         interruption.onEnd { _, isHandled in log.add("end \(isHandled)") }
@@ -51,14 +51,14 @@ import Testing
         #expect(log.all == ["end false"])
     }
 
-    /// Times that a test sets.
+    /// A clock set by the test.
     private final class Clock: Sendable {
         private let time = Mutex(ContinuousClock.now)
         var now: ContinuousClock.Instant { time.withLock { $0 } }
         func advance(_ duration: Duration) { time.withLock { $0 += duration } }
     }
 
-    /// The signals, with the seconds before each, and what handlers and the end of the program get.
+    /// The signals with the seconds before each, and what the handlers and the exit receive.
     @Test(
         arguments: [
             // The end of a session, and a shutdown.
@@ -78,7 +78,7 @@ import Testing
             ([(0, .user2), (0, .cpuLimit)], ["SIGUSR2 1"]),
         ] as [([(Double, StopSignal)], [String])]
     )
-    func onlyARepeatGivesUp(_ signals: [(Double, StopSignal)], _ expected: [String]) async {
+    func onlyARepeatedSignalAbandonsTheWait(_ signals: [(Double, StopSignal)], _ expected: [String]) async {
         let log = Log()
         let clock = Clock()
         let interruption = Interruption(now: { clock.now })
@@ -98,7 +98,7 @@ import Testing
             (StopSignal.user2, 12), (.alarm, 14), (.cpuLimit, 24), (.hangup, 1), (.terminate, 15),
         ] as [(StopSignal, Int32)]
     )
-    func theExitCodeIs128AndTheNumber(_ signal: StopSignal, _ number: Int32) {
+    func theExitCodeIs128PlusTheSignal(_ signal: StopSignal, _ number: Int32) {
         #expect(signal.exitCode.rawValue == 128 + number)
     }
 }

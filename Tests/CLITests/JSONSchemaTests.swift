@@ -17,7 +17,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     static let documents = root.appendingPathComponent("docs").path
 
-    // A token of 64 characters is always taken.
+    // A token of 64 characters is always accepted.
     // swift-format-ignore: NeverForceUnwrap
     static let entry = TokenEntry(
         host: "h:8080",

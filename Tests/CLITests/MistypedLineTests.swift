@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// What a slip of the fingers is answered with. Every command refuses it and names what was probably meant.
+/// Responses to typos. Every command rejects them and suggests the likely intended word.
 @Suite struct MistypedLineTests {
     struct Slip: Sendable, CustomTestStringConvertible {
         var line: String
@@ -68,11 +68,11 @@ import Testing
             "--api-key is not supported: other users can see arguments",
             "use --api-key-file FILE or MEDIACTL_API_KEY"
         ),
-        // Also where something is missing as well.
+        // Also where another argument is missing.
         Slip("upload --files-form=list.txt", "unknown option --files-form", "did you mean: --files-from"),
         Slip("uploads delete --lats --yes", "unknown option --lats", "did you mean: --last"),
         Slip("sync download --misssing --output x", "unknown option --misssing", "did you mean: --missing"),
-        // Never an option that weakens security, nor the word itself.
+        // Never an option that weakens security, nor the same word.
         Slip("uploads list --alll", "unknown option --alll", "did you mean: --all"),
         Slip("uploads status --all", "unknown option --all", "see mediactl uploads status --help"),
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
@@ -105,7 +105,7 @@ import Testing
             "see mediactl tapes export --help"
         ),
         Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),
-        // What is missing, or too much.
+        // Missing or excess arguments.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
         Slip(
             "sync download --missing",
@@ -123,12 +123,12 @@ import Testing
     ]
 
     @Test(arguments: slips)
-    func aSlipIsNamedAndAnswered(slip: Slip) throws {
+    func aTypoIsReportedWithASuggestion(slip: Slip) throws {
         let arguments = slip.line.split(separator: " ").map(String.init)
         var failure: ParseFailure?
         do {
             var command = try MediactlCommand.parseAsRoot(arguments)
-            // Help is a command of the parser's own.
+            // Help is one of the parser's own commands.
             if !(command is any ContextCommand) { try command.run() }
         } catch {
             failure = ParseFailure(error, arguments: arguments)
@@ -152,7 +152,7 @@ import Testing
             (["sync", "staus", "--help"], "did you mean: mediactl sync status"),
         ] as [([String], String?)]
     )
-    func theProgramSaysSo(arguments: [String], hint: String?) async throws {
+    func theProgramPrintsTheSuggestion(arguments: [String], hint: String?) async throws {
         let result = try await BinaryRunner().run(arguments)
         #expect(result.exitCode == 2 && result.output.isEmpty)
         #expect(result.errors.split(separator: "\n").count == (hint == nil ? 1 : 2))
@@ -161,8 +161,8 @@ import Testing
         }
     }
 
-    /// Whoever asks for help about a file gets the help, and no lecture about commands.
-    @Test func aFileBeforeHelpIsNoCommand() async throws {
+    /// Requesting help after a file prints the help, not an error about commands.
+    @Test func aFileBeforeHelpIsNotACommand() async throws {
         let result = try await BinaryRunner().run(["hash-only", "photo.jpg", "--help"])
         #expect(result.exitCode == 0 && result.output.contains("--depth"))
     }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct OptionGrammarTests {
     // MARK: Names
 
-    /// Every command that previews, prompts, writes a file or runs jobs has the short form of the option.
+    /// Every command with a dry run, a prompt, an output file or jobs has the short form of the option.
     @Test func theShortFormExistsWhereTheLongOneDoes() async throws {
         let dump = try await BinaryRunner().run(["--experimental-dump-help"])
         let root = try #require(
@@ -45,7 +45,7 @@ import Testing
         #expect(result.exitCode == 2 && result.errors.hasPrefix("mediactl: error: \(error)\n"), "\(result.errors)")
     }
 
-    @Test func timeoutsThatAreSettingsAreAcceptedAsOptionsWithANote() async throws {
+    @Test func timeoutSettingsAreAcceptedAsOptionsWithANote() async throws {
         let options = ["--settle-timeout", "7s", "--finish-timeout", "8s"]
         let result = try await BinaryRunner().run(["config", "show"] + options)
         #expect(result.output.contains(/settle_timeout +7s +command line/))
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func tokensOfOneServerAreRemoved() async throws {
+    @Test func tokensOfOneServerAreCleared() async throws {
         let runner = try runner(with: ["a:8080", "b"])
         let both = try await runner.run(["--server", "http://a:8080", "uploads", "clear", "--all", "-y"])
         #expect(both.exitCode == 2 && both.errors.contains("--server cannot be combined with --all"))

@@ -83,7 +83,7 @@ import Testing
 
     // MARK: Statuses
 
-    /// Design section 5, and RFC 9110 section 15 for what each status is.
+    /// Design section 5, and RFC 9110 section 15 for the meaning of each status.
     private static let statuses: [(status: Int, code: String, exitCode: Int32)] = [
         (302, "redirected", 1), (400, "bad_request", 2), (401, "unauthorized", 4), (403, "forbidden", 4),
         (404, "not_found", 5), (405, "unexpected_answer", 7), (408, "request_timeout", 6), (409, "conflict", 10),
@@ -92,7 +92,7 @@ import Testing
         (504, "server_error", 7),
     ]
 
-    @Test(arguments: statuses.map(\.status)) func unmarkedBodiesEndEquallyInEverySystem(status: Int) throws {
+    @Test(arguments: statuses.map(\.status)) func unmarkedBodiesHaveTheSameOutcomeInEverySystem(status: Int) throws {
         let row = try #require(Self.statuses.first { $0.status == status })
         for body in ["", "<html><title>Proxy</title></html>", "{}"] {
             let type = body.hasPrefix("{") ? "application/json" : "text/html"
@@ -127,7 +127,7 @@ import Testing
 
     // Some statuses have a special meaning in tus; the others have the common outcome.
     @Test(arguments: statuses.map(\.status).filter { ![404, 405, 409, 503].contains($0) })
-    func statusesOfTusEndAsElsewhere(status: Int) throws {
+    func statusesOfTusHaveTheCommonOutcome(status: Int) throws {
         let row = try #require(Self.statuses.first { $0.status == status })
         let response = HTTPResponse(
             head: HTTPResponseHead(status: status, headers: []),
@@ -164,7 +164,7 @@ import Testing
         var testDescription: String { "\(server) \(status) \(mark ?? "-")" }
     }
 
-    /// From the contracts, one for each row.
+    /// From the contracts, one per row.
     private static let marked: [Marked] = [
         Marked(.gigHive, 500, "no data or hook record for x", "upload_expired", true, to: .finalize),
         Marked(.gigHive, 500, "Upload failed with code 1", "payload_too_large"),
@@ -254,7 +254,7 @@ import Testing
     }
 
     // A request that cannot have been processed is not an unknown outcome; 503 means that nothing was done.
-    @Test func onlyAWholeRequestLeavesTheOutcomeUnknown() {
+    @Test func onlyACompleteRequestLeavesTheOutcomeUnknown() {
         for (status, isWhole, code) in [(500, false, "server_error"), (503, true, "server_error")] {
             let outcome = OutcomeTable.outcome(of: status, from: .captures, to: .submission(isWhole: isWhole))
             #expect(outcome.code.rawValue == code && outcome.isRetryable)

@@ -89,7 +89,7 @@ import Testing
         )
     }
 
-    @Test func tableLeavesOutColumnsInTheirOrder() {
+    @Test func tableDropsColumnsInTheirOrder() {
         var table = Table(columns: [
             .init(title: "ID", alignment: .right), .init(title: "TYPE", dropOrder: 2),
             .init(title: "LABEL", isFlexible: true, minimumWidth: 7), .init(title: "SIZE", dropOrder: 1),
@@ -122,7 +122,8 @@ import Testing
         }
     }
 
-    /// POSIX.1-2017 XBD 8.2: LC_ALL, then LC_CTYPE, then LANG; empty is not set, and not set is C.
+    /// POSIX.1-2017 XBD 8.2: LC_ALL, then LC_CTYPE, then LANG; an empty variable counts as not set, and the default
+    /// is C.
     @Test(
         arguments: [
             ([:], "~"), (["LANG": "C"], "~"), (["LANG": "POSIX"], "~"), (["LANG": "de_DE.ISO-8859-1"], "~"),
@@ -139,14 +140,14 @@ import Testing
         #expect(table.lines(fitting: 10, style: style) == ["LABEL", "a rather \(ellipsis)"])
     }
 
-    @Test func pathsKeepTheirEnds() {
+    @Test func pathsAreShortenedInTheMiddle() {
         var table = Table(columns: [.init(title: "FILE", isFlexible: true, isPath: true), .init(title: "SIZE")])
         table.rows = [["/home/ann/Pictures/beach.mp4", "1 B"], ["日本/結婚式.mp4", "2 B"]]
         let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(table.lines(fitting: 16, style: plain) == ["FILE        SIZE", "…beach.mp4  1 B", "…婚式.mp4   2 B"])
     }
 
-    @Test func sentencesGoOnBelow() {
+    @Test func sentencesWrapToTheNextLine() {
         var table = Table(columns: [
             .init(title: "CODE", alignment: .right), .init(title: "MEANING", isFlexible: true, isWrapped: true),
         ])

@@ -53,7 +53,7 @@ import Testing
         )
     }
 
-    @Test func globalFlagsStandBeforeTheCommandToo() throws {
+    @Test func globalFlagsMayPrecedeTheCommand() throws {
         let command = try #require(
             try MediactlCommand.parseAsRoot(["--json", "--server", "h", "upload", "a"]) as? Upload
         )
@@ -61,14 +61,14 @@ import Testing
         #expect(command.connection.base.choice.server == "h")
     }
 
-    @Test func flagsBehindTwoDashesAreFileNames() throws {
+    @Test func flagsAfterTwoDashesAreFileNames() throws {
         let command = try #require(try MediactlCommand.parseAsRoot(["upload", "--", "--json", "-v"]) as? Upload)
         #expect(command.paths == ["--json", "-v"])
         #expect(!command.global.json)
         #expect(command.global.verbose == 0)
     }
 
-    @Test func silenceIsNil() throws {
+    @Test func absentOptionsAreNil() throws {
         let command = try #require(try MediactlCommand.parseAsRoot(["upload", "a"]) as? Upload)
         let flags = SettingsFlags(global: command.global, connection: command.connection, details: command.details)
         #expect(flags == SettingsFlags())
@@ -136,7 +136,7 @@ import Testing
         (["upload", "--watch", "d", "--dry-run"], "--watch cannot be combined with --dry-run or --fail-fast"),
         (
             ["upload", "--files-from", "-", "--password-stdin"],
-            "standard input can be read once only, not for --password-stdin and --files-from"
+            "standard input can be read only once; it is used by --password-stdin and --files-from"
         ),
         (
             ["upload", "-", "--stdin-name", "a.mp4", "--shard", "0/2"],
@@ -203,7 +203,7 @@ import Testing
         ),
         (["uploads", "lst"], "unknown command \"lst\""),
     ])
-    func wrongUsageIsNamed(arguments: [String], message: String) {
+    func usageErrorsNameTheMistake(arguments: [String], message: String) {
         let diagnosis = failure(arguments)
         #expect(diagnosis?.message == message)
         #expect(diagnosis?.exitCode == .usage)
@@ -218,7 +218,7 @@ import Testing
         (["xyzzy"], "mediactl --help lists the commands"),
         (["upload", "a", "--bogus"], "see mediactl upload --help"),
     ])
-    func hintsLeadOn(arguments: [String], hint: String) {
+    func hintsAreUsefulCommands(arguments: [String], hint: String) {
         #expect(failure(arguments)?.hint == hint)
     }
 
@@ -226,14 +226,14 @@ import Testing
         ["--json", "upload", "a", "--progress-events"], ["--progress-events", "upload", "a", "--json"],
         ["-q", "upload", "a"], ["upload", "a", "--pinned-key", "x", "--insecure"],
     ])
-    func flagsThatGoTogetherMayStandApart(arguments: [String]) {
+    func relatedFlagsMayBeSeparated(arguments: [String]) {
         #expect(failure(arguments) == nil)
     }
 
     private func failure(_ arguments: [String]) -> Diagnosis? {
         do {
             var command = try MediactlCommand.parseAsRoot(arguments)
-            // Help is a command of the parser's own, and answers by throwing.
+            // Help is one of the parser's own commands, and responds by throwing.
             if !(command is any ContextCommand) {
                 try command.run()
             }

@@ -52,7 +52,7 @@ import Testing
         }
         display.handle(0, .retrying(attempt: 3, after: .seconds(10), because: cause))
         expectLine("a.mp4  waiting for attempt 4 (server unavailable, 503), 0:06 left")
-        // The next request waits as well: all requests to the server do after a 503.
+        // The next request waits as well: all requests to the server wait after a 503.
         display.handle(0, .progress(TransferProgress(phase: .waitingToRetry, attempt: 1, wait: .seconds(9))))
         expectLine("a.mp4  waiting for attempt 4 (server unavailable, 503), 0:05 left")
         display.handle(0, progress(.sending, 0))
@@ -60,7 +60,7 @@ import Testing
         expectLine("a.mp4  waiting for attempt 11 (server race), 0:01 left")
     }
 
-    @Test func linesNeverWrap() throws {
+    @Test func linesAreNeverWrapped() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(isTerminal: true, columns: 30),
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func plainSaysALineEveryTenSecondsOrTenPercent() throws {
+    @Test func plainPrintsALineEveryTenSecondsOrTenPercent() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
@@ -106,7 +106,7 @@ import Testing
         test.advance(.seconds(60))
         display.handle(0, progress(.sending, 500_000))
         #expect(test.errors.isEmpty)
-        // Weakly, for the display knows the console, and that the interruption.
+        // Weakly, because the display references the console, and the console the interruption.
         test.interruption.onStatusRequest { [weak display] in display?.showStatus() }
         test.interruption.receiveStatusRequest()
         #expect(test.errors == "a.mp4  500 kB of 1.00 MB  50 %\n")
@@ -132,7 +132,7 @@ import Testing
         )
     }
 
-    @Test func waitingIsSaidOnce() throws {
+    @Test func waitingIsReportedOnce() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
@@ -144,8 +144,8 @@ import Testing
         #expect(test.errors == "mediactl: waiting for the delete token; press Ctrl-C again to abandon it\n")
     }
 
-    /// SIGTERM and SIGHUP come from programs: there is nobody to press anything.
-    @Test func waitingIsLimitedWithoutAPerson() throws {
+    /// SIGTERM and SIGHUP come from programs: there is no user to press a key.
+    @Test func waitingIsLimitedWithoutAUser() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
@@ -155,7 +155,7 @@ import Testing
         #expect(test.errors == "mediactl: waiting up to 30 s for the delete token\n")
     }
 
-    @Test func noTokenIsPromisedWhileTheServerIsAsked() throws {
+    @Test func noTokenIsPromisedDuringTheQuery() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
@@ -203,13 +203,13 @@ import Testing
         )
     }
 
-    /// The lines that are on the screen after everything that was written.
+    /// The lines on the screen after all output.
     private func screen(_ test: TestConsole) -> [String] {
         let last = test.errors.components(separatedBy: "\u{1b}[J").last ?? ""
         return last.split(separator: "\n").map(String.init)
     }
 
-    @Test func aLineForEachTransferAndOneForAll() throws {
+    @Test func oneLinePerTransferAndOneTotal() throws {
         let test = try TestConsole()
         let display = batch(test)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
@@ -233,7 +233,7 @@ import Testing
         #expect(screen(test).isEmpty)
     }
 
-    @Test func linesAreNoMoreThanTheTerminalIsHigh() throws {
+    @Test func linesDoNotExceedTheTerminalHeight() throws {
         let test = try TestConsole()
         let display = batch(test, rows: 4)
         for index in 0..<4 {
@@ -255,7 +255,7 @@ import Testing
         #expect(test.errors.components(separatedBy: "files").count - 1 <= 11)
     }
 
-    @Test func plainTellsTheTotalOnly() throws {
+    @Test func plainPrintsOnlyTheTotal() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(),
@@ -275,8 +275,8 @@ import Testing
         #expect(test.errors == "3 of 3 files  3.00 MB of 3.00 MB  100 %\n")
     }
 
-    /// Files that need no sending make the rest short, although nothing is sent for them.
-    @Test func timeLeftCountsWhatNeedsNoSending() throws {
+    /// Files that need no upload shorten the remaining time, although nothing is sent for them.
+    @Test func timeLeftIncludesFilesThatNeedNoUpload() throws {
         let test = try TestConsole()
         let display = batch(test)
         display.begin(0, path: [0x61], byteCount: 1_000_000)
@@ -285,7 +285,7 @@ import Testing
         #expect(screen(test) == ["1 of 4 files  1.00 MB of 4.00 MB  25 %  ETA 0:03"])
     }
 
-    @Test func statusSignalTellsEveryTransfer() throws {
+    @Test func statusSignalPrintsEveryTransfer() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(),
@@ -302,14 +302,14 @@ import Testing
         )
     }
 
-    @Test func aWindowMadeNarrowerIsErasedWhole() throws {
+    @Test func aNarrowedWindowIsErasedCompletely() throws {
         let test = try TestConsole()
         let columns = Mutex(80)
         let screen = ScreenArea(test.context().errors) { columns.withLock { $0 } }
         screen.draw([String(repeating: "x", count: 60), "y"])
         columns.withLock { $0 = 25 }
         screen.draw(["z"])
-        // 60 columns take three rows of 25, and the short line one.
+        // 60 columns wrap to three rows of 25, and the short line to one.
         #expect(test.errors.contains("\r\u{1b}[4A\u{1b}[J"))
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every schema in `docs/schemas` is written by some run.
+/// Every schema in `docs/schemas` is used by some run.
 @Suite struct SchemaProductionTests {
     @Test func everySchemaIsProducedByARun() async throws {
         var produced: Set<String> = []

@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What watches over the secrets of all tests sees them, wherever they turn up.
-///
-/// Each child here is a shell that is given the built program as an argument, and does what that never does.
+/// The watch on the secrets of all tests detects them wherever they appear. Each child here is a shell that gets the
+/// built program as an argument and does what the program never does.
 @Suite struct SecretWatchTests {
     private static let password = "canary-PASSWORD-4711"
 
@@ -35,7 +34,7 @@ import Testing
         ("printf %s dXBsb2FkZXI6dXBsb2FkZXI=", "the login of uploader"),
         ("printf %s 53414e44424f5821$(printf %048d 0)", "a token or key of the sandbox"),
         ("echo -----BEGIN PRIVATE KEY-----", "a private key"),
-    ]) func whatIsShownIsAnIssue(script: String, words: String) async throws {
+    ]) func aShownSecretIsAnIssue(script: String, words: String) async throws {
         let home = try TemporaryDirectory()
         try await expectIssue(words) {
             _ = try await child(script, home, ["MEDIACTL_PASSWORD": Self.password]).finish()
@@ -56,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func whatIsGivenToAnotherProgramIsAnIssue() async throws {
+    @Test func aSecretPassedToAnotherProgramIsAnIssue() async throws {
         let home = try TemporaryDirectory()
         try await expectIssue("among the arguments") {
             let variables = ["MEDIACTL_PASSWORD": Self.password]
@@ -68,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func harmlessWordsAreNoIssue() async throws {
+    @Test func harmlessWordsAreNotAnIssue() async throws {
         let home = try TemporaryDirectory()
         let result = try await child(
             "echo uploader; echo $MEDIACTL_PASSWORD | wc -c",

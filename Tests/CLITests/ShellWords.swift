@@ -1,4 +1,4 @@
-/// The words of the commands in a line of shell, as far as the examples of the help need it: quotes, and pipes.
+/// The words of the commands in a shell line, as far as the help examples need them: quotes and pipes.
 enum ShellWords {
     static func commands(in line: String) -> [[String]] {
         var commands: [[String]] = [[]]

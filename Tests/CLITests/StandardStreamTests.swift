@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built program without some of its standard streams, or with an output that takes nothing.
+/// The built program without some of its standard streams, or with an output that accepts nothing.
 @Suite(.prompt) struct StandardStreamTests {
     /// Runs the program with redirections of the shell.
     private func run(
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [">&-", "<&- >&-", ">/dev/full"], [[], ["--json"]])
-    func nothingIsBegunThatCannotBeReported(redirections: String, more: [String]) async throws {
+    func nothingIsStartedThatCannotBeReported(redirections: String, more: [String]) async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)
         let result = try await run(["upload", stage.file] + more + stage.login, redirections, stage.runner)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [("2>&-", 1), ("<&-", 1), ("<&- 2>&-", 1), ("<&- >&- 2>&-", 0)])
-    func missingStreamsAreNotTakenByOthers(redirections: String, posts: Int) async throws {
+    func missingStreamsAreNotReusedByOtherFiles(redirections: String, posts: Int) async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)
         let result = try await run(["upload", stage.file, "-v"] + stage.login, redirections, stage.runner)
@@ -37,7 +37,7 @@ import Testing
         #expect(try sandbox.storedFiles().count == posts)
     }
 
-    @Test func closedInputIsNoEmptyFile() async throws {
+    @Test func closedInputIsNotAnEmptyFile() async throws {
         let stage = try FaultStage("http://127.0.0.1:9")
         let result = try await run(["upload", "-", "--stdin-name", "a.mp4"] + stage.login, "<&-", stage.runner)
         #expect(result.exitCode == 2)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [["--help"], ["--version"], ["help", "upload"], ["uploads", "list", "--json"]])
-    func lostWordsAreAFailure(arguments: [String]) async throws {
+    func lostOutputIsAFailure(arguments: [String]) async throws {
         for (redirection, reason) in [(">/dev/full", "no space left on device"), (">&-", "standard output is closed")] {
             let result = try await run(arguments, redirection, try BinaryRunner())
             #expect(result.exitCode == 1)
@@ -53,9 +53,9 @@ import Testing
         }
     }
 
-    /// A full disk is noticed with the first byte only, which text writes when the upload is done.
+    /// A full disk is noticed only with the first byte, which text output writes when the upload is complete.
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
-    func whatWasDoneIsSaidOnStandardError() async throws {
+    func resultsAreRepeatedOnStandardError() async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)
         let disk = try SmallDisk(kibibytes: 512)
@@ -77,7 +77,7 @@ import Testing
         #expect(deletion.errors.hasSuffix("cannot write the results: no space left on device\n"))
     }
 
-    @Test func quitLeavesAtOnce() async throws {
+    @Test func quitSignalExitsAtOnce() async throws {
         let deaf = try DeafListener()
         let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
         let child = try stage.startUpload(["--connect-timeout", "600s"])
@@ -89,8 +89,8 @@ import Testing
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "upload")
     }
 
-    /// Swift's runtime would print memory, and ask on a terminal what to do next.
-    @Test func crashShowsNothing() async throws {
+    /// Swift's runtime would print memory, and prompt on a terminal.
+    @Test func crashPrintsNoMemory() async throws {
         let deaf = try DeafListener()
         let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
         let child = try stage.runner.start(

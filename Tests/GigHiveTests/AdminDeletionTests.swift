@@ -35,7 +35,7 @@ import Testing
     }
 
     /// After the server was rebuilt, the ID belongs to another file: an admin's request would delete it.
-    @Test func anotherFileUnderTheIDIsKept() async throws {
+    @Test func anotherFileWithTheIDIsKept() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try sandbox.bench(user: "admin")
         _ = try await bench.upload()
@@ -48,7 +48,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    @Test func theServersIDsAreStatedWhenTheyAreOthers() async throws {
+    @Test func serverIDsThatDifferAreReported() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             try connection.respond(
@@ -65,8 +65,8 @@ import Testing
         #expect(result.error?.detail == "deleted IDs: 19, 20")
     }
 
-    /// With another success status as well: what was deleted is reported, whatever the rest of the response.
-    @Test func theIDsOfAnUnusualSuccessAreStated() async throws {
+    /// With another success status as well: the deleted IDs are reported, regardless of the rest of the response.
+    @Test func theIDsOfAnUnusualSuccessAreReported() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             try connection.respond(202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#)
@@ -78,8 +78,8 @@ import Testing
         #expect(result.error?.code == .otherFilesDeleted && result.error?.detail == "deleted IDs: 19")
     }
 
-    /// A file that is described under another ID is not deleted, and both IDs are stated.
-    @Test func anotherFileInTheDescriptionIsStated() async throws {
+    /// A file that is described under another ID is not deleted, and both IDs are reported.
+    @Test func anotherFileInTheDescriptionIsReported() async throws {
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path == "/api/uploads/18" else { return false }
             try connection.respond(200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#)
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// A count without IDs is not sufficient; a query confirms that the file was deleted.
-    @Test(arguments: [true, false]) func aClaimWithoutIDsIsChecked(_ isGone: Bool) async throws {
+    @Test(arguments: [true, false]) func aSuccessWithoutIDsIsVerified(_ isGone: Bool) async throws {
         let server = try FakeGigHive { request, connection, server, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             if isGone { server.remove(18) }
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d2", "d3"])
-    func theRoleIsKnownBeforeAnythingIsDeleted(_ dialect: String) async throws {
+    func theRoleIsQueriedBeforeAnythingIsDeleted(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         _ = try await sandbox.bench().upload()
         try await sandbox.bench(user: "admin").client.requireAdmin()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GigHive
 
-/// What a batch has said, in order.
+/// The events of a batch, in order.
 final class BatchLog: Sendable {
     private struct State {
         var lines: [String] = []
@@ -67,7 +67,7 @@ final class BatchLog: Sendable {
         return .refused(result)
     }
 
-    /// Answers uploads whose content begins with a status with that status.
+    /// Responds to uploads whose content starts with a status with that status.
     private static func picky() throws -> FakeGigHive {
         try FakeGigHive { request, connection, _, _ in
             guard request.path == "/api/uploads.php", let status = Int(request.fileContent.prefix(3)) else {
@@ -85,7 +85,7 @@ final class BatchLog: Sendable {
             (.asGiven, [0, 1, 2, 3]), (.largestFirst, [1, 3, 0, 2]),
         ] as [(UploadBatch.Order, [Int])]
     )
-    func filesAreBegunInOrder(_ order: UploadBatch.Order, _ expected: [Int]) async throws {
+    func filesAreStartedInOrder(_ order: UploadBatch.Order, _ expected: [Int]) async throws {
         let bench = try Workbench(try FakeGigHive())
         let items: [UploadBatch.Item] = try ["bb", "dddd", "b", "cccc"].enumerated().map { index, content in
             .ready(try bench.prepare(content, name: "\(index).mp4"))
@@ -96,7 +96,7 @@ final class BatchLog: Sendable {
         #expect(bench.server.uploads.count == 4)
     }
 
-    @Test func aRefusedItemIsReportedInItsTurn() async throws {
+    @Test func aRejectedItemIsReportedInOrder() async throws {
         let bench = try Workbench(try FakeGigHive())
         let items: [UploadBatch.Item] = [
             .ready(try bench.prepare("a", name: "a.mp4")), refused(bench),
@@ -107,11 +107,11 @@ final class BatchLog: Sendable {
         #expect(log[1]?.error?.code == .unknownExtension)
     }
 
-    @Test func anEmptyBatchEnds() async throws {
+    @Test func anEmptyBatchFinishes() async throws {
         #expect(await run(try Workbench(try FakeGigHive()), []).lines.isEmpty)
     }
 
-    @Test(arguments: [1, 3, 8]) func asManyTransfersRunAsThereAreJobs(_ jobs: Int) async throws {
+    @Test(arguments: [1, 3, 8]) func theNumberOfParallelTransfersIsTheNumberOfJobs(_ jobs: Int) async throws {
         let running = Mutex((now: 0, most: 0))
         let all = Gate()
         let bench = try Workbench(
@@ -142,13 +142,13 @@ final class BatchLog: Sendable {
 
     // MARK: Other processes
 
-    @Test(arguments: [1, 4]) func aFileThatAnotherProcessIsSendingComesLast(_ jobs: Int) async throws {
+    @Test(arguments: [1, 4]) func aFileThatAnotherProcessIsUploadingComesLast(_ jobs: Int) async throws {
         let bench = try Workbench(try FakeGigHive())
         let uploads = try (0..<5).map { try bench.prepare("\($0)", name: "\($0).mp4") }
         let lock = try UploadOwnership.ofSource(uploads[0], host: bench.host, in: bench.directory)
         let ended = Atomic(0)
-        // The other process goes on until all other files have ended: released earlier, the first might not have been
-        // tried yet.
+        // The other process continues until all other files are finished: released earlier, the first file might not
+        // have been attempted yet.
         let log = await run(bench, uploads.map { .ready($0) }, UploadBatch.Options(jobs: jobs)) { event in
             if case .ended = event, ended.add(1, ordering: .relaxed).newValue == 4 { lock?.release() }
         }
@@ -157,7 +157,7 @@ final class BatchLog: Sendable {
         #expect(log[0]?.state == .done)
     }
 
-    @Test func aFileThatAnotherProcessGoesOnSendingEndsOnce() async throws {
+    @Test func aFileThatAnotherProcessKeepsUploadingIsReportedOnce() async throws {
         let bench = try Workbench(try FakeGigHive())
         let uploads = try (0..<3).map { try bench.prepare("\($0)", name: "\($0).mp4") }
         let lock = try UploadOwnership.ofSource(uploads[0], host: bench.host, in: bench.directory)
@@ -170,7 +170,7 @@ final class BatchLog: Sendable {
 
     // MARK: Failures
 
-    @Test(arguments: [true, false]) func aFailureStopsABatchOnlyWhenAskedTo(_ failFast: Bool) async throws {
+    @Test(arguments: [true, false]) func aFailureStopsABatchOnlyOnRequest(_ failFast: Bool) async throws {
         let bench = try Workbench(try Self.picky())
         let items: [UploadBatch.Item] = try ["a", "400", "b"].enumerated().map { index, content in
             .ready(try bench.prepare(content, name: "\(index).mp4"))
@@ -181,7 +181,7 @@ final class BatchLog: Sendable {
         #expect(bench.server.uploads.count == (failFast ? 2 : 3))
     }
 
-    @Test func aRefusedItemIsAFailureToo() async throws {
+    @Test func aRejectedItemCountsAsAFailure() async throws {
         let bench = try Workbench(try FakeGigHive())
         let items = [refused(bench), .ready(try bench.prepare())]
         let log = await run(bench, items, UploadBatch.Options(failFast: true))
@@ -189,7 +189,7 @@ final class BatchLog: Sendable {
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test func aDuplicateIsNoFailure() async throws {
+    @Test func aDuplicateIsNotAFailure() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
@@ -206,7 +206,7 @@ final class BatchLog: Sendable {
 
     // MARK: The same file twice
 
-    @Test(arguments: [1, 4]) func aFileNamedTwiceIsSentOnce(_ jobs: Int) async throws {
+    @Test(arguments: [1, 4]) func aFileSpecifiedTwiceIsUploadedOnce(_ jobs: Int) async throws {
         let bench = try Workbench(try FakeGigHive())
         let upload = try bench.prepare()
         let other = try bench.prepare("other", name: "other.mp4")
@@ -223,7 +223,7 @@ final class BatchLog: Sendable {
         #expect(results.allSatisfy { $0.isDeletableDuplicate == ($0.state == .duplicate) })
     }
 
-    @Test func aFileThatFailedIsNotTriedTwice() async throws {
+    @Test func aFailedFileIsNotAttemptedTwice() async throws {
         let bench = try Workbench(try Self.picky())
         let upload = try bench.prepare("400")
         let log = await run(bench, [.ready(upload), .ready(upload)])
@@ -233,7 +233,7 @@ final class BatchLog: Sendable {
         #expect(bench.server.uploads.count == 1)
     }
 
-    @Test func aFileForTwoEventsIsSentTwiceOneAfterTheOther() async throws {
+    @Test func aFileForTwoEventsIsUploadedTwiceInSequence() async throws {
         let running = Atomic(0)
         let overlaps = Atomic(0)
         let bench = try Workbench(
@@ -257,7 +257,7 @@ final class BatchLog: Sendable {
 
     // MARK: Stopping
 
-    /// Holds uploads up after their body has arrived.
+    /// Delays the responses of uploads after their bodies have arrived.
     private struct Slow {
         let reached = Gate()
         let go = Gate()
@@ -275,7 +275,7 @@ final class BatchLog: Sendable {
 
     enum Way: CaseIterable { case stop, drain, cancel }
 
-    @Test(arguments: Way.allCases) func aGentleStopWaitsForTheTokenAndBeginsNothing(_ way: Way) async throws {
+    @Test(arguments: Way.allCases) func aGracefulStopWaitsForTheTokenAndStartsNothing(_ way: Way) async throws {
         let slow = Slow()
         let bench = try Workbench(try slow.server())
         let items: [UploadBatch.Item] = try (0..<3).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
@@ -295,7 +295,7 @@ final class BatchLog: Sendable {
         #expect(try bench.row()?.state == .done)
     }
 
-    @Test func abandoningEndsAtOnceWithoutClaimingAnything() async throws {
+    @Test func abandoningEndsAtOnceWithUnknownOutcomes() async throws {
         let slow = Slow()
         let bench = try Workbench(try slow.server())
         let items: [UploadBatch.Item] = try (0..<3).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
@@ -309,7 +309,7 @@ final class BatchLog: Sendable {
         #expect(log[0]?.state == .unknownOutcome)
     }
 
-    @Test func aBatchStoppedBeforeItRunsBeginsNothing() async throws {
+    @Test func aBatchStoppedBeforeItRunsStartsNothing() async throws {
         let bench = try Workbench(try FakeGigHive())
         let control = BatchControl()
         control.stop()
@@ -319,7 +319,7 @@ final class BatchLog: Sendable {
 
     // MARK: Faults
 
-    @Test func everyFileHasOneEndAndTheServerHasWhatTheyClaim() async throws {
+    @Test func everyFileHasOneResultThatMatchesTheServer() async throws {
         let sandbox = try await SandboxProcess.start(faults: [
             "upload:early-status=503,times=5", "upload:reset,after=body,times=3",
         ])
@@ -340,7 +340,7 @@ final class BatchLog: Sendable {
 
     // MARK: The store
 
-    @Test func aStoreThatFailsEndsEveryItemAndSendsNothing() async throws {
+    @Test func aStoreFailureFailsEveryItemAndSendsNothing() async throws {
         let bench = try Workbench(try FakeGigHive())
         let items: [UploadBatch.Item] = try (0..<4).map { .ready(try bench.prepare("\($0)", name: "\($0).mp4")) }
         try bench.execute("CREATE TRIGGER full BEFORE INSERT ON uploads BEGIN SELECT RAISE(ABORT, 'disk full'); END")
@@ -357,7 +357,7 @@ final class BatchLog: Sendable {
         while slots.waitingCount != count { await Task.yield() }
     }
 
-    @Test func aSlotGoesToWhoAskedFirst() async {
+    @Test func slotsAreGrantedInOrderOfRequest() async {
         let slots = TransferSlots(1)
         #expect(await slots.take())
         async let second = slots.take()
@@ -368,7 +368,7 @@ final class BatchLog: Sendable {
         #expect(await slots.take())
     }
 
-    @Test func closingSendsEverybodyAway() async {
+    @Test func closingRejectsAllWaiters() async {
         let slots = TransferSlots(1)
         #expect(await slots.take())
         async let second = slots.take()
@@ -379,7 +379,7 @@ final class BatchLog: Sendable {
         #expect(await !slots.take())
     }
 
-    @Test func aTurnTakesOneSlotHoweverOftenItBegins() async {
+    @Test func aTransferUsesOneSlotAcrossItsAttempts() async {
         let slots = TransferSlots(1)
         let begun = Atomic(0)
         let turn = TransferTurn(slots) { begun.add(1, ordering: .relaxed) }
@@ -397,7 +397,7 @@ final class BatchLog: Sendable {
 }
 
 extension Workbench {
-    /// Changes the database behind the store's back.
+    /// Changes the database without using the store.
     func execute(_ sql: String) throws {
         let script = "import sqlite3,sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
         let python = try ChildProcess.run("python3", ["-c", script, directory.path + "/tokens.sqlite", sql])

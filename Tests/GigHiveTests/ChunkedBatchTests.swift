@@ -6,11 +6,10 @@ import Tus
 
 @testable import GigHive
 
-/// Many uploads at a time to a server that allows five unfinished ones to all users together (gighive-d4 contract 4.5).
+/// Parallel uploads to a server that allows a total of five unfinished ones for all users (gighive-d4 contract 4.5).
 @Suite struct ChunkedBatchTests {
     /// Uploads a batch over tus.
-    ///
-    /// - Returns: How many uploads the server had at most that were created and not completed.
+    /// - Returns: The maximum number of uploads that were created and not completed on the server.
     private func run(_ bench: ResumableBench, files: Int, byteCount: Int, jobs: Int) async throws -> (BatchLog, Int) {
         let items = try (0..<files).map { index in
             UploadBatch.Item.ready(
@@ -45,7 +44,7 @@ import Tus
     }
 
     @Test(arguments: [(24, 16), (6, 6), (5, 4), (4, 1)])
-    func fourUploadsAreUnfinishedAtMost(_ files: Int, _ jobs: Int) async throws {
+    func atMostFourUploadsAreUnfinished(_ files: Int, _ jobs: Int) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4"), retries: 3)
         let (log, most) = try await run(bench, files: files, byteCount: bench.uploadBytes, jobs: jobs)
         for index in 0..<files { #expect(log[index]?.state == .done) }
@@ -54,8 +53,8 @@ import Tus
         #expect(try await bench.stored().count == files)
     }
 
-    /// Two uploads of other users leave three places: the fourth upload waits until one of its own batch is complete.
-    @Test func anUploadWithoutAPlaceWaitsForThoseOfItsBatch() async throws {
+    /// Two uploads of other users leave three slots: the fourth upload waits until one of its own batch is complete.
+    @Test func anUploadWithoutASlotWaitsForItsBatch() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["tus-patch:slow=2000000"])
         let bench = try ResumableBench(sandbox, retries: 3)
         for _ in 0..<2 {

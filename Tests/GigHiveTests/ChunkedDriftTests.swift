@@ -17,7 +17,7 @@ import Tus
         var others: [Int]
         /// Uploads that mediactl creates until the file is stored.
         var creations: Int
-        /// Files that the server has in the end: another client's spliced file is not mediactl's to delete.
+        /// Files on the server afterwards: mediactl must not delete another client's spliced file.
         var files = 1
         /// Whether the server has marked the upload as failed: it does not count such uploads.
         var isFailed = false

@@ -48,7 +48,7 @@ import Tus
         #expect(try await bench.patchedBytes() <= Int64(50 * Self.mebibyte))
     }
 
-    @Test("a chunk is never longer than 16 MiB", arguments: [1, 8, 16, 20, 64])
+    @Test("a chunk is at most 16 MiB long", arguments: [1, 8, 16, 20, 64])
     func chunkSize(_ mebibytes: Int) async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4")
         var bench = try ResumableBench(sandbox, retries: 3)

@@ -15,7 +15,7 @@ import Tus
     /// `printf wrong | sha256sum`
     private static let otherDigest = "8810ad581e59f2bc3928b261707a71308f7e139eb04820366dc4d5c18d980225"
 
-    /// A server that counts chunks, and takes the whole file in one.
+    /// A server that counts chunks, and accepts the whole file in one chunk.
     private func server(finalize: String) throws -> FakeGigHive {
         try FakeGigHive { request, connection, _, _ in
             let version = "Tus-Resumable: 1.0.0"
@@ -60,15 +60,15 @@ import Tus
         #expect(error.detail.contains("the server has \(Self.otherDigest) as 7"))
         #expect(error.value == Self.otherDigest)
         #expect(error.neededLogin == .admin)
-        // Its fields would name the local digest.
+        // Its fields would contain the local digest.
         #expect(!result.warnings.contains(.noDeleteToken))
     }
 
-    @Test func anUploadThatIsNeverCompletedBeginsAgainOnce() async throws {
+    @Test func anUploadThatIsNeverCompletedIsRestartedOnce() async throws {
         let (result, log, bench) = try await upload(#"{"status":"pending","upload_id":"abc"}"#)
         #expect(result.state == .failed)
         #expect(result.error?.code == .serverError)
-        // Two pauses for each of two uploads.
+        // Two delays for each of two uploads.
         #expect(log.all.count { if case .retrying = $0 { true } else { false } } == 4)
         #expect(log.all.count { if case .restarting = $0 { true } else { false } } == 1)
         #expect(log.all.count { if case .leavingUnfinished = $0 { true } else { false } } == 1)
@@ -76,7 +76,7 @@ import Tus
         #expect(try !Uploader.isResumable(row, in: bench.store))
     }
 
-    @Test func aDeletedFileIsReportedAsSuch() async throws {
+    @Test func aDeletedFileIsReportedAsDeleted() async throws {
         let deleted = """
             {"id":7,"asset_id":7,"file_name":"","file_type":"video","size_bytes":0,"mime_type":"video\\/mp4",\
             "checksum_sha256":"","duration_seconds":null,"thumbnail_done":false,"db_done":true}

@@ -96,11 +96,11 @@ import Tus
 
     // MARK: Known content
 
-    /// The server answers 201 with the file that it has, and keeps its label (gighive-d4 contract section 6).
+    /// The server responds 201 with the existing file, and keeps its label (gighive-d4 contract section 6).
     @Test(arguments: [
         (false, "2026-03-01", UploadState.duplicate), (true, "2026-03-01", .duplicate), (false, "2026-03-02", .linked),
     ])
-    func contentThatTheServerHasIsNotANewFile(_ again: Bool, _ date: String, _ state: UploadState) async throws {
+    func existingContentIsNotReportedAsANewFile(_ again: Bool, _ date: String, _ state: UploadState) async throws {
         var bench = try await start()
         #expect(await bench.uploader.upload(try bench.prepare(try bench.file())).state == .done)
         bench.options.again = again
@@ -111,7 +111,7 @@ import Tus
         #expect(try await post(bench) == (again || state == .linked ? 2 : 1))
     }
 
-    @Test func otherDetailsBeginANewUpload() async throws {
+    @Test func otherDetailsStartANewUpload() async throws {
         let bench = try await start()
         let path = try bench.file()
         _ = try await bench.stopped(try bench.prepare(path))
@@ -153,7 +153,7 @@ import Tus
 
     // MARK: Interruptions
 
-    /// Below 20 MiB the server keeps nothing of a chunk that was not complete (gighive-d4 contract 4.3).
+    /// Below 20 MiB the server keeps no byte of an incomplete chunk (gighive-d4 contract 4.3).
     @Test(
         arguments: [
             "reset,after=1", "reset,after=30000", "reset,after=65535", "drop-answer", "status=408", "status=400",
@@ -186,7 +186,7 @@ import Tus
         #expect(try await post(bench) == 1)
     }
 
-    @Test func aResumptionWithoutAChunkSizeBeginsANewUpload() async throws {
+    @Test func aResumptionWithoutAChunkSizeStartsANewUpload() async throws {
         let bench = try await start()
         let path = try bench.file()
         _ = try await bench.stopped(try bench.prepare(path))
@@ -204,7 +204,7 @@ import Tus
 
     // MARK: Failed uploads
 
-    @Test func aFailedUploadBeginsAgainOnce() async throws {
+    @Test func aFailedUploadIsRestartedOnce() async throws {
         let bench = try await start(faults: ["tus-patch:status=500,times=1,skip=2"])
         let path = try bench.file()
         let log = EventLog()
@@ -249,7 +249,7 @@ import Tus
         #expect(try await post(bench) == 6)
     }
 
-    @Test func aResumedUploadWithoutAPlaceIsSentByMultipart() async throws {
+    @Test func aResumedUploadWithoutASlotIsSentByMultipart() async throws {
         let bench = try await start()
         let path = try bench.file()
         _ = try await bench.stopped(try bench.prepare(path))
@@ -266,7 +266,7 @@ import Tus
     }
 
     @Test(arguments: 0...TusPlaces.limit)
-    func otherProcessesTakePlaces(_ count: Int) async throws {
+    func otherProcessesUseSlots(_ count: Int) async throws {
         let bench = try await start()
         let name = SourceLock.name(ofPlaceOn: bench.client.server.scope, isGuest: false)
         let locks = try (0..<count).map { try #require(try UploadLock.acquire("\(name)-\($0)", in: bench.directory)) }
@@ -300,7 +300,7 @@ import Tus
         #expect(result.state == .cancelled)
         #expect(result.warnings == [.keptByServer(until: created + 24 * 3600)])
         #expect(try !Uploader.isResumable(try #require(try bench.row()), in: bench.store))
-        // The server still keeps it: a second time is no success.
+        // The server still keeps it: a second discard is not a success.
         let again = await bench.uploader.discard(try #require(try bench.row()))
         #expect(again.error?.code == .notResumable)
         #expect(again.error?.detail == "there is nothing left to discard")
@@ -308,7 +308,7 @@ import Tus
 
     // MARK: Stored with the last chunk
 
-    @Test func aStopAfterTheLastChunkEndsAsStored() async throws {
+    @Test func aStopAfterTheLastChunkIsReportedAsStored() async throws {
         let bench = try await start()
         let path = try bench.file()
         let control = TransferControl()
@@ -321,7 +321,7 @@ import Tus
     }
 
     @Test(arguments: ["finalize:drop-answer,times=1", "finalize:status=504,times=1"])
-    func aLostResponseCostsNothing(_ fault: String) async throws {
+    func aLostResponseCausesNoSecondUpload(_ fault: String) async throws {
         let bench = try await start(faults: [fault])
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.state == .done)
@@ -344,7 +344,7 @@ import Tus
 
     // MARK: Guests
 
-    @Test func aGuestWhoseReceiptIsLostIsToldSo() async throws {
+    @Test func aLostGuestReceiptIsReported() async throws {
         let secret = "CANARY-guest_0123456789abcdefghijklmnopqrst"
         let sandbox = try await SandboxProcess.start(
             dialect: "d4",
@@ -376,7 +376,7 @@ import Tus
 
     // MARK: Doctor
 
-    @Test func theCheckNamesTheDialect() async throws {
+    @Test func theCheckReportsTheDialect() async throws {
         let bench = try await start()
         let checks = await ServerCheckup(client: bench.client, maximumBytes: 1 << 40).run()
         let tus = try #require(checks.first { $0.name == "tus" })

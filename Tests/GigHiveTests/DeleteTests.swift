@@ -22,7 +22,7 @@ import Testing
         return .keep
     }
 
-    @Test func aDeletionCarriesTheIDInBothSpellingsTheTokenAndNoList() async throws {
+    @Test func aDeletionSendsTheIDInBothSpellingsAndTheTokenWithoutLists() async throws {
         let (bench, entry) = try await uploaded()
         let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
         #expect(result.state == .deleted)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["asset", "file"], [true, false])
-    func aRequestForAnotherLoginIsForbidden(_ spelling: String, _ asAdmin: Bool) async throws {
+    func aForbiddenDeletionAsksForAnotherLogin(_ spelling: String, _ asAdmin: Bool) async throws {
         let wanted = asAdmin ? "\(spelling)_id and delete_token" : "\(spelling)_ids array"
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
@@ -99,7 +99,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    @Test func aFileThatIsGoneTakesItsEntryAlong() async throws {
+    @Test func aFileDeletedOnTheServerRemovesItsEntry() async throws {
         let (bench, entry) = try await uploaded()
         bench.server.remove(18)
         let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
@@ -112,7 +112,7 @@ import Testing
         (404, #"{"error":"Not Found","debug":{"method":"GET"}}"#, .notFound),
         (200, #"{"id":19}"#, .unexpectedResponse),
         (401, "", .unauthorized),
-    ]) func goneIsBelievedOnTheJSONOnly(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
+    ]) func deletionIsConfirmedOnlyByJSON(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.method == "GET", request.path.hasPrefix("/api/uploads/") else { return false }
             try connection.respond(status, body)
@@ -125,7 +125,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    @Test func aReusedNumberIsRefused() async throws {
+    @Test func aReusedIDIsRefused() async throws {
         let (bench, entry) = try await uploaded()
         bench.server.remove(18)
         bench.server.store("a stranger's file", id: 18)
@@ -139,7 +139,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    @Test(arguments: InvalidTokenChoice.allCases) func aRejectedTokenIsTheCallersChoice(_ choice: InvalidTokenChoice)
+    @Test(arguments: InvalidTokenChoice.allCases) func aRejectedTokenIsHandledByTheCaller(_ choice: InvalidTokenChoice)
         async throws
     {
         var (bench, entry) = try await uploaded()
@@ -151,7 +151,7 @@ import Testing
         #expect(bench.server.files.count == 1)
     }
 
-    @Test(arguments: [true, false]) func aLostResponseIsResolvedByAsking(_ wasDeleted: Bool) async throws {
+    @Test(arguments: [true, false]) func aLostResponseIsResolvedByAQuery(_ wasDeleted: Bool) async throws {
         let (bench, entry) = try await uploaded { request, connection, server, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
             if wasDeleted {
@@ -180,7 +180,7 @@ import Testing
 
     // MARK: Choosing the entry
 
-    @Test func anUnknownIDNamesTheHostsThatKnowIt() async throws {
+    @Test func anUnknownIDListsTheHostsWithThatID() async throws {
         let (bench, _) = try await uploaded()
         let elsewhere = Deleter(client: bench.client, store: bench.store, host: "other.test")
         let error = await #expect(throws: GigHiveError.self) { try await elsewhere.entry(for: 18) }
@@ -188,7 +188,7 @@ import Testing
         #expect(error?.otherHosts == [bench.host])
     }
 
-    @Test func amongSeveralRowsTheServersChecksumDecides() async throws {
+    @Test func theServersChecksumSelectsOneOfSeveralRows() async throws {
         let (bench, entry) = try await uploaded()
         var newer = entry
         newer.rowID = nil
@@ -233,7 +233,7 @@ import Testing
         #expect(bench.server.files.count == 1)
     }
 
-    @Test func anAdminDeletionOfAGoneFileSendsNothing() async throws {
+    @Test func anAdminDeletionOfADeletedFileSendsNothing() async throws {
         let (bench, entry) = try await uploaded()
         bench.server.remove(18)
         #expect(await bench.deleter.deleteAsAdmin(entry).state == .gone)

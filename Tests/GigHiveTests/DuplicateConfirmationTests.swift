@@ -7,9 +7,9 @@ import Testing
 
 @testable import GigHive
 
-/// Which responses mean "already on the server", and which a lost upload (gighive contract section 3, trap T19).
+/// Which responses mean "already on the server", and which a failed upload (gighive contract section 3, trap T19).
 @Suite(.prompt) struct DuplicateConfirmationTests {
-    /// The server's error messages for a key.
+    /// The server's error messages for each key.
     private static func collision(_ key: String) -> String {
         """
         {"error":"Server Error","message":"SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry \
@@ -21,7 +21,7 @@ import Testing
         "unique_session_date_org", "uq_files_session_seq", "uq_events_tenant_date_org", "uq_assets_tenant_checksum",
     ]
 
-    @Test(arguments: eventKeys) func aLostRaceIsSentAgainUntilItIsStored(_ key: String) async throws {
+    @Test(arguments: eventKeys) func aLostRaceIsRetriedUntilItIsStored(_ key: String) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number < 4 else { return false }
@@ -51,7 +51,7 @@ import Testing
         #expect(try bench.row()?.state == .failed)
     }
 
-    /// Whichever key collided, this upload failed: another one stored the bytes and has their token.
+    /// Regardless of which key collided, this upload failed: another one stored the bytes and has their token.
     @Test(arguments: eventKeys) func bytesInTheEventAfterALostRaceAreADuplicate(_ key: String) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
@@ -67,8 +67,8 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    /// D2 leaves the bytes of a lost upload on its disk, without a row: they are served, and no listing has them.
-    @Test func servedBytesWithoutARowAreNoUpload() async throws {
+    /// D2 keeps the bytes of a failed upload on its disk, without a row: they are served, but not listed.
+    @Test func servedBytesWithoutARowAreNotAnUpload() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 if request.path == "/api/uploads.php", number == 1 {
@@ -117,7 +117,7 @@ import Testing
         #expect(result.error?.detail.contains("its event could not be checked") == true)
     }
 
-    @Test func theNewestServersRefuseOnlyWhatTheEventHas() async throws {
+    @Test func theNewestServersRefuseOnlyDuplicatesInTheEvent() async throws {
         let bench = try Workbench(try Self.refusing(spelling: "existing_asset_id"))
         bench.server.store("abc", date: "2025-12-31")
         let result = await bench.uploader.upload(try bench.prepare())
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: Refusals that do not identify the existing file
 
-    /// The content of the refusal, whether the server has the file, and whether a warning is due.
+    /// The content of the refusal, whether the server has the file, and whether a warning is expected.
     @Test(arguments: [
         ("", true, true), ("", false, true), ("{}", true, true), ("<title>409 Conflict</title>", true, true),
         (#"{"checksum_sha256":"\#(String(repeating: "0", count: 64))"}"#, true, true),
@@ -163,7 +163,7 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    @Test func aTokenThatIsStoredIsNotLost() async throws {
+    @Test func aStoredTokenIsNotReportedAsLost() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
@@ -231,7 +231,7 @@ import Testing
         (#""asset_id":18,"event_id":6,"event_item_id":9"#, ["2026-03-01"], .done),
         (#""session_id":3,"seq":2"#, [], .duplicate), (#""session_id":4,"seq":1"#, [], .linked),
         (#""session_id":3,"seq":1"#, [], .done),
-    ]) func aSuccessWithoutTokenSaysWhetherTheEventHadTheFile(
+    ]) func aSuccessWithoutTokenReportsWhetherTheEventHadTheFile(
         _ response: String,
         _ events: [String],
         _ state: UploadState
@@ -261,8 +261,8 @@ import Testing
 
     // MARK: Lost responses
 
-    /// A HEAD counts only with the length that was sent.
-    @Test func aServedFileOfAnotherLengthProvesNothing() async throws {
+    /// A HEAD response counts only with the length that was uploaded.
+    @Test func aServedFileOfAnotherLengthIsNoProof() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 if request.path == "/api/uploads.php" {
@@ -300,8 +300,8 @@ import Testing
 
     // MARK: The journal of 0.1.0
 
-    /// 0.1.0 recorded a lost upload, and a refused one of D2, as a duplicate.
-    @Test func aDuplicateThatOnlyTheJournalKnowsIsSentAgain() async throws {
+    /// 0.1.0 recorded a failed upload, and a refused one of D2, as a duplicate.
+    @Test func aDuplicateRecordedOnlyInTheJournalIsUploadedAgain() async throws {
         let bench = try Workbench(try FakeGigHive())
         bench.server.store("abc", date: "2025-12-31")
         let upload = try bench.prepare()
@@ -316,11 +316,11 @@ import Testing
     }
 }
 
-/// Which uploads of an event are stored at the same time.
+/// Which uploads of an event run in parallel.
 @Suite struct EventGateTests {
     private let event = InventoryEvent(date: "2026-03-01", orgName: "Band")
 
-    @Test func theFirstUploadOfAnEventIsAlone() async {
+    @Test func theFirstUploadOfAnEventIsExclusive() async {
         let gate = EventGate()
         #expect(await gate.enter(event) == .alone)
         async let second = gate.enter(event)
@@ -329,7 +329,7 @@ import Testing
         #expect(await gate.enter(event) == .free)
     }
 
-    @Test func oldServersGetOneUploadOfAnEventAfterTheOther() async {
+    @Test func oldServersGetUploadsOfAnEventInSequence() async {
         let gate = EventGate()
         #expect(await gate.enter(event) == .alone)
         gate.leave(event, .sessions)
@@ -345,14 +345,14 @@ import Testing
         #expect(await gate.enter(InventoryEvent(date: "2026-03-02", orgName: "Band")) == .alone)
     }
 
-    @Test func anUploadWithoutResponseLetsTheNextPassAlone() async {
+    @Test func anUploadWithoutResponseLetsTheNextOneRunExclusively() async {
         let gate = EventGate()
         #expect(await gate.enter(event) == .alone)
         gate.leave(event, nil)
         #expect(await gate.enter(event) == .alone)
     }
 
-    @Test func aClosedGateRefusesAll() async {
+    @Test func aClosedGateRejectsAllWaiters() async {
         let gate = EventGate()
         #expect(await gate.enter(event) == .alone)
         async let waiting = gate.enter(event)

@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import GigHive
 
-/// A request as the fake server has read it.
+/// A request as the fake server has parsed it.
 struct FakeRequest: Sendable {
     let method: String
     let path: String
@@ -41,7 +41,7 @@ struct FakeRequest: Sendable {
     }
 }
 
-/// A file that the fake server has.
+/// A file on the fake server.
 struct FakeFile: Sendable {
     var id: Int64
     var checksum: String
@@ -61,7 +61,7 @@ struct FakeFile: Sendable {
         checksum = (try? hasher?.snapshot().hex) ?? ""
     }
 
-    /// The answer of the newest dialect.
+    /// The response of the newest dialect.
     var response: String {
         """
         {"id":\(id),"asset_id":\(id),"event_id":1,"event_item_id":1,"position":1,"file_name":"\(checksum).mp4",\
@@ -74,9 +74,10 @@ struct FakeFile: Sendable {
     var responseWithoutToken: String { response.replacing(",\"delete_token\":\"\(token)\"", with: "") }
 }
 
-/// A small GigHive on a scripted server: it stores, lists and deletes, and a test may answer any request otherwise.
+/// A small GigHive on a scripted server: it stores, lists and deletes, and a test may override any response.
 final class FakeGigHive: Sendable {
-    /// Answers a request itself and returns true, or leaves it to the default. The number counts uploads from 1.
+    /// Responds to a request itself and returns true, or returns false for the default response. The number counts
+    /// uploads from 1.
     typealias Override = @Sendable (FakeRequest, ScriptedServer.Connection, FakeGigHive, Int) throws -> Bool
 
     private struct State {
@@ -167,7 +168,7 @@ final class FakeGigHive: Sendable {
     }
 }
 
-/// One machine with its data directory, talking to a fake server.
+/// One machine with its own data directory and a fake server.
 struct Workbench {
     let temporary: TemporaryDirectory
     let server: FakeGigHive

@@ -28,7 +28,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test func anUploadEndsOnlyWhenItsTokenIsCommitted() async throws {
+    @Test func anUploadFinishesOnlyWhenItsTokenIsCommitted() async throws {
         let bench = try Workbench(try FakeGigHive())
         let batch = UploadBatch(uploader: try uploader(bench), options: UploadBatch.Options(jobs: 2))
         let items = [UploadBatch.Item.ready(try bench.prepare())]
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [UploadBatch.Options(jobs: 1), UploadBatch.Options(jobs: 2, failFast: true)])
-    func withoutFurtherUploadsATokenWaitsForNothing(_ options: UploadBatch.Options) async throws {
+    func withoutFurtherUploadsATokenIsCommittedAtOnce(_ options: UploadBatch.Options) async throws {
         let bench = try Workbench(try FakeGigHive())
         let items = [UploadBatch.Item.ready(try bench.prepare())]
         await UploadBatch(uploader: try uploader(bench), options: options).run(items) { _ in }
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Intents
 
-    /// An upload that waits for a slot which it will have soon.
+    /// An upload that waits for a slot which will be free soon.
     private func waiting(_ bench: Workbench, _ slots: TransferSlots, lifetime: Duration = .seconds(60)) throws
         -> Uploader
     {
@@ -80,7 +80,7 @@ import Testing
         while slots.waitingCount == 0 { await Task.yield() }
     }
 
-    @Test func anIntentThatIsWrittenAheadIsOwnedAndServesTheUpload() async throws {
+    @Test func anIntentWrittenAheadIsOwnedAndUsedByTheUpload() async throws {
         let bench = try Workbench(try FakeGigHive())
         let slots = await takenSlots()
         let uploader = try waiting(bench, slots)
@@ -101,7 +101,7 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    @Test func anUploadThatDoesNotBeginLeavesNoIntent() async throws {
+    @Test func anUploadThatDoesNotStartLeavesNoIntent() async throws {
         let bench = try Workbench(try FakeGigHive())
         let slots = await takenSlots()
         let uploader = try waiting(bench, slots)
@@ -116,7 +116,7 @@ import Testing
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test func aSourceThatChangesWhileItWaitsLeavesNoIntent() async throws {
+    @Test func aSourceModifiedWhileWaitingLeavesNoIntent() async throws {
         let bench = try Workbench(try FakeGigHive())
         let slots = await takenSlots()
         let uploader = try waiting(bench, slots)
@@ -130,8 +130,8 @@ import Testing
         #expect(bench.server.uploads.isEmpty)
     }
 
-    /// A later process counts the time that the server may still work from the time of the row.
-    @Test func anIntentThatHasWaitedLongIsWrittenAgain() async throws {
+    /// A later process counts the server's maximum processing time from the time of the row.
+    @Test func anOldIntentIsWrittenAgain() async throws {
         let times = Mutex<[Date]>([])
         let store = Mutex<TokenStore?>(nil)
         let bench = try Workbench(
@@ -160,7 +160,7 @@ import Testing
         #expect(seen.allSatisfy { $0 > planned.updatedAt })
     }
 
-    @Test func aLargeFileIsPlannedWithItsSlot() async throws {
+    @Test func aLargeFileIsPlannedWhenItGetsItsSlot() async throws {
         let bench = try Workbench(try FakeGigHive())
         let slots = await takenSlots()
         let uploader = try waiting(bench, slots)
@@ -174,7 +174,7 @@ import Testing
 }
 
 @Suite struct TransferPaceTests {
-    @Test func asManyAreExpectedAsBeganLately() {
+    @Test func theGroupSizeIsTheNumberOfRecentStarts() {
         let start = ContinuousClock.now
         var pace = TransferPace()
         #expect(pace.expectedCount(at: start) == 0)
@@ -184,14 +184,14 @@ import Testing
         #expect(pace.expectedCount(at: start + .milliseconds(100)) == 0)
     }
 
-    @Test func thereAreNeverMoreThan64() {
+    @Test func aGroupHasAtMost64Members() {
         let now = ContinuousClock.now
         var pace = TransferPace()
         for _ in 0..<1000 { pace.noteBegin(at: now) }
         #expect(pace.expectedCount(at: now) == 64)
     }
 
-    @Test func onlyWhoWillSoonHaveASlotPlansAhead() async {
+    @Test func onlyUploadsThatGetASlotSoonPlanAhead() async {
         let slots = TransferSlots(2, pace: TransferPace(window: .seconds(3600)))
         #expect(await slots.take())
         // A slot is free.

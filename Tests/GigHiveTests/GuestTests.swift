@@ -14,7 +14,7 @@ import Tus
     private func start(days: Int = 14, faults: [String] = []) async throws -> ResumableBench {
         let link = "\(Self.secret)=2026-03-01,Wedding of A and B,wedding,\(days)"
         let sandbox = try await SandboxProcess.start(faults: faults, arguments: ["--event-link-token", link])
-        // A login is at hand, and must not be used.
+        // A login is available, and must not be used.
         return try ResumableBench(sandbox, user: "uploader")
     }
 
@@ -33,7 +33,7 @@ import Tus
             ("http://127.0.0.1:1/upload/\(secret)?x=1#y", "http://127.0.0.1:1"),
         ]
     )
-    func aLinkOrABareTokenIsRead(_ text: String, _ server: String?) {
+    func aLinkOrABareTokenIsParsed(_ text: String, _ server: String?) {
         #expect(EventToken(text)?.secret == Self.secret)
         #expect(EventToken.server(ofLink: text) == server)
     }
@@ -45,11 +45,11 @@ import Tus
             "ftp://h.example/upload/\(secret)", "https:///upload", "/upload/\(secret)", "https://h.example/upload/",
         ]
     )
-    func anythingElseIsNoToken(_ text: String) {
+    func anythingElseIsNotAToken(_ text: String) {
         #expect(EventToken(text) == nil)
     }
 
-    @Test func secretsArePrintedNowhere() async throws {
+    @Test func secretsAreNeverPrinted() async throws {
         let bench = try await start()
         let access = try await guest(bench)
         let receipt = GuestReceipt(nonce: Self.secret, jobID: 3)
@@ -60,7 +60,7 @@ import Tus
         }
     }
 
-    @Test func aLinkTellsItsEvent() async throws {
+    @Test func aLinkReportsItsEvent() async throws {
         let access = try await guest(try await start())
         #expect(access.event.eventDate == "2026-03-01")
         #expect(access.event.orgName == "Wedding of A and B")
@@ -68,7 +68,7 @@ import Tus
         #expect(access.displayName == "Aunt Ü")
     }
 
-    @Test(arguments: ["expired", "revoked", "unknown"]) func aLinkThatIsNotGoodIsTold(_ kind: String) async throws {
+    @Test(arguments: ["expired", "revoked", "unknown"]) func anInvalidLinkIsReported(_ kind: String) async throws {
         let bench = try await start(days: kind == "expired" ? 0 : 14)
         if kind == "revoked" {
             _ = try await guest(bench)
@@ -103,10 +103,10 @@ import Tus
         #expect(try await bench.titles() == ["Table 5"])
         #expect(try await bench.client.guestState(receipt) == .pending)
 
-        // Nobody but the guest's token was there.
+        // Only the guest's token was sent.
         #expect(bench.uploader.client.authorization?.user == nil)
 
-        // A deletion leaves the upload pending, so the server decides.
+        // A deletion leaves the upload pending, so the server decides about it.
         let pending = await bench.uploader.upload(try bench.prepare(path, label: "Table 5"))
         #expect(pending.state == .duplicate)
         #expect(!pending.isSkipped)
@@ -125,7 +125,7 @@ import Tus
         #expect(try await bench.stored().count == 1)
     }
 
-    @Test func whatIsNotApprovedCannotBeHidden() async throws {
+    @Test func unapprovedUploadsCannotBeHidden() async throws {
         var bench = try await start()
         bench.options.guest = try await guest(bench)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
@@ -136,7 +136,7 @@ import Tus
         #expect(try await bench.client.guestState(unknown) == nil)
     }
 
-    @Test func termsThatNobodyAcceptedSendNothing() async throws {
+    @Test func withoutAcceptedTermsNothingIsSent() async throws {
         var bench = try await start()
         let token = try #require(EventToken(Self.secret))
         bench.options.guest = try await bench.client.guestAccess(token, displayName: nil)
@@ -157,7 +157,7 @@ import Tus
         #expect(fits || result.error?.field == "label")
     }
 
-    @Test func aLinkRevokedWhileSendingKeepsTheUpload() async throws {
+    @Test func aLinkRevokedDuringTheUploadKeepsTheUpload() async throws {
         var bench = try await start()
         bench.options.guest = try await guest(bench)
         let path = try bench.file()
@@ -185,8 +185,8 @@ import Tus
         #expect(result.guest != nil)
     }
 
-    /// What the server remembers of a guest's finalize holds the receipt again.
-    @Test func aLostResponseGivesTheReceiptAgain() async throws {
+    /// The response to a guest's repeated finalize contains the receipt again.
+    @Test func aLostResponseIsRepeatedWithTheReceipt() async throws {
         var bench = try await start(faults: ["finalize:drop-answer,times=1"])
         bench.options.guest = try await guest(bench)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))

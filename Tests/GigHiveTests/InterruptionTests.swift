@@ -10,7 +10,7 @@ import Testing
 @Suite(.prompt) struct InterruptionTests {
     // MARK: Stops
 
-    /// A server that reads one mebibyte of the upload, does something, and reads no further.
+    /// A server that reads one mebibyte of the upload, performs an action, and reads no further.
     private func stallingServer(then act: @escaping @Sendable (ScriptedServer.Connection) -> Void) throws
         -> ScriptedServer
     {
@@ -32,7 +32,7 @@ import Testing
         return try bench.uploader.prepare(path, details: try bench.details())
     }
 
-    @Test(arguments: [true, false]) func aStopWhileBytesAreSentCancels(_ byTask: Bool) async throws {
+    @Test(arguments: [true, false]) func aStopDuringTheTransferCancels(_ byTask: Bool) async throws {
         let reached = Gate()
         let full = Gate()
         let server = try stallingServer { _ in
@@ -86,7 +86,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    @Test func givingUpTheTokenLeavesTheOutcomeUnknownWithoutAsking() async throws {
+    @Test func abandoningTheTokenLeavesTheOutcomeUnknownWithoutAQuery() async throws {
         let reached = Gate()
         let over = Gate()
         let bench = try Workbench(
@@ -132,7 +132,9 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test(arguments: ["grown", "replaced"]) func aFileThatChangesIsToldAndItsTokenKept(_ change: String) async throws {
+    @Test(arguments: ["grown", "replaced"]) func aFileThatChangesIsReportedAndItsTokenKept(_ change: String)
+        async throws
+    {
         let path = Mutex("")
         let bench = try Workbench(
             try FakeGigHive { request, _, _, _ in
@@ -169,7 +171,7 @@ import Testing
 
     // MARK: Resets
 
-    @Test func aConnectionLostWhileBytesAreSentIsKnownNotToHaveStored() async throws {
+    @Test func aConnectionLostDuringTheTransferIsKnownNotToHaveStored() async throws {
         let bench = try Workbench(try FakeGigHive())
         let server = try stallingServer { $0.reset() }
         let result = await (try uploader(bench, server)).upload(try bigFile(bench))

@@ -10,21 +10,22 @@ import Testing
 @Suite(.prompt) struct InventoryLookAheadTests {
     private static let size = 48 << 20
 
-    /// A large file without much on the disk.
+    /// A large file that occupies little disk space.
     private func largeFile(_ bench: SandboxBench, _ name: String) throws -> [UInt8] {
         let path = try bench.file("the beginning", name: name)
         #expect(truncate(bench.temporary.file(name), off_t(Self.size)) == 0)
         return path
     }
 
-    /// A new run that looks ahead early.
+    /// A new run that starts its look-ahead early.
     private func eager(_ bench: SandboxBench, force: Bool = false) -> SandboxBench {
         var bench = bench.anew(force: force)
         bench.uploader.lookAheadDelay = .zero
         return bench
     }
 
-    @Test(arguments: ["elsewhere", "here"]) func aSlowTransferOfWhatTheServerHasIsStopped(_ whence: String) async throws
+    @Test(arguments: ["elsewhere", "here"]) func aSlowTransferOfAFileAlreadyOnTheServerIsStopped(_ whence: String)
+        async throws
     {
         let sandbox = try await SandboxProcess.start()
         let first = try sandbox.bench()
@@ -46,7 +47,7 @@ import Testing
         #expect(try await second.client.listing().entries.count == 1)
     }
 
-    @Test func theSameHoldsForTus() async throws {
+    @Test func tusTransfersAreStoppedAsWell() async throws {
         let sandbox = try await SandboxProcess.start()
         let sent = try await { () async throws in
             let first = try sandbox.bench()
@@ -66,7 +67,7 @@ import Testing
         #expect(!requests.contains { $0.path.hasPrefix("/api/uploads/finalize") })
     }
 
-    @Test func anUnknownFileIsSentToItsEnd() async throws {
+    @Test func anUnknownFileIsUploadedCompletely() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = eager(try sandbox.bench())
         let result = await bench.uploader.upload(try bench.prepare(largeFile(bench, "clip.mp4")))
@@ -95,7 +96,7 @@ import Testing
                 if case .waitingForToken = event { waiting.withLock { $0 += 1 } }
             }
         }
-        // The copy was found; its body is out.
+        // The copy was found; the body has been sent.
         #expect(await asked.opened())
         go.open()
         let result = try await upload.value
@@ -105,7 +106,7 @@ import Testing
         #expect(waiting.withLock { $0 } == 0)
     }
 
-    @Test(arguments: ["small", "force", "cached"]) func whereItCannotPayNothingIsLookedUp(_ reason: String) async throws
+    @Test(arguments: ["small", "force", "cached"]) func nothingIsLookedUpWithoutABenefit(_ reason: String) async throws
     {
         let bench = try Workbench(try FakeGigHive())
         let upload = try bench.prepare()

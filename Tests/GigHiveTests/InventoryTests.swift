@@ -47,23 +47,23 @@ import Testing
 
     @Test(arguments: [
         ("Band", true), ("  Band ", true), ("band", true), ("Bänd", true), ("Band 2", false), ("", false),
-    ]) func anOrganisationIsComparedAsTheServerKeepsIt(_ name: String, _ isSame: Bool) throws {
+    ]) func anOrganizationIsComparedAsTheServerStoresIt(_ name: String, _ isSame: Bool) throws {
         let index = try index([entry(7, Self.first + ".mp4", org: name)])
         #expect(index.find(Self.first, in: gig)?.isInEvent == isSame)
     }
 
-    @Test(arguments: ["A  B", "A B", " A\\tB"]) func runsOfBlanksAreOne(_ name: String) throws {
+    @Test(arguments: ["A  B", "A B", " A\\tB"]) func runsOfSpacesAreCollapsed(_ name: String) throws {
         let index = try index([entry(7, Self.first, org: name)])
         #expect(index.find(Self.first, in: InventoryEvent(date: "2026-03-01", orgName: "A B"))?.isInEvent == true)
     }
 
     @Test(arguments: ["", "clip.mp4", "stormpigs20260215_00001_x.mp4", String(repeating: "g", count: 64) + ".mp4"])
-    func anEntryWithoutADigestSaysNothing(_ name: String) throws {
+    func anEntryWithoutADigestIsIgnored(_ name: String) throws {
         let index = try index([entry(7, name)])
         #expect(index.find(Self.first, in: gig) == nil)
     }
 
-    @Test func theAddressHelpsWhereTheNameIsReadable() throws {
+    @Test func theAddressIsUsedForReadableNames() throws {
         let index = try index([#"{"id":7,"file_name":"clip.mp4","url":"\/video\/\#(Self.first).mp4"}"#])
         #expect(index.find(Self.first, in: gig)?.fileID == 7)
     }
@@ -100,13 +100,13 @@ import Testing
         #expect(try await count(sandbox, "GET", "/api/uploads/") == 2)
     }
 
-    @Test func whatIsGoneFromTheServerIsSentAgain() async throws {
+    @Test func aFileDeletedOnTheServerIsUploadedAgain() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try sandbox.bench()
         let paths = try (0..<6).map { try bench.file("content \($0)", name: "\($0).mp4") }
         let prepare = { try paths.map { try bench.prepare($0) } }
         let first = await run(bench, try prepare())
-        // Deleted by somebody else: this machine knows nothing of it.
+        // Deleted from another machine: this one has no record of it.
         let stranger = try sandbox.bench(user: "admin")
         for result in first[3...] {
             let entry = try #require(try bench.store.tokens(host: nil).first { $0.fileID == result.fileID })
@@ -117,7 +117,7 @@ import Testing
         #expect(second.map(\.isSkipped) == [true, true, true, false, false, false])
     }
 
-    @Test func whatWasRemovedHereIsNeverSkipped() async throws {
+    @Test func aFileRemovedHereIsNeverSkipped() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try sandbox.bench()
         let path = try bench.file("abc", name: "clip.mp4")
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: The hash cache
 
-    /// Another machine with a cache that knows the file already.
+    /// Another machine whose cache has the file already.
     private func knowing(_ sandbox: SandboxProcess, _ content: String, _ path: String) throws -> SandboxBench {
         var bench = try sandbox.bench()
         bench.hashes = try bench.cache()
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: [("2026-03-01", true), ("2026-03-02", false)])
-    func whatAnotherMachineSentToTheSameEventIsSkipped(_ date: String, _ isSkipped: Bool) async throws {
+    func aFileUploadedByAnotherMachineToTheEventIsSkipped(_ date: String, _ isSkipped: Bool) async throws {
         let sandbox = try await SandboxProcess.start()
         let sent = try await sandbox.bench().upload()
         let bench = try knowing(sandbox, "abc", "mine.mp4")
@@ -152,13 +152,13 @@ import Testing
         #expect(result.fileID == sent.fileID)
         #expect(result.checksumSHA256 == abcChecksum)
         #expect(!result.hasDeleteToken)
-        // Another event has to be linked: only an upload does that (gighive contract section 3).
+        // Another event has to be linked, which only an upload does (gighive contract section 3).
         #expect(result.state == (isSkipped ? .duplicate : .linked))
         #expect(try await count(sandbox, "POST", "/api/uploads.php") == (isSkipped ? 1 : 2))
         #expect(try bench.store.uploads(states: [], host: nil).count == (isSkipped ? 0 : 1))
     }
 
-    @Test func forceSendsWhateverIsKnown() async throws {
+    @Test func forceUploadsKnownFiles() async throws {
         let sandbox = try await SandboxProcess.start()
         _ = try await sandbox.bench().upload()
         let bench = try knowing(sandbox, "abc", "mine.mp4")
@@ -169,7 +169,7 @@ import Testing
         #expect(result.httpStatus == 409)
     }
 
-    @Test func aCopyOfWhatWasSentFromHereIsSkipped() async throws {
+    @Test func aCopyOfAFileUploadedFromHereIsSkipped() async throws {
         let sandbox = try await SandboxProcess.start()
         var bench = try sandbox.bench()
         bench.hashes = try bench.cache()
@@ -187,7 +187,7 @@ import Testing
     // MARK: A listing that fails
 
     @Test(arguments: ["listing:status=500", "listing:status=502", "listing:status=401"])
-    func withoutAListingEveryFileIsAskedFor(_ fault: String) async throws {
+    func withoutAListingEveryFileIsQueried(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])
         let bench = try sandbox.bench()
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
@@ -198,7 +198,7 @@ import Testing
         #expect(try await count(sandbox, "GET", "/api/uploads/") == 5)
     }
 
-    @Test func aNetworkThatFailsEndsTheItemsWithoutSending() async throws {
+    @Test func aNetworkFailureFailsTheItemsWithoutUploading() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["listing:reset,after=0"])
         let bench = try sandbox.bench()
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
@@ -244,7 +244,7 @@ extension SandboxBench {
 }
 
 extension HashCache {
-    /// Keeps a digest of a file that was made a moment ago, as if it had been read much later.
+    /// Caches the digest of a file that was created just now, as if it had been read much later.
     fileprivate func keepSurely(_ digest: String, for identity: FileIdentity) {
         keep(digest, for: identity, readingBegan: Date(timeIntervalSinceNow: 60))
     }

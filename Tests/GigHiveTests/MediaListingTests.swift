@@ -4,11 +4,11 @@ import Testing
 
 @testable import GigHive
 
-/// What is on a server (gighive contract section 7).
+/// The files on a server (gighive contract section 7).
 @Suite(.prompt) struct MediaListingTests {
     // MARK: Names
 
-    /// Stored forms as seen on servers of the three eras; the wanted text is what was sent.
+    /// Stored forms as seen on servers of the three dialects; the expected text is what was sent.
     @Test(arguments: [
         ("A  B", "A B", true), ("A B", " A   B ", true), ("Cafe\u{301}", "Caf\u{e9}", true),
         ("die arzte", "Die Ärzte", true), ("motley crue", "MÖTLEY  Crüe", true),
@@ -33,7 +33,7 @@ import Testing
     // MARK: Queries
 
     @Test(arguments: ["d1", "d2", "d3"])
-    func aFileIsFoundByEveryFactThatIsListed(_ dialect: String) async throws {
+    func aFileIsFoundByEveryListedAttribute(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let bench = try sandbox.bench()
         let wanted = try await bench.upload("wanted", name: "a.mp4", date: "2026-03-02")
@@ -57,8 +57,8 @@ import Testing
         #expect(try await client.media().count == 2)
     }
 
-    /// The date of one event and the label of another are no match.
-    @Test func factsMustMatchInTheSameEvent() async throws {
+    /// The date of one event and the label of another do not match together.
+    @Test func attributesMustMatchInTheSameEvent() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d3")
         let bench = try sandbox.bench()
         _ = try await bench.upload(date: "2026-03-01")
@@ -84,7 +84,7 @@ import Testing
 
     /// D1 and D2 report when a file was stored, D3 does not; none lists the event type (contract 2.5 and section 7).
     @Test(arguments: [("d1", nil), ("d2", nil), ("d3", "since")] as [(String, String?)])
-    func aFilterWithoutItsFactIsRefused(_ dialect: String, _ refused: String?) async throws {
+    func aFilterWithoutItsAttributeIsRefused(_ dialect: String, _ refused: String?) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let bench = try sandbox.bench()
         _ = try await bench.upload()
@@ -133,7 +133,7 @@ import Testing
         #expect(try await bench.client.media(matching: query).isEmpty, "a part of the label is not its name")
     }
 
-    /// Newer servers make a readable name of organization, date and label, as `GET /api/uploads/<id>` reports.
+    /// Newer servers build a readable name from organization, date and label, as `GET /api/uploads/<id>` reports.
     @Test func anOriginalNameMatchesTheReadableNameOfTheServer() async throws {
         let readable = "the-band20260301_my-clip-2.mp4"
         let server = try FakeGigHive { request, connection, _, _ in
@@ -155,8 +155,8 @@ import Testing
         }
     }
 
-    /// D1 and D2 report no readable names, which one response shows; the other files are not requested.
-    @Test func namesThatAReleaseLacksAreRequestedOnce() async throws {
+    /// D1 and D2 report no readable names; one response shows this, and the other files are not requested.
+    @Test func namesMissingInAReleaseAreRequestedOnce() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d1")
         let bench = try sandbox.bench()
         for number in 1...3 { _ = try await bench.upload("\(number)", name: "\(number).mp4") }
@@ -175,7 +175,7 @@ import Testing
             + #""entries":[\#(entries.joined(separator: ","))]}"#
     }
 
-    /// Pages of a server that sorts by date alone: a row comes twice and another not at all.
+    /// Pages of a server that sorts by date alone: one row is listed twice and another one not at all.
     private func server(_ pages: [[Int]], total: Int) throws -> FakeGigHive {
         let next = Mutex(0)
         return try FakeGigHive { request, connection, _, _ in
@@ -195,7 +195,7 @@ import Testing
         return query
     }()
 
-    @Test func pagesThatOverlapAreReadAgain() async throws {
+    @Test func overlappingPagesAreReadAgain() async throws {
         let bench = try Workbench(try server([[1, 2], [2, 3], [1, 2], [3, 4]], total: 4))
         #expect(try await bench.client.media(matching: Self.byEvent).map(\.fileID) == [1, 2, 3, 4])
     }

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func whatTheServerWouldRefuseIsRefusedHere() throws {
+    @Test func detailsThatTheServerWouldRefuseAreRefusedHere() throws {
         var bench = try Workbench(try FakeGigHive())
         let fifo = bench.temporary.file("fifo.mp4")
         mkfifo(fifo, 0o600)
@@ -39,7 +39,7 @@ import Testing
         #expect(try bench.row() == nil)
     }
 
-    @Test func aFileOverOneGibibyteIsWarnedAbout() throws {
+    @Test func aFileOverOneGibibyteIsAWarning() throws {
         let bench = try Workbench(try FakeGigHive())
         for (size, isWarned) in [(1 << 30, true), ((1 << 30) - 65_536, false)] {
             let path = try bench.file("a")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aNameThatIsNotUTF8IsToldWithReplacements() throws {
+    @Test func aNameThatIsNotUTF8IsPrintedWithReplacements() throws {
         let bench = try Workbench(try FakeGigHive())
         _ = try bench.file()
         let path = Array(bench.temporary.path.utf8) + [0x2f, 0xff] + Array("x.mp4".utf8)
@@ -60,7 +60,7 @@ import Testing
         #expect(upload.path == path)
     }
 
-    @Test func standardInputHasItsGivenName() async throws {
+    @Test func standardInputHasTheSpecifiedName() async throws {
         let bench = try Workbench(try FakeGigHive())
         let pipe = Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("abc".utf8))

@@ -29,7 +29,7 @@ import Testing
         try await RescueAdoption.run(store: bench.store, directory: bench.directory)
     }
 
-    @Test func theResponseToAnUploadThatIsOwnedIsLeftToItsOwner() async throws {
+    @Test func theResponseToAnOwnedUploadIsLeftToItsOwner() async throws {
         let bench = try Workbench(try FakeGigHive())
         let uploadID = try leave(bench)
         let lock = try #require(try UploadLock.acquire(uploadID, in: bench.directory))
@@ -66,7 +66,7 @@ import Testing
         _ = try leave(bench)
         let lock = try await AdoptionLock.acquire(in: bench.directory)
         let adoption = Task { try await adopt(bench) }
-        // Nothing reports that it waits. A slow machine cannot make this fail, only miss a missing lock.
+        // Nothing signals that it waits. A slow machine cannot make this test fail, only miss a missing lock.
         try await Task.sleep(for: .milliseconds(200))
         #expect(try bench.row()?.state == .sent)
         lock.release()
@@ -144,7 +144,7 @@ import Testing
         let adoption = try await kept.adopt(.body(copy))
         #expect(adoption.wasStored)
         #expect(try bench.store.tokens(host: nil) == [adoption.entry])
-        // After the deletion, the token stays out.
+        // After the deletion, the token is not stored again.
         try bench.store.remove(adoption.entry)
         await #expect {
             _ = try await kept.adopt(.body(copy), server: bench.uploader.client.server)

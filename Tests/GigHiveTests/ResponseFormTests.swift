@@ -5,7 +5,7 @@ import Testing
 
 @testable import GigHive
 
-/// Responses that contain a token in another form than the contract's.
+/// Responses that contain a token in a form other than the contract's.
 @Suite struct ResponseFormTests {
     struct Form: Sendable, CustomTestStringConvertible {
         var name: String
@@ -46,7 +46,7 @@ import Testing
         return bytes + Array(UploadResponseTests.token.utf8)
     }()
 
-    /// As of an encoding that is not read, such as Brotli.
+    /// As with an encoding that is not supported, such as Brotli.
     private static let noise: [UInt8] = (0..<160).map { UInt8(truncatingIfNeeded: $0 &* 73 &+ 11) }
 
     static let forms: [Form] = jsonForms + textForms + encodedForms
@@ -185,8 +185,8 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    /// What a stopped run left is read the same way; it does not know whether the response was complete.
-    @Test(arguments: forms) func theTokenOfAStoppedRunIsStored(_ form: Form) async throws {
+    /// Files of an interrupted run are read the same way; they do not tell whether the response was complete.
+    @Test(arguments: forms) func theTokenOfAnInterruptedRunIsStored(_ form: Form) async throws {
         let bench = try Workbench(try FakeGigHive())
         let upload = try bench.prepare()
         var record = bench.uploader.record(of: upload)
@@ -208,7 +208,7 @@ import Testing
 
     // MARK: Statuses
 
-    /// The status denies what the token says. The server decides about the upload; the token is stored in any case.
+    /// The status contradicts the token. The server decides about the upload; the token is stored in any case.
     @Test(
         arguments: [
             200, 202, 203, 206, 300, 301, 302, 303, 307, 308, 400, 401, 402, 403, 404, 405, 406, 408, 410, 413, 415,
@@ -266,12 +266,12 @@ import Testing
 
     // MARK: What stays
 
-    /// Neither of two tokens, nor a value that nothing names a token, is stored.
+    /// Neither of two tokens, nor a value without a token's key, is stored.
     @Test(arguments: [
         #"[{"id":18,"delete_token":"TOKEN"},{"id":19,"delete_token":"TOKEN0"}]"#,
         "delete_token=TOKEN&delete_token=ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
     ])
-    func twoTokensAreNone(_ text: String) {
+    func twoTokensAreAmbiguous(_ text: String) {
         let response = UploadResponse.parse(status: 201, body: Form("", text).bytes, isComplete: true)
         #expect(response.deleteToken == nil)
         #expect(response.hasUnusableToken)
@@ -299,7 +299,7 @@ import Testing
         ],
         [201, 500]
     )
-    func whatIsNotUnderstoodStaysUntilItIsDiscarded(_ form: Form, _ status: Int) async throws {
+    func aResponseThatCannotBeParsedIsKeptUntilItIsDiscarded(_ form: Form, _ status: Int) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -326,7 +326,7 @@ import Testing
     }
 
     @Test(arguments: ["<html><title>502 Bad Gateway</title></html>", "", "{}", #"{"error":"Server Error"}"#, "ok"])
-    func whatIsUnderstoodAndHasNoTokenIsNotKept(_ text: String) async throws {
+    func aParsedResponseWithoutATokenIsNotKept(_ text: String) async throws {
         let bench = try bench(502, text)
         #expect(await bench.uploader.upload(try bench.prepare()).state == .tokenLost)
         #expect(bench.rescueFiles.isEmpty)
@@ -334,14 +334,14 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func decompressionIsBounded() throws {
+    @Test func decompressionIsLimited() throws {
         let bomb = EncodedResponses.bytes(EncodedResponses.gzipBomb)
         let inflation = try #require(Inflation.decoding(bomb[...]))
         #expect(inflation.end == .invalid)
         #expect(inflation.bytes.count <= max(64 << 10, bomb.count * Inflation.highestRatio))
     }
 
-    @Test func aBrokenStreamGivesWhatWasDecoded() throws {
+    @Test func aTruncatedStreamYieldsTheDecodedPart() throws {
         let bytes = EncodedResponses.bytes(EncodedResponses.gzipCut)
         let inflation = try #require(Inflation.decoding(bytes[...]))
         #expect(inflation.end == .cutOff)
@@ -349,7 +349,7 @@ import Testing
         for count in 0..<bytes.count { _ = Inflation.decoding(bytes[..<count]) }
     }
 
-    @Test func everyChangedByteIsNoticedOrGivesTheToken() {
+    @Test func everyChangedByteIsDetectedOrYieldsTheToken() {
         let bytes = EncodedResponses.bytes(EncodedResponses.gzip)
         for index in bytes.indices {
             var changed = bytes
@@ -363,7 +363,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["{", "[", "{\"a\":", "&quot;", "<", "%", "delete_token"])
-    func repetitionsEnd(_ text: String) {
+    func repeatedEncodingsAreLimited(_ text: String) {
         let count = (1 << 20) / text.utf8.count
         let response = UploadResponse.parse(status: 201, body: Array(String(repeating: text, count: count).utf8))
         #expect(response.deleteToken == nil)

@@ -100,7 +100,7 @@ struct ResumableBench {
         try uploader.prepare(path, details: try details(label: label, date: date))
     }
 
-    /// What `sha256sum` says.
+    /// As printed by `sha256sum`.
     func checksum(_ path: [UInt8]) throws -> String {
         let result = try ChildProcess.run("sha256sum", ["-b", String(decoding: path, as: UTF8.self)])
         return String(result.output.prefix(64))
@@ -120,8 +120,8 @@ struct ResumableBench {
         }
     }
 
-    /// Sends a file until so many chunks are acknowledged, then stops. The server has dealt with everything that was sent
-    /// when it returns: bytes that arrive later would come in the way of whoever goes on.
+    /// Uploads a file until this many chunks are acknowledged, then stops. The server has processed everything that
+    /// was sent when it returns: bytes that arrive later would interfere with a resumption.
     func stopped(_ upload: PreparedUpload, afterChunks count: Int = 3) async throws -> UploadResult {
         let control = TransferControl()
         let result = await uploader.upload(upload, control: control) { event in
@@ -135,15 +135,16 @@ struct ResumableBench {
             let patches = seen.filter { $0.method == "PATCH" }
             guard patches.allSatisfy(\.isOver) else { return false }
             if patches.count >= begun { return true }
-            // The kernel may drop the beginning of a chunk together with its connection; the server then never hears of
-            // it. It may also have it and not have read it yet.
+            // The kernel may drop the start of a chunk together with its connection; the server then never receives
+            // it. The server may also have received it and not read it yet.
             quietLooks = serverHasUnreadEnds ? 0 : quietLooks + 1
             return quietLooks == 50
         }
         return result
     }
 
-    /// Whether a connection to the sandbox has been closed by us and not yet by it (state CLOSE_WAIT of proc_net(5)).
+    /// Whether a connection to the sandbox has been closed by this side but not yet by the sandbox (state CLOSE_WAIT
+    /// of proc_net(5)).
     private var serverHasUnreadEnds: Bool {
         let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .ascii)) ?? ""
         let hex = String(sandbox.port, radix: 16, uppercase: true)
@@ -156,7 +157,7 @@ struct ResumableBench {
 
     // MARK: The server
 
-    /// Digests of what the server has, by the listing.
+    /// Digests of the files on the server, from the listing.
     func stored() async throws -> [String] {
         let admin = GigHiveClient(
             server: client.server,
@@ -168,7 +169,7 @@ struct ResumableBench {
         }
     }
 
-    /// A request of the sandbox's control route; the answer's text.
+    /// Sends a request to the sandbox's control route and returns the response's text.
     @discardableResult
     func control(_ method: HTTPMethod, _ path: String) async throws -> String {
         let request = HTTPRequest(method, client.server.resource("/__sandbox/\(path)"), repeatability: .atMostOnce)
@@ -187,13 +188,13 @@ struct ResumableBench {
         try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
     }
 
-    /// Body bytes that the server took in all PATCH requests.
+    /// Body bytes that the server received in all PATCH requests.
     func patchedBytes() async throws -> Int64 {
         try await sandbox.requests().filter { $0.method == "PATCH" }.reduce(0) { $0 + Int64($1.bodyBytesRead) }
     }
 }
 
-/// What an upload tells while it runs.
+/// The events of an upload while it runs.
 final class EventLog: Sendable {
     private let events = Mutex<[UploadEvent]>([])
 
@@ -207,6 +208,6 @@ final class EventLog: Sendable {
 }
 
 extension RetryPolicy {
-    /// Locks are waited for as in the product, with a first delay of a millisecond.
+    /// Locks are waited for as in the product, with an initial delay of a millisecond.
     static let quickLock = RetryPolicy(delays: [.milliseconds(1)], cap: .seconds(30), totalDelay: .seconds(300))
 }

@@ -7,12 +7,13 @@ import Tus
 
 @testable import GigHive
 
-/// What becomes of an upload whose bytes are on the tus server, whatever finalize answers (gighive contract 4.3 and 4.4).
+/// The outcome of an upload whose bytes are on the tus server, for each response to finalize (gighive contract 4.3
+/// and 4.4).
 @Suite struct ResumableFinalizeTests {
     // MARK: The hook race
 
     @Test(arguments: [["--hook-wait", "0"], ["--hook-wait", "0.05"]])
-    func theHookRaceIsWaitedOut(_ arguments: [String]) async throws {
+    func theHookRaceIsRetried(_ arguments: [String]) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(arguments: ["--hook-delay", "0.4"] + arguments))
         let path = try bench.file()
         let result = await bench.uploader.upload(try bench.prepare(path))
@@ -22,7 +23,7 @@ import Tus
         #expect(try await bench.stored().count == 1)
     }
 
-    @Test func aHookThatNeverComesLeavesTheUploadResumable() async throws {
+    @Test func aHookThatNeverRunsLeavesTheUploadResumable() async throws {
         var bench = try ResumableBench(
             try await SandboxProcess.start(arguments: ["--hook-delay", "3600", "--hook-wait", "0"])
         )
@@ -42,8 +43,8 @@ import Tus
         #expect(try Uploader.isResumable(try #require(try bench.row()), in: bench.store))
     }
 
-    @Test func bytesThatTheServerLacksAreSentBeforeFinalizeIsRepeated() async throws {
-        // The sandbox forgets the upload as finalize comes.
+    @Test func missingBytesAreSentBeforeFinalizeIsRepeated() async throws {
+        // The sandbox drops the upload when finalize arrives.
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:forget,times=1"]))
         let path = try bench.file()
         let log = EventLog()
@@ -57,7 +58,7 @@ import Tus
 
     // MARK: Lost answers
 
-    /// The server does not act on it, or does, and no answer comes; after quiet, finalize is repeated.
+    /// The server ignores it, or processes it, and the response is lost; after the cooldown, finalize is repeated.
     @Test(
         arguments: [
             ("finalize:status=504,times=1", UploadState.done),
@@ -70,7 +71,7 @@ import Tus
             ("finalize:truncate=60,times=1", .tokenLost),
         ]
     )
-    func aLostResponseIsFollowedByOneRepeatAfterQuiet(_ fault: String, _ end: UploadState) async throws {
+    func aLostResponseIsFollowedByOneRepeatAfterTheCooldown(_ fault: String, _ end: UploadState) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: [fault]))
         let path = try bench.file()
         let log = EventLog()
@@ -87,13 +88,13 @@ import Tus
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func whileTheServerMayBeAtWorkFinalizeIsNotRepeated() async throws {
+    @Test func finalizeIsNotRepeatedWhileTheServerMayBeProcessing() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
         bench.options.settleTime = .seconds(330)
         let control = TransferControl()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
             if case .waitingForQuiet(let rest) = event {
-                // As long as the server may work on a file of this size.
+                // As long as the server may process a file of this size.
                 #expect(rest > .seconds(40) && rest <= .seconds(46))
                 control.stop()
             }
@@ -102,7 +103,7 @@ import Tus
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
         let row = try #require(try bench.row())
         #expect(row.state == .unknownOutcome)
-        // A later process waits for the same quiet, and neither discards nor sends anew.
+        // A later process waits for the same cooldown, and neither discards the upload nor starts a new one.
         let discarded = await bench.uploader.discard(row)
         #expect(discarded.error?.code == .unknownOutcome)
         let asked = TransferControl()
@@ -114,7 +115,7 @@ import Tus
         #expect(try await bench.count("POST", "/files/") == 1)
     }
 
-    @Test(.timeLimit(.minutes(4))) func quietIsKeptWhileTusHasTheBytes() async throws {
+    @Test(.timeLimit(.minutes(4))) func theCooldownAppliesWhileTusHasTheBytes() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
         bench.options.settleTime = .seconds(330)
         let control = TransferControl()
@@ -129,7 +130,7 @@ import Tus
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
     }
 
-    @Test(.timeLimit(.minutes(4))) func aClockThatWasSetBackDoesNotProlongTheQuiet() async throws {
+    @Test(.timeLimit(.minutes(4))) func aClockThatWasSetBackDoesNotExtendTheCooldown() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let log = EventLog()
         let upload = try bench.prepare(try bench.file())
@@ -154,7 +155,7 @@ import Tus
         )
     }
 
-    @Test func anIdThatIsGoneShortensTheQuiet() async throws {
+    @Test func aMissingIDShortensTheCooldown() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:drop-answer,times=1"]))
         bench.options.settleTime = .seconds(330)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
@@ -162,9 +163,9 @@ import Tus
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 2)
     }
 
-    /// The client waits for the answer as long as the server may need, however short its own limit is set.
+    /// The client waits for the response as long as the server may need, regardless of its own response timeout.
     @Test(arguments: [(1, 330), (600, 600)])
-    func noResponseLimitIsShorterThanTheServersOwn(_ set: Int, _ limit: Int)
+    func noResponseTimeoutIsShorterThanTheServers(_ set: Int, _ limit: Int)
         async throws
     {
         var bench = try ResumableBench(try await SandboxProcess.start())
@@ -173,8 +174,8 @@ import Tus
         #expect(request.timeouts.response == .seconds(limit))
     }
 
-    /// A later process counts the quiet from the end of the request, not from its beginning.
-    @Test(.timeLimit(.minutes(4))) func aFinalizeInFlightIsNotedAgainAndAgain() async throws {
+    /// A later process counts the cooldown from the end of the request, not from its start.
+    @Test(.timeLimit(.minutes(4))) func aFinalizeInFlightIsRecordedRepeatedly() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:stall,after=body,times=1"]))
         let control = TransferControl()
         let uploader = bench.uploader
@@ -192,13 +193,13 @@ import Tus
         #expect(result.state == .unknownOutcome)
     }
 
-    @Test func theRefusalOfADeadProcessIsNotWaitedFor() async throws {
+    @Test func theRefusalReceivedByAKilledProcessIsNotWaitedFor() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
         bench.options.settleTime = .seconds(330)
         let path = try bench.file()
         _ = await bench.uploader.upload(try bench.prepare(path))
         let row = try #require(try bench.row())
-        // It dies between the answer's reaching the rescue file and the journal's hearing of it.
+        // It is killed after the response is in the rescue file and before it is in the journal.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.finalizeStartedAt = Date()
         try await bench.store.save(tus)
@@ -212,12 +213,12 @@ import Tus
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test(arguments: [true, false]) func aFinalizeOfADeadProcessIsSettled(_ byStatus: Bool) async throws {
+    @Test(arguments: [true, false]) func aFinalizeOfAKilledProcessIsResolved(_ byStatus: Bool) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
         let path = try bench.file()
         _ = await bench.uploader.upload(try bench.prepare(path))
         let row = try #require(try bench.row())
-        // It dies after it has noted that it sends finalize, before it does.
+        // It is killed after it recorded the finalize and before sending it.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.finalizeStartedAt = Date()
         try await bench.store.save(tus)
@@ -233,7 +234,7 @@ import Tus
 
     // MARK: Duplicates
 
-    @Test(arguments: ["d2", "d3"]) func bytesThatTheServerHasAreADuplicate(_ dialect: String) async throws {
+    @Test(arguments: ["d2", "d3"]) func existingBytesAreADuplicate(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let other = try ResumableBench(sandbox)
         let first = await other.uploader.upload(try other.prepare(try other.file()))
@@ -297,7 +298,7 @@ import Tus
         #expect(try await bench.count("DELETE", "/files/") == 1, "the bytes are deleted on the server")
     }
 
-    @Test func aRefusalThatPassesIsRepeated() async throws {
+    @Test func aTemporaryRefusalIsRetried() async throws {
         let bench = try ResumableBench(
             try await SandboxProcess.start(faults: ["finalize:status=429,times=2,retry-after=1"]),
             retries: 2
@@ -307,7 +308,7 @@ import Tus
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 3)
     }
 
-    @Test func aServerErrorAfterStoringIsATokenLost() async throws {
+    @Test func aServerErrorAfterStoringMeansALostToken() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:500-after-store,times=1"]))
         let path = try bench.file()
         let result = await bench.uploader.upload(try bench.prepare(path))
@@ -316,7 +317,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test(arguments: ["html", "whitespace=5000"]) func anOddlyWrappedTokenIsKept(_ fault: String) async throws {
+    @Test(arguments: ["html", "whitespace=5000"]) func aTokenWithUnusualWrappingIsKept(_ fault: String) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:\(fault),times=1"]))
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.state == .done)
@@ -338,7 +339,7 @@ import Tus
         #expect(log.contains { if case .waitingForToken = $0 { true } else { false } })
     }
 
-    @Test func aStopWithALimitLeavesTheOutcomeUnknown() async throws {
+    @Test func aStopWithATimeoutLeavesTheOutcomeUnknown() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:stall,after=body,times=1"]))
         let control = TransferControl()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in

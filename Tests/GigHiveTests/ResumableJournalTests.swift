@@ -7,7 +7,7 @@ import Tus
 
 @testable import GigHive
 
-/// The tus side of an upload in the journal.
+/// The tus part of an upload in the journal.
 @Suite struct ResumableJournalTests {
     private func journal(parts: Int) async throws -> (TusJournal, TokenStore, TemporaryDirectory) {
         let temporary = try TemporaryDirectory()
@@ -33,13 +33,13 @@ import Tus
     }
 
     @Test(arguments: [(100, 1, [100]), (100, 3, [34, 34, 32]), (7, 7, [1, 1, 1, 1, 1, 1, 1]), (1, 1, [1])])
-    func aFileIsLaidOutWithoutGaps(_ byteCount: Int64, _ parts: Int, _ lengths: [Int64]) {
+    func aFileIsSplitWithoutGaps(_ byteCount: Int64, _ parts: Int, _ lengths: [Int64]) {
         let layout = TusRecord.layout(byteCount: byteCount, parts: parts)
         #expect(layout.map(\.byteCount) == lengths)
         #expect(layout.map(\.start) == lengths.indices.map { lengths[..<$0].reduce(0, +) })
     }
 
-    @Test func theNewestOfManyChangesIsWhatStays() async throws {
+    @Test func theNewestOfManyChangesIsKept() async throws {
         let (journal, store, _) = try await journal(parts: 8)
         let digest = try #require(SHA256Digest(hex: abcChecksum))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -57,7 +57,7 @@ import Tus
         #expect(kept.parts.allSatisfy { $0.proofs.map(\.offset) == [49, 50] })
     }
 
-    @Test func anotherTryOfAChunkReplacesOnlyItsOwnProof() async throws {
+    @Test func anotherAttemptOfAChunkReplacesOnlyItsOwnDigest() async throws {
         let (journal, store, _) = try await journal(parts: 1)
         let digest = try #require(SHA256Digest(hex: abcChecksum))
         for offset in [10, 20, 30, 30, 25] as [Int64] {

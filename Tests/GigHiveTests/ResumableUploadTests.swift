@@ -8,7 +8,7 @@ import Tus
 
 @testable import GigHive
 
-/// Uploads over tus against the sandbox: sent in chunks, stopped, and gone on with.
+/// Uploads over tus against the sandbox: sent in chunks, interrupted, and resumed.
 @Suite struct ResumableUploadTests {
     @Test(arguments: ["d1", "d2", "d3"]) func aTusUploadIsStoredVerifiedAndDeletable(_ dialect: String) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(dialect: dialect))
@@ -35,7 +35,7 @@ import Tus
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func aStoppedUploadGoesOnWhereItStopped() async throws {
+    @Test func aStoppedUploadResumesWhereItStopped() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         let stopped = try await bench.stopped(try bench.prepare(path))
@@ -67,7 +67,7 @@ import Tus
         ("", nil), ("sha1", "sha1 qvTGHdzF6KLavt4PO0gs2a6pQ00="),
         ("sha1,sha256", "sha256 LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="),
     ])
-    func chunksCarryTheChecksumThatIsOffered(_ offered: String, _ expected: String?) async throws {
+    func chunksHaveTheChecksumThatTheServerSupports(_ offered: String, _ expected: String?) async throws {
         let seen = Mutex<[String?]>([])
         let server = try FakeGigHive { request, connection, _, _ in
             guard request.path.hasPrefix("/files/") else { return false }
@@ -98,7 +98,7 @@ import Tus
         #expect(seen.withLock { $0 } == [expected])
     }
 
-    @Test func standardInputIsKeptAsLongAsItsUploadMayGoOn() async throws {
+    @Test func standardInputIsKeptWhileItsUploadIsResumable() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         func spools() throws -> [String] {
@@ -122,7 +122,7 @@ import Tus
         #expect(try spools().isEmpty)
     }
 
-    @Test func aRepetitionGoesOnAndTakesTheNewLabel() async throws {
+    @Test func aRepeatedCommandResumesWithTheNewLabel() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         _ = try await bench.stopped(try bench.prepare(path))
@@ -150,7 +150,7 @@ import Tus
         )
     }
 
-    @Test func everythingThereIsOnlyFinalized() async throws {
+    @Test func aCompleteTransferIsOnlyFinalized() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
         let path = try bench.file()
         let first = await bench.uploader.upload(try bench.prepare(path))
@@ -166,7 +166,7 @@ import Tus
     }
 
     @Test(arguments: ["tus-head:forget,times=1", "tus-head:expire,times=1"])
-    func anUploadThatTheServerHasForgottenStartsAnew(_ fault: String) async throws {
+    func anUploadUnknownToTheServerIsRestarted(_ fault: String) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         _ = try await bench.stopped(try bench.prepare(path))
@@ -211,7 +211,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test func aFileThatChangesWhileItIsSentIsNotFinalized() async throws {
+    @Test func aFileModifiedDuringTheUploadIsNotFinalized() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         let name = bench.temporary.file("clip.mp4")
@@ -231,12 +231,12 @@ import Tus
         #expect(anew.state == .done)
     }
 
-    @Test func aPrefixThatTheFileSystemHidesIsFound() async throws {
+    @Test func aChangedPrefixWithUnchangedMetadataIsDetected() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         _ = try await bench.stopped(try bench.prepare(path))
         let row = try #require(try bench.row())
-        // As if the content had changed behind an unchanged status.
+        // As if the content had changed with an unchanged file status.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.parts[0].proofs = tus.parts[0].proofs.map { TusRecord.Proof(offset: $0.offset, digest: abcChecksum) }
         try await bench.store.save(tus)
@@ -252,7 +252,7 @@ import Tus
 
     // MARK: One owner
 
-    @Test func ofTwoResumesOneWins() async throws {
+    @Test func oneOfTwoConcurrentResumesWins() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         _ = try await bench.stopped(try bench.prepare(path))
@@ -263,7 +263,7 @@ import Tus
         async let second = uploader.resume(row, details: nil)
         async let third = uploader.upload(upload)
         let results = await [first, second, third]
-        // Who comes late finds the upload ended.
+        // The later one finds the upload finished.
         for result in results {
             #expect(
                 [.done, .duplicate].contains(result.state)
@@ -278,7 +278,7 @@ import Tus
 
     // MARK: Parts
 
-    @Test func partsAreSentAtOnceAndJoined() async throws {
+    @Test func partsAreUploadedInParallelAndConcatenated() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start())
         bench.options.parallelParts = 3
         let path = try bench.file()
@@ -289,12 +289,12 @@ import Tus
         #expect(result.bytesSent == 640 << 10)
         #expect(try await bench.count("POST", "/files/") == 4)
         #expect(try await bench.stored() == [try bench.checksum(path)])
-        // Beside the stored file nothing of it stays on the server.
+        // Only the stored file remains on the server.
         #expect(try await bench.count("DELETE", "/files/") == 3)
         #expect(try await !bench.control(.get, "uploads").contains(#""offset":2"#))
     }
 
-    @Test func stoppedPartsGoOn() async throws {
+    @Test func stoppedPartsAreResumed() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start())
         bench.options.parallelParts = 3
         let path = try bench.file()
@@ -310,7 +310,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test func aServerThatCannotJoinGetsOnePart() async throws {
+    @Test func aServerWithoutConcatenationGetsOnePart() async throws {
         var bench = try ResumableBench(
             try await SandboxProcess.start(arguments: ["--tus-extensions", "creation,termination"])
         )
@@ -321,7 +321,7 @@ import Tus
     }
 
     @Test(arguments: [UploadFailpoint.afterCreate, .midPatch, .afterPatch, .afterAllBytes])
-    func partsOfADeadProcessGoOn(_ point: UploadFailpoint) async throws {
+    func partsOfAKilledProcessAreResumed(_ point: UploadFailpoint) async throws {
         var bench = try ResumableBench(try await SandboxProcess.start())
         bench.options.parallelParts = 3
         let path = try bench.file()
@@ -333,7 +333,7 @@ import Tus
         #expect(try await bench.patchedBytes() <= (640 << 10) + 3 * ResumableBench.chunkBytes)
     }
 
-    @Test func anIdThatCannotBeFinalizedIsToldBeforeTheBytesAreSent() async throws {
+    @Test func anIDThatCannotBeFinalizedIsReportedBeforeTheTransfer() async throws {
         let fake = try FakeGigHive { request, connection, _, _ in
             switch (request.method, request.path) {
             case ("OPTIONS", "/files/"):
@@ -360,7 +360,7 @@ import Tus
 
     // MARK: Which transport
 
-    @Test func tusIsRefusedWhereThereIsNone() async throws {
+    @Test func tusIsRefusedIfTheServerDoesNotSupportIt() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(arguments: ["--no-tus"]))
         #expect(try await bench.uploader.tusFeatures() == nil)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
@@ -369,7 +369,7 @@ import Tus
         #expect(try bench.row() == nil)
     }
 
-    @Test(arguments: [true, false]) func autoTakesTusFrom64MiBWhereOffered(_ isOffered: Bool) async throws {
+    @Test(arguments: [true, false]) func autoUsesTusFrom64MiBIfSupported(_ isOffered: Bool) async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(arguments: isOffered ? [] : ["--no-tus"]))
         bench.options.transport = .auto
         bench.options.chunks = TusSendOptions()
@@ -386,15 +386,15 @@ import Tus
         #expect(try await bench.count("OPTIONS", "/files/") == 1)
     }
 
-    @Test func aWrongPasswordIsToldBeforeAnythingIsSent() async throws {
+    @Test func aWrongPasswordIsReportedBeforeAnythingIsSent() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(), user: "viewer")
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.error?.code == .unauthorized)
         #expect(try bench.row() == nil)
     }
 
-    @Test func whatTheEventHasIsFoundUnderWay() async throws {
-        // The second machine's bytes never get through, so that what it asks is answered first.
+    @Test func anExistingFileIsFoundDuringTheTransfer() async throws {
+        // The second machine's bytes never arrive, so that its query gets a response first.
         let sandbox = try await SandboxProcess.start()
         let other = try ResumableBench(sandbox)
         let first = await other.uploader.upload(try other.prepare(try other.file()))
@@ -408,12 +408,12 @@ import Tus
         #expect(result.isSkipped)
         #expect(result.fileID == first.fileID)
         #expect(try bench.row()?.state == .duplicate)
-        // Their answers may be here before the sandbox has noted that it sent them.
+        // Their responses may arrive before the sandbox has logged them.
         try await sandbox.waitForRequests { seen in
             let deletions = seen.filter { $0.method == "DELETE" }
             return !deletions.isEmpty && deletions.allSatisfy { $0.isOver }
         }
-        // Refused as long as the server has not noticed that the chunk's client has hung up.
+        // Rejected until the server has noticed that the chunk's client has disconnected.
         let deletions = try await sandbox.requests().filter { $0.method == "DELETE" }
         #expect(deletions.last?.status == 204)
         #expect(deletions.dropLast().allSatisfy { $0.status == 423 })
@@ -422,7 +422,7 @@ import Tus
 
     // MARK: Networks
 
-    @Test func cutsAreMadeGood() async throws {
+    @Test func interruptionsAreRetried() async throws {
         let faults = ["tus-patch:reset,after=30000,every=3", "tus-patch:status=503,every=5,skip=1"]
         let bench = try ResumableBench(try await SandboxProcess.start(faults: faults), retries: 4)
         let path = try bench.file()
@@ -433,7 +433,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test func aServerThatStaysAwayLeavesTheUploadResumable() async throws {
+    @Test func aServerThatStaysUnreachableLeavesTheUploadResumable() async throws {
         let bench = try ResumableBench(
             try await SandboxProcess.start(faults: ["tus-patch:status=503,skip=4"]),
             retries: 1
@@ -456,7 +456,7 @@ import Tus
 
     // MARK: Discarding
 
-    @Test(arguments: [1, 3]) func aDiscardedUploadLeavesNothing(_ parts: Int) async throws {
+    @Test(arguments: [1, 3]) func aDiscardedUploadLeavesNothingOnTheServer(_ parts: Int) async throws {
         var bench = try ResumableBench(try await SandboxProcess.start())
         bench.options.parallelParts = parts
         let path = try bench.file()
@@ -469,14 +469,14 @@ import Tus
         let ended = try #require(try bench.row())
         #expect(ended.state == .cancelled)
         #expect(try !Uploader.isResumable(ended, in: bench.store))
-        // What comes next is another upload.
+        // The next one is a different upload.
         let anew = await bench.uploader.upload(try bench.prepare(path))
         #expect(anew.state == .done)
         #expect(anew.bytesSent == 640 << 10)
         #expect(anew.uploadID != row.uploadID)
     }
 
-    @Test func anUnreachableServerKeepsAnUploadUnlessAskedOtherwise() async throws {
+    @Test func anUnreachableServerKeepsAnUploadUnlessForced() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         _ = try await bench.stopped(try bench.prepare(try bench.file()))
         let row = try #require(try bench.row())
@@ -491,7 +491,7 @@ import Tus
 
     // MARK: Asking
 
-    @Test func anUnfinishedUploadIsNotAskedFor() async throws {
+    @Test func anUnfinishedUploadIsNotQueried() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         _ = try await bench.stopped(try bench.prepare(try bench.file()))
         let row = try #require(try bench.row())
@@ -503,7 +503,7 @@ import Tus
         #expect(try await bench.sandbox.requests().count == requests)
     }
 
-    @Test func aCutMultipartUploadIsSentAnew() async throws {
+    @Test func anInterruptedMultipartUploadIsSentAgain() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["upload:reset,after=300000,times=1"]))
         bench.options.transport = .multipart
         let path = try bench.file()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GigHive
 
-/// What the answers of gighive contract 4.3 mean.
+/// The meaning of the responses of gighive contract 4.3.
 @Suite struct ResumableVerdictTests {
     private func verdict(_ status: Int, _ body: String) -> FinalizeVerdict {
         .of(UploadResponse.parse(status: status, body: Array(body.utf8)), head: HTTPResponseHead(status: status))
@@ -44,7 +44,7 @@ import Testing
             ("SQLSTATE[22001]: Data too long for column", "broken"),
         ]
     )
-    func a500IsJudgedByItsMessage(_ message: String, _ expected: String) {
+    func a500IsClassifiedByItsMessage(_ message: String, _ expected: String) {
         #expect(name(verdict(500, #"{"error":"Server Error","message":"\#(message)"}"#)) == expected)
     }
 
@@ -62,7 +62,7 @@ import Testing
             (504, "<html>", "lost"), (302, "", "broken"), (308, "<html>", "broken"),
         ]
     )
-    func otherStatusesAreJudgedByThemselves(_ status: Int, _ body: String, _ expected: String) {
+    func otherStatusesAreClassifiedByTheirCode(_ status: Int, _ body: String, _ expected: String) {
         #expect(name(verdict(status, body)) == expected)
     }
 
@@ -73,7 +73,7 @@ import Testing
             ("Missing or invalid upload_id", nil),
         ]
     )
-    func a400NamesTheFieldToCorrect(_ message: String, _ field: String?) {
+    func a400ReportsTheFieldToCorrect(_ message: String, _ field: String?) {
         guard case .refused(let error, false) = verdict(400, #"{"error":"Bad Request","message":"\#(message)"}"#) else {
             Issue.record("no refusal")
             return
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [(400, "invalid token"), (404, "invalid or expired")])
-    func aRejectedLinkIsTold(_ status: Int, _ words: String) {
+    func aRejectedLinkIsReported(_ status: Int, _ words: String) {
         guard case .refused(let error, false) = verdict(status, #"{"error":"\#(words)"}"#) else {
             Issue.record("no refusal")
             return

@@ -7,9 +7,9 @@ import Testing
 
 @testable import GigHive
 
-/// Failures that concern the whole run, and the ways around a limit of one transport.
+/// Failures that concern the whole run, and alternatives when one transport is limited.
 @Suite(.prompt) struct RunFailureTests {
-    @Test func aRefusedLoginEndsTheRun() async throws {
+    @Test func aRejectedLoginEndsTheRun() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -62,8 +62,8 @@ import Testing
         #expect(ended == 20 || log[log.ended[0]]?.error?.code == .serverUnavailable)
     }
 
-    /// A longer wait than the policy allows is not waited for, and several waits are added up.
-    @Test(arguments: [(121, 1), (60, 3), (1, 4)]) func aRetryAfterIsHonoredWithinReason(
+    /// A longer wait than the policy allows fails at once, and several waits are added up.
+    @Test(arguments: [(121, 1), (60, 3), (1, 4)]) func aRetryAfterIsHonoredWithinLimits(
         _ seconds: Int,
         _ requests: Int
     ) {
@@ -73,8 +73,9 @@ import Testing
         #expect(count == requests)
     }
 
-    /// Of the files under way when the server goes away those without content on it are not started; nothing is canceled.
-    @Test(arguments: [401, 503]) func filesUnderWayAreNotStarted(_ status: Int) async throws {
+    /// When the server becomes unreachable, unfinished files without content on it are reported as not started;
+    /// nothing is canceled.
+    @Test(arguments: [401, 503]) func filesInProgressAreReportedAsNotStarted(_ status: Int) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
@@ -93,7 +94,7 @@ import Testing
         #expect(bench.server.uploads.count <= 1 + 12 + 2)
     }
 
-    /// A request whose response was lost stays unknown whatever ends the run.
+    /// A request whose response was lost stays unknown, regardless of the error that ends the run.
     @Test func aLostResponseIsNeverNotStarted() async throws {
         let lost = Mutex(false)
         let bench = try Workbench(
@@ -119,7 +120,7 @@ import Testing
         #expect(log.withdrawn.isEmpty)
     }
 
-    /// Queries before an upload do not wait for a server that is down: the upload does.
+    /// Queries before an upload do not wait for a server that is down; the upload does.
     @Test func queriesBeforeAnUploadAreBrief() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in

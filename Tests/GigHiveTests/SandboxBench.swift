@@ -7,7 +7,7 @@ import TestSupport
 @testable import GigHive
 
 extension SandboxProcess {
-    /// A machine of its own that talks to this server.
+    /// A separate machine that uses this server.
     func bench(
         user: String = "uploader",
         retries: Int = 0,

@@ -4,9 +4,9 @@ import Testing
 
 @testable import GigHive
 
-/// The client against the sandbox: another reading of the same contract.
+/// The client against the sandbox: two independent implementations of the same contract.
 @Suite struct SandboxTests {
-    @Test(arguments: ["d1", "d2", "d3"]) func anUploadIsTakenBackInEveryDialect(_ dialect: String) async throws {
+    @Test(arguments: ["d1", "d2", "d3"]) func anUploadIsDeletedInEveryDialect(_ dialect: String) async throws {
         let bench = try await SandboxProcess.start(dialect: dialect).bench()
         let upload = try await bench.upload()
         #expect(upload.state == .done)
@@ -49,7 +49,8 @@ import Testing
         #expect(try await bench.upload(date: "2026-03-02").state == .duplicate)
     }
 
-    @Test(arguments: ["d1", "d2", "d3"]) func theSameBytesFromElsewhereHaveNoToken(_ dialect: String) async throws {
+    @Test(arguments: ["d1", "d2", "d3"]) func theSameBytesFromAnotherMachineHaveNoToken(_ dialect: String) async throws
+    {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         _ = try await sandbox.bench().upload()
         let other = try await sandbox.bench().upload()
@@ -59,7 +60,7 @@ import Testing
         #expect(!other.isDeletableDuplicate)
     }
 
-    @Test func aViewerIsUnauthorizedEverywhereButInTheListing() async throws {
+    @Test func aViewerIsUnauthorizedExceptForTheListing() async throws {
         let sandbox = try await SandboxProcess.start()
         let viewer = try sandbox.bench(user: "viewer")
         let upload = try await viewer.upload()
@@ -69,7 +70,7 @@ import Testing
         #expect(try await viewer.client.health().isHealthy)
     }
 
-    @Test(arguments: ["d1", "d2", "d3"]) func anAdminDeletesWithTheLists(_ dialect: String) async throws {
+    @Test(arguments: ["d1", "d2", "d3"]) func anAdminDeletesUsingTheLists(_ dialect: String) async throws {
         let bench = try await SandboxProcess.start(dialect: dialect).bench(user: "admin")
         let fileID = try #require(try await bench.upload().fileID)
         let result = await bench.deleter.deleteAsAdmin(try await bench.deleter.entry(for: fileID))
@@ -103,7 +104,7 @@ import Testing
             ("reset,after=body", .failed, .connectionLost),
         ] as [(String, UploadState, OutcomeCode?)]
     )
-    func aFaultEndsAsItShould(_ fault: String, _ state: UploadState, _ code: OutcomeCode?) async throws {
+    func eachFaultHasTheExpectedOutcome(_ fault: String, _ state: UploadState, _ code: OutcomeCode?) async throws {
         let bench = try await SandboxProcess.start(faults: ["upload:" + fault]).bench(transport: .multipart)
         let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
         #expect(result.state == state)
@@ -116,7 +117,7 @@ import Testing
     @Test(arguments: [
         "status=429,times=1", "early-status=503,times=1", "reset,after=70000,times=1", "status=502,times=1",
     ])
-    func aFaultThatPassesIsOvercome(_ fault: String) async throws {
+    func aTemporaryFaultIsRetried(_ fault: String) async throws {
         let bench = try await SandboxProcess.start(faults: ["upload:" + fault]).bench(retries: 1)
         let result = try await bench.upload(String(repeating: "0123456789abcdef", count: 16_384))
         #expect(result.state == .done)
@@ -124,7 +125,7 @@ import Testing
         #expect(try await bench.client.listing().entries.count == 1)
     }
 
-    @Test func aLostDeletionIsFoundOut() async throws {
+    @Test func aLostDeletionIsResolvedByAQuery() async throws {
         let bench = try await SandboxProcess.start(faults: ["delete:drop-answer"]).bench()
         let fileID = try #require(try await bench.upload().fileID)
         let result = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import GigHive
 
-/// The smoke test against servers that are not fit.
+/// The smoke test against servers that fail it.
 @Suite struct SmokeTestTests {
-    /// The token is still there, so that the file can be taken back later.
-    @Test(.timeLimit(.minutes(4))) func aDeletionThatIsNeverAnsweredEndsAfterAStop() async throws {
+    /// The token is still stored, so that the file can be deleted later.
+    @Test(.timeLimit(.minutes(4))) func aDeletionWithoutAResponseEndsAfterAStop() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["delete:stall,after=body"]))
         let control = TransferControl()
         var smoke = SmokeTest(uploader: bench.uploader)
@@ -23,7 +23,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).map(\.fileID) == [1])
     }
 
-    /// Nobody but an administrator can delete a file that was uploaded over tus there (gighive-d4 contract section 7).
+    /// Only an administrator can delete a file that was uploaded over tus there (gighive-d4 contract section 7).
     @Test(arguments: [("uploader", false), ("admin", true)])
     func aServerWithoutTokensKeepsNoTestFile(_ user: String, _ isAdmin: Bool) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4"), user: user)
@@ -36,7 +36,7 @@ import Testing
         #expect(try await bench.count("POST", "/files/") == (isAdmin ? 1 : 0))
     }
 
-    @Test func aStoppedTestSaysThatItsFileIsGone() async throws {
+    @Test func aStoppedTestReportsThatItsFileIsDeleted() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let control = TransferControl()
         let work = Task { [uploader = bench.uploader, directory = bench.temporary.path] in
@@ -52,7 +52,7 @@ import Testing
         #expect(try await bench.stored().isEmpty)
     }
 
-    @Test func aListingThatFailsIsNotTakenForOneWithoutTheFile() async throws {
+    @Test func aFailedListingIsNotTreatedAsOneWithoutTheFile() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["media:status=500"]))
         let checks = await SmokeTest(uploader: bench.uploader).run(in: bench.temporary.path)
         #expect(checks.first { $0.name == "listed" }?.error?.code == .serverError)
@@ -65,7 +65,7 @@ import Testing
             ("upload:reset,after=body", "upload", "not checked: upload outcome unknown"),
         ]
     )
-    func whatIsSkippedSaysWhy(_ fault: String, _ failed: String, _ reason: String) async throws {
+    func skippedChecksHaveAReason(_ fault: String, _ failed: String, _ reason: String) async throws {
         var faults = [fault]
         if failed == "upload" { faults += ["media:status=500"] }
         var bench = try ResumableBench(try await SandboxProcess.start(faults: faults))

@@ -5,14 +5,14 @@ import Testing
 
 @testable import GigHive
 
-/// What the server stored, as its response says (gighive contract 2.2, trap T27).
+/// What the server stored, according to its response (gighive contract 2.2, trap T27).
 @Suite struct StoredFactsTests {
     private func stored(_ body: String) -> StoredFacts? {
         UploadResponse.parse(status: 201, body: Array(body.utf8)).stored
     }
 
     /// The example of contract 2.2.
-    @Test func theNewestServersTellEventAndPosition() throws {
+    @Test func theNewestServersReportEventAndPosition() throws {
         let facts = try #require(
             stored(
                 #"{"id":8,"asset_id":8,"event_id":6,"event_item_id":9,"position":1,"file_name":"x.mp4","#
@@ -27,18 +27,18 @@ import Testing
         #expect(facts.participants == nil && facts.keywords == "k")
     }
 
-    @Test func olderServersTellSessionAndSequence() {
+    @Test func olderServersReportSessionAndSequence() {
         let facts = stored(#"{"id":2,"session_id":3,"seq":7,"duration_seconds":null,"event_date":"2026-03-01"}"#)
         #expect(facts?.eventID == 3 && facts?.position == 7)
         #expect(facts?.durationSeconds == nil)
     }
 
     @Test(arguments: [#"{"id":2,"delete_token":"x"}"#, #"{"error":"Bad Request"}"#, "<html>"])
-    func responsesThatTellNothingHaveNoFacts(_ body: String) {
+    func otherResponsesHaveNoFacts(_ body: String) {
         #expect(stored(body) == nil)
     }
 
-    @Test func textThatNoColumnHoldsIsDropped() {
+    @Test func textThatNoColumnAcceptsIsDropped() {
         let long = String(repeating: "x", count: 5_000)
         let facts = stored(#"{"id":2,"event_date":"2026-03-01","label":"\#(long)","org_name":"Tus"}"#)
         #expect(facts?.label == nil && facts?.orgName == "Tus")
@@ -46,7 +46,7 @@ import Testing
 
     // MARK: Against the sandbox
 
-    @Test func entriesAndFactsCarryTheServersWords() async throws {
+    @Test func entriesAndFactsKeepTheServersText() async throws {
         let bench = try await SandboxProcess.start().bench()
         let path = bench.temporary.file("clip.mp4")
         try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
@@ -69,7 +69,7 @@ import Testing
         #expect(stored.checksumSHA256 == entry.checksumSHA256)
     }
 
-    /// The sandbox's d3 links known bytes to a second event, as the contract says (section 3).
+    /// The sandbox's d3 links known bytes to a second event, according to the contract (section 3).
     @Test func everyEventOfALinkedFileIsKept() async throws {
         let bench = try await SandboxProcess.start().bench()
         _ = try await bench.upload()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One recorded answer of a real server (`fixtures/transcripts/gighive`).
+/// One recorded response of a real server (`fixtures/transcripts/gighive`).
 struct Transcript {
     let status: Int
     let body: [UInt8]

@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         ("Band", true), (String(repeating: "o", count: 128), true), (String(repeating: "o", count: 129), false),
         ("", false), (" ", false),
-    ]) func organisations(_ org: String, _ isValid: Bool) {
+    ]) func organizationsAreChecked(_ org: String, _ isValid: Bool) {
         #expect(refusedField { () throws(GigHiveError) in try validated(org: org) } == (isValid ? nil : "org_name"))
     }
 
@@ -88,14 +88,14 @@ import Testing
         }
     }
 
-    @Test func notesMayHaveLines() throws {
+    @Test func notesMayContainLineBreaks() throws {
         #expect(try validated(notes: "one\n\ttwo").notes == "one\n\ttwo")
         #expect(refusedField { () throws(GigHiveError) in try validated(notes: "a\u{0}") } == "notes")
         #expect(refusedField { () throws(GigHiveError) in try validated(notes: "a\u{9b}") } == "notes")
         #expect(try validated(notes: "\u{200b}\n").notes == nil)
     }
 
-    @Test func fieldsAreInOrderAndBlankOnesLeftOut() throws {
+    @Test func fieldsAreInOrderAndBlankOnesOmitted() throws {
         let all = try UploadDetails.validated(
             eventDate: "2026-03-01",
             orgName: "Band",

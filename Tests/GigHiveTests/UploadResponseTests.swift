@@ -95,7 +95,7 @@ import Testing
 
     static let token = String(repeating: "0123456789abcdef", count: 4)
 
-    /// The id and the token that are in a text; 0 and "" where there must be none.
+    /// The ID and the token contained in a text; 0 and "" where there must be none.
     @Test(
         arguments: [
             (#"{"id":"18","delete_token":"TOKEN"}"#, 18, token),
@@ -110,7 +110,7 @@ import Testing
             (#"{"id":18,"delete_token": 123456789012345678901234567890 }"#, 18, "123456789012345678901234567890"),
             (#"{"id":7.5,"delete_token":"TOKEN"}"#, 0, token),
             (#"{"id":100000000000000000000000,"delete_token":"TOKEN"}"#, 0, token),
-            // Cut answers.
+            // Truncated responses.
             (#"{"id":18,"delete_token":"TOKEN"#, 18, token),
             (#"{"id":18,"delete_token":"TOKEN","no"#, 18, token),
             (#"{"id":18,"delete_token":"0123456789abcdef"#, 18, ""),

@@ -8,7 +8,7 @@ import Testing
 @testable import GigHive
 
 @Suite struct UploadTests {
-    @Test func anUploadEndsDoneWithItsTokenStored() async throws {
+    @Test func aFinishedUploadHasItsTokenStored() async throws {
         let bench = try Workbench(try FakeGigHive())
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
@@ -35,7 +35,7 @@ import Testing
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func theRequestHasFieldsInOrderTheFileLastAndAsksForJSONOnly() async throws {
+    @Test func theRequestHasFieldsInOrderTheFileLastAndAcceptsJSONOnly() async throws {
         let bench = try Workbench(try FakeGigHive())
         _ = await bench.uploader.upload(try bench.prepare())
         let request = try #require(bench.server.uploads.first)
@@ -136,7 +136,7 @@ import Testing
         #expect(bench.server.uploads.count == (response.code == .serverRace ? 11 : 1))
     }
 
-    @Test func theTwoKindsOf413HaveTheirOwnWords() async throws {
+    @Test func theTwoKindsOf413HaveDifferentMessages() async throws {
         var details: Set<String> = []
         for (body, type) in [
             (#"{"error":"E","message":"words"}"#, "application/json"), ("<title>T</title>", "text/html"),
@@ -152,8 +152,8 @@ import Testing
         #expect(details == ["words", "the web server refused the size of the request"])
     }
 
-    /// The server may have stored a body that it has whole, whatever status a proxy sends.
-    @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRefusedUploadIsSentAgainOnlyAfterAsking(
+    /// The server may have stored a complete body, regardless of the status that a proxy sends.
+    @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRejectedUploadIsRetriedOnlyAfterAQuery(
         _ status: Int
     ) async throws {
         let bench = try Workbench(
@@ -182,8 +182,8 @@ import Testing
         #expect(paths[first..<again].contains("/db/database.php"))
     }
 
-    /// The same, and the file is there: it is not sent again.
-    @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRefusedUploadThatWasStoredIsFound(
+    /// The same, but the file is on the server: it is not sent again.
+    @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRejectedUploadThatWasStoredIsFound(
         _ status: Int
     ) async throws {
         let bench = try Workbench(
@@ -201,7 +201,7 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    @Test func anEarlierRefusalIsNotInTheRescueFileOfTheNextTry() async throws {
+    @Test func anEarlierRefusalIsNotInTheRescueFileOfTheNextAttempt() async throws {
         let directory = Mutex("")
         let heads = Mutex<[String]>([])
         let bench = try Workbench(
@@ -223,7 +223,7 @@ import Testing
         #expect(heads.withLock { $0 } == ["none", "none"])
     }
 
-    @Test func aLostResponseIsLookedForOnEveryPage() async throws {
+    @Test func aLostResponseIsSearchedForOnEveryPage() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 switch request.path {
@@ -250,7 +250,7 @@ import Testing
         #expect(listings.allSatisfy { $0.query.contains("view=event") && $0.query.contains("t=") })
     }
 
-    @Test func aSuccessWithoutTokenIsDoneWithAWarning() async throws {
+    @Test func aSuccessWithoutTokenIsAWarning() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -265,8 +265,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).isEmpty)
     }
 
-    @Test(arguments: [201, 409, 500]) func bytesOfWhichATokenIsAtHandAreADeletableDuplicate(_ status: Int) async throws
-    {
+    @Test(arguments: [201, 409, 500]) func bytesWithAStoredTokenAreADeletableDuplicate(_ status: Int) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, number in
                 guard request.path == "/api/uploads.php", number > 1, let file = server.files.first else {
@@ -290,7 +289,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    @Test func aTokenOfBeforeTheServerWasRebuiltIsNoToken() async throws {
+    @Test func aTokenFromBeforeTheServerWasRebuiltIsNotUsed() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, number in
                 guard request.path == "/api/uploads.php", number > 1 else { return false }
@@ -308,7 +307,7 @@ import Testing
         #expect(!result.hasDeleteToken)
     }
 
-    @Test func htmlWithTheJSONInsideKeepsTheToken() async throws {
+    @Test func htmlThatContainsTheJSONKeepsTheToken() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -339,7 +338,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).first?.checksumSHA256 == bench.server.files[0].checksum)
     }
 
-    @Test(arguments: ["\"id\":18,", ""]) func whatNoTokenCanBeStaysInTheRescueFile(_ id: String) async throws {
+    @Test(arguments: ["\"id\":18,", ""]) func anInvalidTokenStaysInTheRescueFile(_ id: String) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -365,7 +364,7 @@ import Testing
         #expect(bench.rescueFiles.count == 1)
     }
 
-    @Test func aDuplicateOfOtherBytesIsNone() async throws {
+    @Test func aDuplicateWithOtherBytesIsNotADuplicate() async throws {
         let other = String(repeating: "0f", count: 32)
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
@@ -383,7 +382,7 @@ import Testing
     }
 
     @Test(arguments: ["7.5", "-7", "0", "100000000000000000000000", "null"])
-    func aTokenWithoutAUsableIDIsKeptAndToldAtEveryStart(_ id: String) async throws {
+    func aTokenWithoutAUsableIDIsKeptAndReportedAtEveryStart(_ id: String) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
@@ -402,7 +401,7 @@ import Testing
             #expect(later == [.tokenKept(rescuePath: path)])
         }
         #expect(try bench.row()?.updatedAt == before)
-        // The server does not know the file, whatever it said: its token is not given up for that.
+        // The server does not have the file, whatever it responded: the token is not discarded for that.
         let resolved = await bench.uploader.resolve(try #require(try bench.row()))
         #expect(resolved.state == .finalized)
         #expect(resolved.error?.code == .tokenNotStored)

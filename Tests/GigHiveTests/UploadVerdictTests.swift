@@ -27,7 +27,7 @@ import Testing
         #expect(error.httpStatus == status)
     }
 
-    @Test(arguments: refusals, bodies) func aRefusalOfTheContractStaysOne(_ status: Int, _ body: String) {
+    @Test(arguments: refusals, bodies) func aRefusalDefinedByTheContractStaysARefusal(_ status: Int, _ body: String) {
         guard case .refused(let error, mayRepeat: false) = verdict(status, body) else {
             Issue.record("\(verdict(status, body))")
             return
@@ -67,7 +67,7 @@ import Testing
         #expect(error.httpStatus == status)
     }
 
-    @Test(arguments: refusals, bodies) func aRefusalOfFinalizeStaysOne(_ status: Int, _ body: String) {
+    @Test(arguments: refusals, bodies) func aRefusalOfFinalizeStaysARefusal(_ status: Int, _ body: String) {
         let response = UploadResponse.parse(status: status, body: Array(body.utf8))
         guard case .refused(_, mayRepeat: false) = FinalizeVerdict.of(response, head: HTTPResponseHead(status: status))
         else {

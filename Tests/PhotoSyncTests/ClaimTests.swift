@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// Claiming legacy photos, by counting (photosync contract section 7).
+/// Claiming legacy photos, verified by counting (photosync contract section 7).
 @Suite struct ClaimTests {
     /// `legacy` photos, two of a phone and one of this device.
     private func bench(legacy: Int, device: String? = PullShelf.device.id) throws -> PullBench {
@@ -22,14 +22,14 @@ import Testing
         bench.server.shelf.photos.filter { $0.originDevice == nil }.map(\.id)
     }
 
-    /// `legacy-photos` never gives more than 500, and has no cursor; the listing has.
-    @Test func theListGoesBeyondFiveHundred() async throws {
+    /// `legacy-photos` never returns more than 500, and has no cursor; the listing has one.
+    @Test func theListContainsMoreThanFiveHundred() async throws {
         let bench = try bench(legacy: 1203)
         let listed = Mutex<[PhotoRecord]>([])
         let count = try await LegacyClaim(bench.account).list { block in listed.withLock { $0 += block } }
         #expect(count == 1203)
         #expect(listed.withLock { $0.map(\.id) } == legacyIDs(bench))
-        // Asking moves no `lastSyncAt`.
+        // The query does not change `lastSyncAt`.
         #expect(bench.server.requests.allSatisfy { $0.device == nil })
         struct Enough: Error {}
         await #expect(throws: Enough.self) {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aPlanTellsClaimedFromUnknownAndSendsNoClaim() async throws {
+    @Test func aPlanSeparatesClaimedFromUnknownAndSendsNoClaim() async throws {
         let bench = try bench(legacy: 3)
         let legacy = legacyIDs(bench)
         let phone = PullShelf.photo(5001).id
@@ -53,8 +53,8 @@ import Testing
         #expect(bench.server.claims.isEmpty)
     }
 
-    /// The server would claim any id of any user: only ids of the own listing are sent, 500 at a time.
-    @Test func idsAreClaimedInBlocksAndCountedAfterwards() async throws {
+    /// The server would claim any ID of any user: only IDs of the user's own listing are sent, 500 per request.
+    @Test func idsAreClaimedInBlocksAndThenCounted() async throws {
         let bench = try bench(legacy: 1203)
         _ = try await bench.pull().run()
         let legacy = legacyIDs(bench)
@@ -68,10 +68,10 @@ import Testing
         #expect(result.failed == 1)
         #expect(result.remaining == 103)
         #expect(result.after.devicePhotos == 1101)
-        // The index knows at once.
+        // The index is updated at once.
         #expect(try bench.listed == bench.server.shelf.photos)
 
-        // The same plan again: everything has a device now.
+        // The same plan again: every photo has a device now.
         let again = try await claim.run(try await claim.plan(.ids(Array(legacy.prefix(1100)))))
         #expect((again.claimed, again.alreadyClaimed, again.failed) == (0, 1100, 0))
         #expect(bench.server.claims.count == 3)
@@ -83,7 +83,7 @@ import Testing
         let claim = LegacyClaim(bench.account)
         let plan = try await claim.plan(.all)
         #expect(plan.count == 700)
-        // Two more between plan and claim: they are claimed as well, and counted.
+        // Two more between plan and claim: they are claimed and counted as well.
         bench.server.change { state in
             for number in 800..<802 { state.shelf.insert(PullShelf.photo(number, origin: nil)) }
         }
@@ -96,9 +96,9 @@ import Testing
         #expect((again.claimed, again.failed) == (0, 0))
     }
 
-    /// The server's `claimed` counts for nothing.
+    /// The `claimed` count of the server is not trusted.
     @Test(arguments: [LegacyClaim.Selection.all, .ids([PullShelf.photo(0).id, PullShelf.photo(1).id])])
-    func aClaimThatDidNothingHasFailed(_ selection: LegacyClaim.Selection) async throws {
+    func aClaimWithoutEffectHasFailed(_ selection: LegacyClaim.Selection) async throws {
         let bench = try bench(legacy: 2)
         bench.server.change { $0.ignoresClaims = true }
         let claim = LegacyClaim(bench.account)
@@ -106,7 +106,7 @@ import Testing
         #expect((result.claimed, result.alreadyClaimed, result.failed, result.remaining) == (0, 0, 2, 2))
     }
 
-    @Test func somebodyElseWasFaster() async throws {
+    @Test func photosClaimedByAnotherDeviceAreReported() async throws {
         let bench = try bench(legacy: 3)
         let claim = LegacyClaim(bench.account)
         let ids = legacyIDs(bench)
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// Trap 10.
-    @Test func aDeviceOfSomebodyElseIsInvalid() async throws {
+    @Test func aDeviceOfAnotherUserIsInvalid() async throws {
         let bench = try bench(legacy: 2, device: PullShelf.phone.id)
         let claim = LegacyClaim(bench.account)
         let plan = try await claim.plan(.all)
@@ -130,7 +130,7 @@ import Testing
         #expect(none.server.requests.isEmpty)
     }
 
-    @Test func aStopEndsBetweenTwoBlocks() async throws {
+    @Test func aStopTakesEffectBetweenTwoBlocks() async throws {
         let bench = try bench(legacy: 600)
         let claim = LegacyClaim(bench.account)
         let plan = try await claim.plan(.ids(legacyIDs(bench)))

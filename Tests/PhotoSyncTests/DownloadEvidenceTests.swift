@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// What is believed of a file whose hash is not the listed one (photosync contract, new facts 1 and 2).
+/// Which files are accepted whose hash is not the listed one (photosync contract, new facts 1 and 2).
 @Suite struct DownloadEvidenceTests {
     private typealias File = DownloadServer.File
 
@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(arguments: unbelievable)
-    func whatCannotBeVerifiedIsNotAPhoto(what: String, body: String) async throws {
+    func anUnverifiableFileIsNotAPhoto(what: String, body: String) async throws {
         let server = try server(body)
         let bench = try bench(server)
         for _ in 1...2 {
@@ -75,7 +75,7 @@ import Testing
         )
     }
 
-    @Test func theIDOfAnotherPhotoIsAnotherPhoto() async throws {
+    @Test func aFileWithTheIDOfAnotherPhotoIsReported() async throws {
         let other = "4ad8a4cc-3164-4b56-b986-11cd9f6d52da"
         let server = try server(SmallPhoto.stampedText(other))
         let bench = try bench(server)
@@ -86,8 +86,8 @@ import Testing
         #expect(try bench.files().isEmpty)
     }
 
-    /// The hash is compared first: the file was uploaded with the ID that another server, or a camera, had written.
-    @Test func aFileWithTheRightHashIsRightWhateverIDItCarries() async throws {
+    /// The hash is compared first: the file was uploaded with an ID written by another server or a camera.
+    @Test func aFileWithTheRightHashIsValidRegardlessOfItsID() async throws {
         let body = SmallPhoto.stampedText("4ad8a4cc-3164-4b56-b986-11cd9f6d52da")
         let server = try DownloadServer(files: ["a": File(body: body, digest: try digest(of: body))])
         let bench = try DownloadBench(server.address)
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// A photo that was uploaded with the ID of another photo of the same length, which the server has replaced.
-    @Test func theLengthAsUploadedIsNoDamageWithTheID() async throws {
+    @Test func theUploadedLengthWithTheIDIsNotDamage() async throws {
         let uploaded = SmallPhoto.stampedText("b", "text")
         let server = try DownloadServer(
             files: ["a": File(body: SmallPhoto.stampedText("a", "text"), digest: try digest(of: uploaded))]
@@ -129,7 +129,7 @@ import Testing
         #expect(server.requests.last?.target == "/api/photos/a")
     }
 
-    @Test func aPhotoThatWasDeletedMeanwhileIsNotListed() async throws {
+    @Test func aPhotoDeletedInTheMeantimeIsNotListed() async throws {
         let server = try DownloadServer { _ in .refusal(404, "Photo not found") }
         let bench = try bench(server)
         let item = try #require(await bench.run().only)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// Servers that refuse, disks that are full, directories that are traps.
+/// Servers that refuse, full disks, and directories with traps.
 @Suite struct DownloadFaultTests {
     private typealias File = DownloadServer.File
 
@@ -46,7 +46,7 @@ import Testing
         #expect(try bench.files() == ["2024/03/b.jpg": "b"])
     }
 
-    @Test func aDatabaseErrorIsTriedAgain() async throws {
+    @Test func aDatabaseErrorIsRetried() async throws {
         let server = try DownloadServer { request in
             request.number == 1 ? .refusal(500, "Database error") : .file(File(body: "a", digest: try digest(of: "a")))
         }
@@ -61,7 +61,7 @@ import Testing
             (503, #"{"error":"Setup required","setupUrl":"/setup"}"#, .setupRequired),
         ] as [(Int, String, OutcomeCode)]
     )
-    func whatNoPhotoCanPassEndsTheRun(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
+    func aFailureOfAllPhotosEndsTheRun(_ status: Int, _ body: String, _ code: OutcomeCode) async throws {
         let response =
             "HTTP/1.1 \(status) No\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         let server = try DownloadServer { _ in .raw(response) }
@@ -75,7 +75,7 @@ import Testing
         #expect(try bench.files().isEmpty)
     }
 
-    @Test func aServerThatIsGoneEndsTheRun() async throws {
+    @Test func anUnreachableServerEndsTheRun() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
         try bench.index(try photos("a", "b"))
@@ -85,7 +85,7 @@ import Testing
         #expect(outcome["b"]?.state == .cancelled)
     }
 
-    @Test func theKeyDoesNotFollowARedirect() async throws {
+    @Test func theKeyIsNotSentToARedirectTarget() async throws {
         let other = try server()
         let server = try DownloadServer { [address = other.address] request in
             .refusal(302, "elsewhere", headers: ["Location: \(address)/api/photos/\(request.id)/download"])
@@ -98,7 +98,7 @@ import Testing
         #expect(try bench.files().isEmpty)
     }
 
-    @Test func anIDFromTheServerCannotLeadElsewhere() async throws {
+    @Test func anIDFromTheServerCannotChangeThePath() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
         try bench.index([try .of("x", id: "../../admin?x=1#y")])
@@ -106,7 +106,7 @@ import Testing
         #expect(server.requests.map(\.target) == ["/api/photos/..%2F..%2Fadmin%3Fx%3D1%23y/download"])
     }
 
-    @Test func stoppingKeepsWhatHasCome() async throws {
+    @Test func stoppingKeepsDownloadedPhotos() async throws {
         let long = filler(3 << 20)
         let digest = try digest(of: long)
         let begun = Gate()
@@ -140,7 +140,7 @@ import Testing
 
     // MARK: Traps in the file system
 
-    @Test func aLinkInPlaceOfAYearLeadsNowhere() async throws {
+    @Test func aLinkInPlaceOfAYearIsNotFollowed() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
         let outside = try TemporaryDirectory()
@@ -154,7 +154,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func aLinkInPlaceOfTheTemporaryFileLeadsNowhere() async throws {
+    @Test func aLinkInPlaceOfAPartialDownloadIsNotFollowed() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
         try bench.put("precious", "victim")
@@ -168,7 +168,7 @@ import Testing
         #expect(try bench.files()["victim"] == "precious")
     }
 
-    @Test func aDanglingLinkUnderThePhotosNameStays() async throws {
+    @Test func aDanglingLinkWithThePhotosNameIsKept() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
         let outside = try TemporaryDirectory()
@@ -192,7 +192,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: real.file("2024/03/a.jpg")))
     }
 
-    @Test func aTargetThatCannotBeWrittenEndsTheRun() async throws {
+    @Test func anUnwritableTargetEndsTheRun() async throws {
         let server = try server()
         let disk = try SmallDisk(kibibytes: 64)
         try disk.makeReadOnly()
@@ -226,7 +226,7 @@ import Testing
         #expect(try bench.files().isEmpty)
     }
 
-    @Test func anotherProcessesDownloadIsLeftAlone() async throws {
+    @Test func anotherProcessesDownloadIsNotChanged() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
         try FileManager.default.createDirectory(atPath: bench.target + "/2024/03", withIntermediateDirectories: true)
@@ -243,7 +243,7 @@ import Testing
         #expect(try bench.files() == ["2024/03/a.jpg": "a", "2024/03/b.jpg": "b"])
     }
 
-    /// Each would give the photos names of its own, and leave them twice.
+    /// Each run would choose its own names, and store the photos twice.
     @Test func aSecondRunIntoTheSameDirectoryIsRefused() async throws {
         let begun = Gate()
         let done = Gate()
@@ -269,7 +269,7 @@ import Testing
         #expect(await bench.run().error == nil)
     }
 
-    /// Two machines' worth of stores, one directory: every photo once from each, none mixed.
+    /// Two machines with separate stores, one directory: every photo once from each, none mixed.
     @Test func twoRunsIntoOneDirectoryDoNotMix() async throws {
         let server = try server()
         let one = try DownloadBench(server.address)

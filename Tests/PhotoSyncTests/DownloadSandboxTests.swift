@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// Uploads of curl, listed and fetched by this client, from the sandbox that rewrites what it stores.
+/// Uploads by curl, listed and downloaded by this client, from the sandbox that rewrites stored files.
 @Suite struct DownloadSandboxTests {
     private struct Site {
         let sandbox: SandboxProcess
@@ -33,28 +33,28 @@ import Testing
             try #require(result.status == 0)
         }
 
-        /// Puts the listing into the index.
+        /// Stores the listing in the index.
         func pull() async throws {
             try bench.index(try await bench.account.client.photos(cursor: nil, device: nil).photos)
         }
     }
 
     /// Trap 12: the file differs from the one that was uploaded.
-    @Test func aRewrittenFileIsFetchedOnce() async throws {
+    @Test func aRewrittenFileIsDownloadedOnce() async throws {
         let site = try await Site(["--photosync-rewrite", "0"])
         try await site.upload(SmallPhoto.jpeg, "a.jpg")
         try await site.pull()
         let item = try #require(await site.bench.run().only)
         #expect(item.state == .rewritten)
         let content = try Data(contentsOf: URL(fileURLWithPath: site.bench.target + "/2024/03/a.jpg"))
-        // With the Exif segment, before all that was uploaded.
+        // With the Exif segment, before all uploaded bytes.
         #expect(content.count > SmallPhoto.jpeg.count)
         #expect(content.suffix(300) == Data(SmallPhoto.jpeg).suffix(300))
         #expect(content.firstRange(of: Data(item.id.utf8)) != nil)
         #expect(await site.bench.run().items.isEmpty)
     }
 
-    /// The server stamps every format that it takes.
+    /// The server stamps every supported format.
     @Test(arguments: [
         "baseline-420.jpg", "progressive-420.jpg", "ffmpeg.png", "still.gif", "lossy.webp", "lossless.webp",
         "still.heic",
@@ -69,7 +69,7 @@ import Testing
         #expect(item.state == .rewritten, "\(item.error?.description ?? "")")
     }
 
-    @Test func aFileThatIsRewrittenBetweenTwoTriesIsNotSpliced() async throws {
+    @Test func aFileRewrittenBetweenTwoAttemptsIsNotSpliced() async throws {
         let site = try await Site(["--photosync-rewrite", "600000"])
         let photo = SmallPhoto.jpeg(filler(2 << 20))
         try await site.upload(photo, "a.jpg")
@@ -83,7 +83,7 @@ import Testing
         #expect(content.suffix(photo.count - 20) == Data(photo).suffix(photo.count - 20))
     }
 
-    @Test func aWrongByteIsNoticed() async throws {
+    @Test func aWrongByteIsDetected() async throws {
         let site = try await Site(["--photosync-rewrite", "off"])
         try await site.upload("as uploaded", "a.jpg")
         try await site.pull()

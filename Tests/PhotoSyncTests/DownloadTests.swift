@@ -9,7 +9,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// Which photos are fetched, and where to.
+/// Which photos are downloaded, and to which paths.
 @Suite struct DownloadTests {
     private typealias File = DownloadServer.File
 
@@ -17,7 +17,7 @@ import Testing
         try DownloadServer(files: bodies.mapValues { File(body: $0, digest: try digest(of: $0)) })
     }
 
-    @Test func missingPhotosAreFetchedVerifiedAndRemembered() async throws {
+    @Test func missingPhotosAreDownloadedVerifiedAndRecorded() async throws {
         let server = try server(["a": "first", "b": "second"])
         let bench = try DownloadBench(server.address)
         let photos = [
@@ -56,7 +56,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func idsChoosePhotosAndUnknownOnesFail() async throws {
+    @Test func idsSelectPhotosAndUnknownOnesFail() async throws {
         let server = try server(["a": "first", "b": "second"])
         let bench = try DownloadBench(server.address)
         try bench.index([try .of("first", id: "a"), try .of("second", id: "b", name: "b.jpg")])
@@ -71,7 +71,7 @@ import Testing
         #expect(server.requests.map(\.id) == ["b"])
     }
 
-    @Test func aTimeChoosesWhatWasUploadedSince() async throws {
+    @Test func aTimeSelectsPhotosUploadedSince() async throws {
         let server = try server(["a": "first", "b": "second"])
         let bench = try DownloadBench(server.address)
         try bench.index([
@@ -81,13 +81,13 @@ import Testing
         #expect(outcome.items.map(\.id) == ["b"])
     }
 
-    @Test func beforeTheFirstPullThereIsNothingToFetch() async throws {
+    @Test func beforeTheFirstPullThereIsNothingToDownload() async throws {
         let bench = try DownloadBench("http://127.0.0.1:9")
         #expect(await bench.run().error?.code == .neverSynchronized)
         #expect(!FileManager.default.fileExists(atPath: bench.target))
     }
 
-    @Test func aDryRunTellsThePathsAndTouchesNothing() async throws {
+    @Test func aDryRunListsThePathsAndChangesNothing() async throws {
         let server = try server([:])
         let bench = try DownloadBench(server.address)
         try bench.index([try .of("one", id: "a"), try .of("two", id: "b", uploadedAt: 1)])
@@ -124,21 +124,21 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func aCopyThatVanishedIsFetchedAgainUnderItsName() async throws {
+    @Test func aDeletedCopyIsDownloadedAgainWithItsName() async throws {
         let server = try server(["a": "first", "b": "second"])
         let bench = try DownloadBench(server.address)
         try bench.index([try .of("first", id: "a"), try .of("second", id: "b", uploadedAt: 1)])
         await bench.run()
         let files = try bench.files()
         try FileManager.default.removeItem(atPath: bench.target)
-        // The other order: names are remembered, not given anew.
+        // The other order: names are stored, not assigned again.
         await bench.run(.ids(["b"]))
         await bench.run()
         #expect(try bench.files() == files)
         #expect(files == ["2024/03/IMG_1.jpg": "first", "2024/03/IMG_1 (2).jpg": "second"])
     }
 
-    @Test func aCopyThatWasEditedIsNeverTouched() async throws {
+    @Test func anEditedCopyIsNeverChanged() async throws {
         let server = try server(["a": "first"])
         let bench = try DownloadBench(server.address)
         try bench.index([try .of("first", id: "a")])
@@ -148,7 +148,7 @@ import Testing
         #expect(outcome.only?.state == .present)
         #expect(outcome.only?.error?.code == .sourceChanged)
         #expect(server.requests.count == 1)
-        // Whoever names it wants it: beside the edited one.
+        // A specified photo is downloaded: next to the edited copy.
         let named = await bench.run(.ids(["a"]))
         #expect(named.only?.state == .verified)
         #expect(
@@ -170,7 +170,7 @@ import Testing
         (".x.jpg.mediactl-part", "_.x.jpg.mediactl-part"),
         (String(repeating: "ü", count: 300) + ".jpg", String(repeating: "ü", count: 112) + ".jpg"),
     ])
-    func hostileNamesStayInTheTarget(_ name: String, _ expected: String) async throws {
+    func hostileNamesStayBelowTheTarget(_ name: String, _ expected: String) async throws {
         let server = try server(["a": "bytes"])
         let bench = try DownloadBench(server.address)
         try bench.index([try .of("bytes", id: "a", name: name)])
@@ -184,7 +184,7 @@ import Testing
         )
     }
 
-    @Test func twoPhotosNeverShareAFileInAnyCase() async throws {
+    @Test func twoPhotosNeverShareAFileRegardlessOfCase() async throws {
         let names = ["IMG_1.jpg", "img_1.JPG", "IMG_1.jpg", "Caf\u{e9}.jpg", "CAFE\u{301}.jpg", "mine.jpg"]
         let server = try DownloadServer { .file(File(body: $0.id, digest: try digest(of: $0.id))) }
         let bench = try DownloadBench(server.address)
@@ -205,7 +205,8 @@ import Testing
         )
     }
 
-    /// A name that a failed photo has taken stays its own, so that names do not depend on which photo comes first.
+    /// A name that a failed photo has reserved stays reserved, so that names do not depend on which photo comes
+    /// first.
     @Test func namesDoNotDependOnFailures() async throws {
         let server = try DownloadServer { request in
             request.id == "a" && request.number == 1
@@ -220,7 +221,7 @@ import Testing
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": "a", "2024/03/IMG_1 (2).jpg": "b"])
     }
 
-    @Test func aNameThatIsTakenMeanwhileIsNotReplaced() async throws {
+    @Test func aNameThatIsTakenInTheMeantimeIsNotReplaced() async throws {
         let temporary = try TemporaryDirectory()
         let target = temporary.file("photos")
         let server = try DownloadServer { request in
@@ -243,7 +244,7 @@ import Testing
         ("2024-02-29T23:59:59.999999999Z", "2024/02", 1_709_251_199),
         ("2024-03-01T00:30:00+02:00", "2024/02", 1_709_245_800),
     ])
-    func theDayTakenGivesDirectoryAndTime(_ taken: String, _ directory: String, _ seconds: Int) async throws {
+    func theDateTakenSetsDirectoryAndTime(_ taken: String, _ directory: String, _ seconds: Int) async throws {
         let server = try server(["a": "bytes"])
         let bench = try DownloadBench(server.address)
         try bench.index([try .of("bytes", id: "a", taken: taken)])
@@ -252,7 +253,7 @@ import Testing
         #expect(try bench.modificationTime("\(directory)/IMG_1.jpg") == seconds)
     }
 
-    /// Trap 14: the server lives below a path, and ids are made part of it.
+    /// Trap 14: the server is below a path, and IDs become part of it.
     @Test func addressesAreJoinedWithOneSlash() async throws {
         let server = try server(["a": "bytes"])
         let bench = try DownloadBench(server.address + "/photos/")
@@ -261,8 +262,8 @@ import Testing
         #expect(server.requests.map(\.target) == ["/photos/api/photos/a/download"])
     }
 
-    /// Three requests wait for each other; a fourth one comes only after them.
-    @Test func soManyDownloadsRunAtOnceAsAllowed() async throws {
+    /// Three requests wait for each other; a fourth one arrives only after them.
+    @Test func parallelDownloadsReachTheLimit() async throws {
         let running = Mutex<(now: Int, most: Int)>((0, 0))
         let three = Gate()
         let server = try DownloadServer { request in
@@ -282,7 +283,7 @@ import Testing
         #expect(running.withLock { $0.most } == 3)
     }
 
-    /// A server that gives all photos one name must not make the run slow to a halt.
+    /// A server that gives all photos one name must not slow down the run.
     @Test func thousandsOfPhotosMayHaveOneName() async throws {
         let bench = try DownloadBench("http://127.0.0.1:9")
         let photo = try PhotoRecord.of("x", id: "0")

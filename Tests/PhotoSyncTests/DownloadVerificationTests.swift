@@ -18,7 +18,7 @@ import Testing
         return bench
     }
 
-    /// Nothing under the photo's name, no temporary file, no copy that is present.
+    /// No file with the photo's name, no temporary file, no copy that is present.
     private func expectNothing(_ bench: DownloadBench) throws {
         #expect(try bench.files().isEmpty)
         #expect(try bench.copies().allSatisfy { $0.state == .planned })
@@ -27,12 +27,13 @@ import Testing
     // MARK: Rules
 
     /// Rule 2.
-    @Test func equalBytesAreVerifiedWithoutTheHeaderToo() async throws {
+    @Test func equalBytesAreVerifiedWithoutTheHeaderAsWell() async throws {
         let server = try DownloadServer(files: ["a": File(body: uploaded)])
         #expect(try await bench(server).run().only?.state == .verified)
     }
 
-    /// Rule 3, traps 12 and 13: the server has rewritten the file, and says so under a name of its own spelling.
+    /// Rule 3, traps 12 and 13: the server has rewritten the file and reports its digest in a header field with
+    /// different spelling.
     @Test func aRewrittenFileIsAcceptedAndItsOwnDigestRecorded() async throws {
         let rewritten = SmallPhoto.stampedText("a", uploaded)
         let server = try DownloadServer(files: ["a": File(body: rewritten, digest: try digest(of: uploaded))])
@@ -44,7 +45,7 @@ import Testing
         let copy = try #require(try bench.copies().first)
         #expect(copy.sha256 == (try digest(of: rewritten)))
         #expect(copy.serverSHA256 == (try digest(of: uploaded)))
-        // Neither fetched again nor, by the digest that push asks for, sent back.
+        // Neither downloaded again nor, by the digest that push checks, uploaded again.
         #expect(await bench.run().items.isEmpty)
         let known = try bench.account.library.copies(
             withDigests: [try digest(of: rewritten)],
@@ -53,8 +54,8 @@ import Testing
         #expect(known.map(\.photoID) == ["a"])
     }
 
-    /// Rule 4: the length as uploaded, other bytes.
-    @Test func corruptBytesAreFetchedOnceMore() async throws {
+    /// Rule 4: the uploaded length, but other bytes.
+    @Test func corruptBytesAreDownloadedOnceMore() async throws {
         let (good, bad) = (uploaded, String(uploaded.reversed()))
         let server = try DownloadServer { request in
             .file(File(body: request.number == 1 ? bad : good, digest: try digest(of: good)))
@@ -68,7 +69,7 @@ import Testing
     }
 
     /// Rule 4.
-    @Test func twiceCorruptIsAFailureThatLeavesNothing() async throws {
+    @Test func bytesCorruptTwiceAreAFailureThatLeavesNoFile() async throws {
         let bad = String(uploaded.reversed())
         let server = try DownloadServer(files: ["a": File(body: bad, digest: try digest(of: uploaded))])
         let bench = try bench(server)
@@ -80,7 +81,7 @@ import Testing
         try expectNothing(bench)
     }
 
-    /// The photo of an id never changes: one of the two tells of another photo.
+    /// The photo of an ID never changes: one of the two belongs to another photo.
     @Test func aHeaderThatContradictsTheListingIsRefused() async throws {
         let other = "another photo"
         for body in [uploaded, other] {
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aPageFromInBetweenIsNotARewrittenPhoto() async throws {
+    @Test func anHTMLPageIsNotARewrittenPhoto() async throws {
         let server = try DownloadServer(files: ["a": File(body: "<html>please log in</html>")])
         let bench = try bench(server)
         #expect(await bench.run().only?.error?.code == .unexpectedResponse)
@@ -152,7 +153,7 @@ import Testing
 
     private func file(_ body: String) throws -> File { File(body: body, digest: try digest(of: long)) }
 
-    @Test func aBrokenDownloadGoesOnInTheSameRun() async throws {
+    @Test func anInterruptedDownloadResumesInTheSameRun() async throws {
         let file = try file(long)
         let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
         let bench = try bench(server, body: long)
@@ -165,7 +166,7 @@ import Testing
         #expect(server.requests.map(\.ifRange) == [nil, file.lastModified])
     }
 
-    @Test func aBrokenDownloadGoesOnInTheNextRun() async throws {
+    @Test func anInterruptedDownloadResumesInTheNextRun() async throws {
         let file = try file(long)
         let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
         let bench = try bench(server, body: long)
@@ -179,8 +180,8 @@ import Testing
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": long])
     }
 
-    /// What is on the disk is hashed again: nobody has promised that it stayed.
-    @Test func aDamagedBeginningIsNoticed() async throws {
+    /// The bytes on the disk are hashed again: they may have changed.
+    @Test func aDamagedPrefixIsDetected() async throws {
         let file = try file(long)
         let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
         let bench = try bench(server, body: long)
@@ -192,8 +193,9 @@ import Testing
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": long])
     }
 
-    /// Rule 3 has no digest to compare with, but a run that ended in order has seen every byte and put it on the disk.
-    @Test func aBrokenDownloadOfARewrittenFileGoesOnInTheNextRun() async throws {
+    /// Rule 3 has no digest to compare with, but a run that ended normally has read every byte and synced it to the
+    /// disk.
+    @Test func anInterruptedDownloadOfARewrittenFileResumesInTheNextRun() async throws {
         let rewritten = SmallPhoto.stampedText("a", filler(3 << 20, seed: 1))
         let file = try file(rewritten)
         let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
@@ -202,13 +204,13 @@ import Testing
         let item = try #require(await bench.run().only)
         #expect(item.state == .rewritten)
         #expect(item.isResumed)
-        // Two of the characters before the cut take two bytes.
+        // Two of the characters before the interruption take two bytes.
         #expect(server.requests.map(\.range) == [nil, "bytes=1000002-"])
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": rewritten])
     }
 
-    /// After a loss of power a file may have its length without its bytes.
-    @Test func aBeginningThatNobodyVouchesForIsNoPartOfARewrittenFile() async throws {
+    /// After a power loss a file may have its length without its bytes.
+    @Test func anUnsyncedPrefixOfARewrittenFileIsNotUsed() async throws {
         let rewritten = SmallPhoto.stampedText("a", filler(3 << 20, seed: 1))
         let file = try file(rewritten)
         let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
@@ -222,7 +224,7 @@ import Testing
     }
 
     /// 200 to a request for the rest: `If-Range` was stale.
-    @Test func anotherFileBeginsAnew() async throws {
+    @Test func anotherFileRestartsTheDownload() async throws {
         let (old, new) = (try file(filler(3 << 20, seed: 1)), SmallPhoto.stampedText("a", filler(3 << 20, seed: 2)))
         var other = try file(new)
         other.lastModified = "Wed, 01 Jan 2025 10:00:01 GMT"
@@ -236,8 +238,8 @@ import Testing
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": new])
     }
 
-    /// The time of `If-Range` has seconds only: the total tells (contract section 6).
-    @Test func aFileRewrittenWithinTheSecondBeginsAnew() async throws {
+    /// The time in `If-Range` has a resolution of seconds: the total length shows the change (contract section 6).
+    @Test func aFileRewrittenWithinTheSecondRestartsTheDownload() async throws {
         let (old, new) = (try file(filler(3 << 20, seed: 1)), SmallPhoto.stampedText("a", filler(3 << 20, seed: 2)))
         let other = try file(new)
         let server = try DownloadServer { $0.number == 1 ? .cut(old, after: 1_000_000) : .file(other) }
@@ -250,7 +252,7 @@ import Testing
 
     /// A `Last-Modified` no older than `Date` may belong to two versions (RFC 9110 section 8.8.2.2).
     @Test(arguments: ["Wed, 01 Jan 2025 10:00:00 GMT", nil])
-    func aFileChangedJustNowIsNotGoneOnWith(_ date: String?) async throws {
+    func aFileModifiedJustNowIsNotResumed(_ date: String?) async throws {
         var file = try file(long)
         file.date = date
         let server = try DownloadServer { [file] in $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
@@ -264,7 +266,7 @@ import Testing
         "Content-Range: bytes 1000000-2000000/3145728", "Content-Range: bytes 1000000-3145727/*",
         "Content-Range: bytes 1000000-3145727/9999999", "Content-Range: nonsense", "X-None: 1",
     ])
-    func aWrongRangeBeginsAnew(_ range: String) async throws {
+    func aWrongRangeRestartsTheDownload(_ range: String) async throws {
         let file = try file(long)
         let server = try DownloadServer { [long] request in
             switch request.number {
@@ -279,18 +281,18 @@ import Testing
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": long])
     }
 
-    @Test func nothingBeyondTheOffsetBeginsAnew() async throws {
+    @Test func anEmptyRestRestartsTheDownload() async throws {
         let (old, new) = (try file(long), SmallPhoto.stampedText("a", filler(1000, seed: 3)))
         let other = try file(new)
         let server = try DownloadServer { $0.number == 1 ? .cut(old, after: 1_000_000) : .file(other) }
         let bench = try bench(server, body: long)
-        // As long as no photo that was uploaded with 3 MiB can be.
+        // As long as a photo that was uploaded with 3 MiB cannot be.
         #expect(await bench.run(retries: 1).only?.state == .unverified)
         #expect(server.requests.map(\.range) == [nil, "bytes=1000000-", nil])
         #expect(try bench.files() == ["2024/03/IMG_1.jpg.unverified": new])
     }
 
-    @Test func aServerThatNeverGivesTheRestIsGivenUp() async throws {
+    @Test func aServerThatNeverSendsTheRestIsAFailure() async throws {
         let file = try file(long)
         let server = try DownloadServer { request in
             request.range == nil ? .cut(file, after: 1_000_000) : .refusal(416, "invalid range: failed to overlap")
@@ -302,9 +304,9 @@ import Testing
         try expectNothing(bench)
     }
 
-    /// All bytes are there, but the run died before it looked at them: one byte is asked for, so that the server says
-    /// whether its file is still the same.
-    @Test func aWholeTemporaryFileIsConfirmedByItsLastByte() async throws {
+    /// All bytes are stored, but the run ended before it verified them: one byte is requested, so that the server
+    /// reports whether its file is unchanged.
+    @Test func aCompleteTemporaryFileIsConfirmedByItsLastByte() async throws {
         let file = try file(long)
         let server = try DownloadServer { $0.number == 1 ? .cut(file, after: 1_000_000) : .file(file) }
         let bench = try bench(server, body: long)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import PhotoSync
 
-/// A listing that cannot be right is begun anew a few times, and is never recorded as complete (photosync contract
-/// section 5 and trap 1). Without its guard each of these tests ends otherwise, or not at all.
+/// An inconsistent listing is restarted a few times, and is never recorded as complete (photosync contract section 5
+/// and trap 1). Without its check each of these tests fails or does not end.
 @Suite struct PullGuardTests {
-    /// Ways to answer that can never be right.
+    /// Responses that are never consistent.
     enum Lie: String, CaseIterable {
         case emptyPageByCursor, emptyPageWithMore, moreWithoutCursor, cursorWithoutMore, tooLargeTotal, endlessPhotos
         case circleOfOne, circleOfTwo, circleOfSeven
@@ -21,7 +21,7 @@ import Testing
             }
         }
 
-        /// 24 photos, 3 a page.
+        /// 24 photos, 3 per page.
         func tell(_ page: inout PhotoPage, _ request: PullShelf.Request, _ number: Int, _ shelf: PullShelf) {
             switch self {
             case .emptyPageByCursor:
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Lie.allCases) func aListingThatCannotBeRightIsNeverComplete(_ lie: Lie) async throws {
+    @Test(arguments: Lie.allCases) func anInconsistentListingIsNeverComplete(_ lie: Lie) async throws {
         let bench = try PullBench(PullShelf(24))
         let shelf = bench.server.shelf
         bench.server.change { state in
@@ -52,32 +52,32 @@ import Testing
         #expect(bench.server.requests.filter { $0.cursor == nil }.count == 3)
         #expect(try bench.state()?.lastCompleteAt == nil)
 
-        // As soon as the server is right again, so is the index.
+        // As soon as the server is consistent again, so is the index.
         bench.server.change { $0.after = nil }
         _ = try await bench.pull().run()
         #expect(try bench.listed == shelf.photos)
     }
 
-    /// One doubtful answer: begun anew once, then complete.
-    @Test(arguments: Lie.allCases) func oneDoubtfulResponseCostsOneRestart(_ lie: Lie) async throws {
+    /// One inconsistent response: one restart, then complete.
+    @Test(arguments: Lie.allCases) func oneInconsistentResponseCausesOneRestart(_ lie: Lie) async throws {
         let bench = try PullBench(PullShelf(24))
         let shelf = bench.server.shelf
         let lies = Flag()
         bench.server.change { state in
             state.after = { page, request, number in
-                // Up to the second beginning.
+                // Up to the second start.
                 if number > 1, request.cursor == nil { lies.lower() }
                 if lies.isUp { lie.tell(&page, request, number, shelf) }
             }
         }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
-        // What was made up is gone.
+        // The invented photo is removed.
         #expect(try bench.listed == shelf.photos)
         #expect(!result.advisesFull)
     }
 
-    /// A server without PostgreSQL (contract section 5): one page, and no more.
+    /// A server without PostgreSQL (contract section 5): only one page.
     @Test func aStubServerIsRefusedAtOnce() async throws {
         let bench = try PullBench(PullShelf(24))
         bench.server.change { state in
@@ -88,7 +88,7 @@ import Testing
         #expect(try bench.listed.isEmpty)
     }
 
-    @Test func aDeletedAnchorBeginsTheListingAnew() async throws {
+    @Test func aDeletedAnchorRestartsTheListing() async throws {
         let bench = try PullBench(PullShelf(9))
         let anchor = bench.server.shelf.photos[2].id
         bench.server.change { state in
@@ -100,10 +100,10 @@ import Testing
         #expect(result.changes.gone == 1)
     }
 
-    @Test func aFilteredListingBeginsAnewAtItsTime() async throws {
+    @Test func aFilteredListingRestartsAtItsTime() async throws {
         let bench = try PullBench(PullShelf(2))
         _ = try await bench.pull().run()
-        // The first page of what comes now: the two known photos and this one, which is the cursor's anchor.
+        // The first page of the new listing: the two known photos and this one, which is the cursor's anchor.
         let anchor = PullShelf.photo(10).id
         bench.server.change { state in
             for number in 10..<18 { state.shelf.insert(PullShelf.photo(number)) }
@@ -118,9 +118,9 @@ import Testing
         #expect(beginnings.allSatisfy { $0.since == beginnings[0].since && $0.since != nil })
     }
 
-    /// As many photos are gone as are missing, so that no number tells.
+    /// As many photos were deleted as are missing, so that the counts do not show it.
     @Test(arguments: [Lie.emptyPageByCursor, .moreWithoutCursor])
-    func aBrokenListingIsNotCompleteEvenWhenTheNumbersFit(_ lie: Lie) async throws {
+    func anIncompleteListingIsDetectedEvenIfTheCountsMatch(_ lie: Lie) async throws {
         var shelf = PullShelf(2)
         for number in 40..<48 { shelf.insert(PullShelf.photo(number, uploadedAt: -5000)) }
         let bench = try PullBench(shelf)
@@ -142,11 +142,11 @@ import Testing
         #expect(result.advisesFull)
     }
 
-    /// Trap 19: an incremental listing has no total of its own, but the index must not have fewer photos than the server.
-    @Test func anIncrementalPullThatLeavesGapsIsFollowedByAFullOne() async throws {
+    /// Trap 19: an incremental listing has no total, but the index must not have fewer photos than the server.
+    @Test func anIncrementalPullWithGapsIsFollowedByAFullOne() async throws {
         let bench = try PullBench(PullShelf(8))
         _ = try await bench.pull().run()
-        // Far behind the overlap.
+        // Long before the overlap.
         bench.server.change { $0.shelf.insert(PullShelf.photo(60, uploadedAt: -5000)) }
         let result = try await bench.pull(restarts: 1).run()
         #expect(result.isFull)
@@ -155,7 +155,7 @@ import Testing
         #expect(try await bench.pull(dry: true).run().isFull == false)
     }
 
-    @Test func aDryRunLooksForGapsToo() async throws {
+    @Test func aDryRunDetectsGapsAsWell() async throws {
         let bench = try PullBench(PullShelf(8))
         _ = try await bench.pull().run()
         bench.server.change { $0.shelf.insert(PullShelf.photo(60, uploadedAt: -5000)) }
@@ -164,7 +164,7 @@ import Testing
         #expect(result.changes == .of(added: 1))
     }
 
-    @Test func photosDeletedAfterTheyWereListedAreNoGap() async throws {
+    @Test func photosDeletedAfterTheyWereListedAreNotAGap() async throws {
         let bench = try PullBench(PullShelf(9))
         let first = bench.server.shelf.photos[0].id
         bench.server.change { state in
@@ -172,13 +172,13 @@ import Testing
         }
         let result = try await bench.pull().run()
         #expect((result.photos, result.restarts) == (9, 0))
-        // It is still in the index, and the server's own count tells.
+        // It is still in the index, and the server's count shows it.
         #expect(result.advisesFull)
         _ = try await bench.pull(full: true).run()
         #expect(try bench.listed == bench.server.shelf.photos)
     }
 
-    @Test func photosUploadedMeanwhileAreListed() async throws {
+    @Test func photosUploadedDuringTheListingAreListed() async throws {
         let bench = try PullBench(PullShelf(9))
         bench.server.change { state in
             state.before = { shelf, number in
@@ -204,7 +204,7 @@ import Testing
 
     /// An earlier process stored the last page, but was killed before it recorded the listing as complete.
     @Test(arguments: [false, true])
-    func aPullThatWasKilledAtItsEndListsAgainAfterADeletion(isFull: Bool) async throws {
+    func aPullKilledAtItsEndListsAgainAfterADeletion(isFull: Bool) async throws {
         let bench = try PullBench(PullShelf(9))
         let account = bench.account
         let run = try account.index.begin(
@@ -222,7 +222,7 @@ import Testing
         #expect(try bench.listed == bench.server.shelf.photos)
     }
 
-    @Test func aResumedPullWhoseAnchorIsGoneBeginsAnew() async throws {
+    @Test func aResumedPullWhoseAnchorIsDeletedRestarts() async throws {
         let bench = try PullBench(PullShelf(9))
         try await stopEarly(bench)
         bench.server.change { $0.shelf.remove($0.shelf.photos[5].id) }
@@ -232,7 +232,7 @@ import Testing
         #expect(!result.advisesFull)
     }
 
-    /// Keeps two pages of three.
+    /// Drops one page of three.
     private func stopEarly(_ bench: PullBench) async throws {
         let control = TransferControl()
         await expectFailure(.cancelled) {
@@ -243,7 +243,7 @@ import Testing
 }
 
 extension PullShelf {
-    /// Pages that come again and again, after the first.
+    /// Pages that are repeated after the first one.
     fileprivate func circle(of length: Int, _ request: Request) -> PhotoPage {
         let number = request.cursor.flatMap { Int($0) }.map { $0 % length + 1 } ?? 0
         return PhotoPage(
@@ -255,7 +255,7 @@ extension PullShelf {
     }
 }
 
-/// Up until it is lowered; only the thread of one connection asks.
+/// Until it is lowered; only the thread of one connection reads it.
 private final class Flag: @unchecked Sendable {
     private let lock = NSLock()
     private var value = true

@@ -30,7 +30,7 @@ import Testing
         let bench = try PullBench.account("http://127.0.0.1:9", in: directory.path, device: PullShelf.device.id)
         var tally = Tally()
         for seed in Self.seeds {
-            // A path of its own is a server of its own.
+            // A separate path is a separate server.
             let server = try ServerURL("http://127.0.0.1:9/history/\(seed)", allowingPath: true)
             let account = SyncAccount(
                 client: PhotoSyncClient(server: server, http: bench.client.http, authorization: nil),
@@ -40,7 +40,7 @@ import Testing
             )
             try await History(seed: seed, account: account).run(&tally)
         }
-        // A model in which nothing ever happens proves nothing.
+        // A model without any events proves nothing.
         #expect(tally.complete > 100)
         #expect(tally.refused > 100)
         #expect(tally.restarted > 50)
@@ -51,12 +51,12 @@ import Testing
         var complete = 0
         var refused = 0
         var restarted = 0
-        /// Complete, with photos deleted or placed behind the cursor meanwhile.
+        /// Complete, with photos deleted or placed behind the cursor during the listing.
         var inexact = 0
     }
 }
 
-/// One server's history, decided by its seed.
+/// The history of one server, determined by its seed.
 private struct History {
     let seed: UInt64
     let account: SyncAccount
@@ -75,14 +75,14 @@ private struct History {
         server.keepStill()
         var last = try await pull(isFull: true).run()
         if last.advisesFull {
-            // Only when a part of it was listed while things still moved.
+            // Only if a part of it was listed while the photos still changed.
             #expect(last.isResumed, "seed \(seed)")
             last = try await pull(isFull: true).run()
         }
         #expect(try account.listed == server.live, "seed \(seed)")
         #expect(!last.advisesFull, "seed \(seed)")
 
-        // From here an incremental run is enough for what is new.
+        // From here an incremental run is sufficient for new photos.
         server.upload(5)
         _ = try await pull(isFull: false).run()
         #expect(try account.listed == server.live, "seed \(seed), incremental")
@@ -138,18 +138,18 @@ private struct History {
     }
 }
 
-/// A listing that moves between its pages and is wrong at times, all decided by a seed.
+/// A listing that changes between its pages and is inconsistent at times, all determined by a seed.
 private final class MovingServer: Sendable {
-    /// What has happened since the last beginning of the listing.
+    /// The events since the last start of the listing.
     struct Record: Sendable {
-        /// There from the beginning until now, and not placed behind the cursor.
+        /// Present from the start until now, and not placed behind the cursor.
         var steady: Set<String> = []
-        /// Everything any page ever had.
+        /// Every photo of any page.
         var everListed: Set<String> = []
         var lastTotal: Int64 = 0
-        /// Photos that came to stand behind the cursor.
+        /// Photos that were placed behind the cursor.
         var placedBehind = 0
-        /// Whether a page was left out, which nobody can tell when photos were deleted as well.
+        /// Whether a page was omitted, which cannot be detected when photos were deleted as well.
         var hasLeftOut = false
     }
 
@@ -160,7 +160,7 @@ private final class MovingServer: Sendable {
         var nextNumber = 100
         var isStill = false
         var stop = TransferControl()
-        /// What this history's server does wrong: in thousandths of pages.
+        /// The faults of this history's server, in thousandths of pages.
         var wrong: Int
         var moves: Int
         var leavesOut: Bool
@@ -263,7 +263,7 @@ extension MovingServer.State {
         }
     }
 
-    /// A page that is wrong in one of the ways that contract section 5 and trap 1 tell of.
+    /// A page that is inconsistent in one of the ways of contract section 5 and trap 1.
     private mutating func spoil(_ honest: PhotoPage) -> PhotoPage {
         var page = honest
         switch random.below(leavesOut ? 8 : 7) {
@@ -281,7 +281,7 @@ extension MovingServer.State {
         return page
     }
 
-    /// A cursor to anywhere leaves photos out unless it goes back.
+    /// A cursor to any place omits photos unless it goes back.
     private mutating func goBack(_ page: PhotoPage, _ honest: PhotoPage) {
         guard let cursor = page.cursor, let last = honest.photos.last,
             let target = shelf.photos.firstIndex(where: { $0.id == cursor }),
@@ -291,7 +291,8 @@ extension MovingServer.State {
     }
 }
 
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): the same numbers on every machine.
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): the same sequence on every
+/// machine.
 private struct SplitMix: Sendable {
     var state: UInt64
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// What a pull asks, keeps and tells, over HTTP.
+/// The requests, index and reports of a pull over HTTP.
 @Suite struct PullTests {
     @Test func theFirstPullListsEverything() async throws {
         let bench = try PullBench(PullShelf(8))
@@ -39,7 +39,7 @@ import Testing
         )
     }
 
-    @Test(arguments: [0, 1, 3, 6]) func everyNumberOfPhotosEnds(_ count: Int) async throws {
+    @Test(arguments: [0, 1, 3, 6]) func everyNumberOfPhotosTerminates(_ count: Int) async throws {
         let bench = try PullBench(PullShelf(count))
         let result = try await bench.pull().run()
         #expect(result.photos == Int64(count))
@@ -47,12 +47,12 @@ import Testing
         #expect(try bench.state()?.lastCompleteAt != nil)
     }
 
-    /// Contract section 5 and traps 3, 4, 22: five minutes back, in UTC, and what comes again counts once.
+    /// Contract section 5 and traps 3, 4, 22: five minutes back, in UTC, and repeated photos count once.
     @Test func anIncrementalPullOverlapsByFiveMinutes() async throws {
         let bench = try PullBench(PullShelf(4))
         _ = try await bench.pull().run()
         bench.server.change { state in
-            // Late: uploaded before the watermark, there only now.
+            // Late: uploaded before the watermark, but visible only now.
             state.shelf.insert(PullShelf.photo(50, uploadedAt: -100))
             state.shelf.insert(PullShelf.photo(51, uploadedAt: 9))
             state.requests = []
@@ -66,8 +66,8 @@ import Testing
         #expect(bench.server.requests.first?.cursor == nil)
     }
 
-    /// Deletions and changed origins are never told to an incremental run (contract section 5).
-    @Test func onlyAFullPullSeesWhatIsGoneAndClaimed() async throws {
+    /// Deletions and changed origins are never reported to an incremental run (contract section 5).
+    @Test func onlyAFullPullDetectsDeletionsAndClaims() async throws {
         let bench = try PullBench(PullShelf(5))
         _ = try await bench.pull().run()
         let old = bench.server.shelf.photos[0]
@@ -88,7 +88,7 @@ import Testing
         #expect(try bench.listed == bench.server.shelf.photos)
     }
 
-    @Test func claimsElsewhereAdviseAFullPull() async throws {
+    @Test func claimsElsewhereSuggestAFullPull() async throws {
         var shelf = PullShelf(2)
         shelf.insert(PullShelf.photo(7, origin: nil))
         let bench = try PullBench(shelf)
@@ -102,13 +102,13 @@ import Testing
         #expect(try await bench.pull().run().advisesFull)
     }
 
-    @Test func aStopKeepsThePageThatHasCome() async throws {
+    @Test func aStopKeepsTheReceivedPage() async throws {
         let bench = try PullBench(PullShelf(8))
         let control = TransferControl()
         await expectFailure(.cancelled) {
             _ = try await bench.pull().run(control: control) { _ in control.stop() }
         }
-        // The first page, and the second, which came while the first was being stored.
+        // The first page, and the second, which arrived while the first was being stored.
         #expect(try bench.listed.count == 6)
         #expect(try bench.state()?.lastCompleteAt == nil)
 
@@ -129,7 +129,7 @@ import Testing
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test func aDryRunStoresNothingAndMovesNoDevice() async throws {
+    @Test func aDryRunStoresNothingAndUpdatesNoDevice() async throws {
         let bench = try PullBench(PullShelf(8))
         let first = try await bench.pull(dry: true).run()
         #expect(first.isFull)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// A login of another user registers another device.
-    @Test func anotherUserStartsAnew() async throws {
+    @Test func anotherUserStartsANewIndex() async throws {
         let bench = try PullBench(PullShelf(4))
         _ = try await bench.pull().run()
         let other = SyncAccount(
@@ -165,8 +165,8 @@ import Testing
         #expect(try bench.state()?.account == PullShelf.phone.id)
     }
 
-    /// Without a device it is the key that tells users apart, and nothing of one user is told or taken as another's.
-    @Test func anotherKeyWithoutDeviceStartsAnew() async throws {
+    /// Without a device the key identifies the user, and nothing of one user is reported as another's.
+    @Test func anotherKeyWithoutDeviceStartsANewIndex() async throws {
         let bench = try PullBench(PullShelf(4), device: nil)
         _ = try await bench.pull().run()
         #expect(try await !bench.pull().run().isFull)
@@ -188,11 +188,11 @@ import Testing
         #expect(result.isFull)
         #expect(result.changes == .of(added: 4))
         #expect(try bench.account.state() == nil)
-        // What the index has says who it is of, but not by what key.
+        // The index records the user, but not the key.
         #expect(try bench.state()?.account.contains("another") == false)
     }
 
-    /// A server's clock was wrong once. From 2100 on there is nothing new until then.
+    /// A server's clock was wrong once. With a watermark in 2100 nothing would be new until then.
     @Test func aPhotoOfTheFarFutureHidesNoUpload() async throws {
         var shelf = PullShelf(4)
         shelf.insert(PullShelf.photo(40, uploadedAt: 2_400_000_000))
@@ -200,7 +200,7 @@ import Testing
         _ = try await bench.pull().run()
         #expect(try bench.state()?.watermark == PullShelf.photo(3).uploadedAt)
         bench.server.change { state in
-            // The number of photos stays the same, so nothing but the listing tells.
+            // The number of photos is unchanged, so only the listing shows it.
             state.shelf.remove(PullShelf.photo(0).id)
             state.shelf.insert(PullShelf.photo(50, uploadedAt: 9))
         }
@@ -209,7 +209,7 @@ import Testing
         #expect(result.changes == .of(added: 1))
     }
 
-    @Test func aResumedRunTellsWhatIsStoredAlready() async throws {
+    @Test func aResumedRunReportsStoredPhotos() async throws {
         let bench = try PullBench(PullShelf(8))
         let control = TransferControl()
         await expectFailure(.cancelled) {

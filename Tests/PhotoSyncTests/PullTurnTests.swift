@@ -15,7 +15,7 @@ import Testing
         return Pull(account, options: options)
     }
 
-    @Test func aSecondListingNamesTheProcessOfTheFirst() async throws {
+    @Test func aSecondListingReportsTheProcessOfTheFirst() async throws {
         let bench = try PullBench(PullShelf(7))
         let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
         let error = await photoSyncError {
@@ -41,7 +41,7 @@ import Testing
         #expect(owner.withLock { $0 } == getpid())
     }
 
-    // The first one used to be refused its next page, since the second had numbered the run anew.
+    // The first one used to fail at its next page, since the second had renumbered the run.
     @Test func twoFullListingsBothFinish() async throws {
         let bench = try PullBench(PullShelf(40))
         let other = try PullBench.account(bench.server.address, in: bench.directory.path, device: PullShelf.device.id)
@@ -61,10 +61,10 @@ import Testing
         lock.release()
     }
 
-    // New facts 4: a late row behind the watermark and a deletion keep the total right, so that only a full listing finds
-    // them.
+    // New facts 4: a late row behind the watermark and a deletion keep the total unchanged, so that only a full
+    // listing finds them.
     @Test(arguments: [(6, false), (8, true)])
-    func anOldListingIsMadeAnew(days: Int, isFound: Bool) async throws {
+    func anOldListingIsRefreshed(days: Int, isFound: Bool) async throws {
         let bench = try PullBench(PullShelf(7))
         var account = bench.account
         let start = Date(timeIntervalSince1970: 1_800_000_000)

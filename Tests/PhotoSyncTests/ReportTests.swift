@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// What `sync status` knows of server and index.
+/// What `sync status` reports about server and index.
 @Suite struct ReportTests {
     @Test func serverAndIndexSideBySide() async throws {
         let bench = try PullBench(PullShelf(5))
@@ -21,7 +21,7 @@ import Testing
         #expect(report.ownership == .unknown)
     }
 
-    @Test func aServerThatIsAwayIsPartOfTheReport() async throws {
+    @Test func anUnreachableServerIsPartOfTheReport() async throws {
         let directory = try TemporaryDirectory()
         let account = try PullBench.account("http://127.0.0.1:9", in: directory.path, device: nil)
         let report = try await SyncReport.make(of: account)
@@ -30,7 +30,7 @@ import Testing
         #expect(report.state == nil)
     }
 
-    @Test func aRefusedKeyIsPartOfTheReport() async throws {
+    @Test func aRejectedKeyIsPartOfTheReport() async throws {
         let bench = try PullBench(PullShelf(1))
         bench.server.change { $0.statusCode = 401 }
         let report = try await SyncReport.make(of: bench.account)

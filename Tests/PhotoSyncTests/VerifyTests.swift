@@ -22,7 +22,7 @@ import Testing
         return (result, found.withLock { $0 })
     }
 
-    /// A file of this machine that is recorded as a photo whose bytes are `content`.
+    /// A file of this machine that is recorded as a photo with the bytes `content`.
     @discardableResult
     private func addCopy(
         _ bench: PullBench,
@@ -47,7 +47,7 @@ import Testing
         return copy
     }
 
-    @Test func whatIsTheSameEverywhereIsNoDifference() async throws {
+    @Test func equalFilesAreNotADifference() async throws {
         let bench = try PullBench(PullShelf(7))
         _ = try await bench.pull().run()
         try await addCopy(bench, of: PullShelf.photo(3).id, "content")
@@ -57,9 +57,9 @@ import Testing
         #expect(result.counts.isEmpty)
     }
 
-    /// A copy that does not exist was not compared, also if the photo is in another file; a name that is only reserved is no
-    /// unfinished download.
-    @Test func whatDoesNotExistIsNotCompared() async throws {
+    /// A copy that does not exist was not compared, even if the photo is in another file; a name that is only
+    /// reserved is not an unfinished download.
+    @Test func missingCopiesAreNotCompared() async throws {
         let bench = try PullBench(PullShelf(4))
         _ = try await bench.pull().run()
         var copy = try await addCopy(bench, of: PullShelf.photo(1).id, "content")
@@ -77,7 +77,7 @@ import Testing
         #expect(differences.isEmpty)
     }
 
-    @Test func everyDifferenceIsFoundAndNothingChanged() async throws {
+    @Test func everyDifferenceIsReportedAndNothingChanged() async throws {
         let bench = try PullBench(PullShelf(9))
         _ = try await bench.pull().run()
         let ids = (0..<9).map { PullShelf.photo($0).id }
@@ -117,13 +117,13 @@ import Testing
         let renamed = try #require(differences.first { $0.kind == .changedOnServer })
         #expect((renamed.expected, renamed.found) == ("IMG_2.jpg", "other.jpg"))
 
-        // Index and device are as they were.
+        // Index and device are unchanged.
         #expect(try bench.listed == before)
         #expect(bench.server.requests.allSatisfy { $0.device == nil && $0.since == nil })
     }
 
-    /// It has photo names in it, and a process may die at any moment.
-    @Test func theListingsOwnDatabaseHasNoName() async throws {
+    /// It contains photo names, and a process may be killed at any moment.
+    @Test func theTemporaryDatabaseOfTheListingHasNoName() async throws {
         let bench = try PullBench(PullShelf(3))
         let folders = [NSTemporaryDirectory(), "/var/tmp", bench.directory.path]
         let before = folders.map { Set((try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? []) }
@@ -135,7 +135,7 @@ import Testing
         #expect(try live.photos(bench.server.shelf.photos.map(\.id)).count == 3)
     }
 
-    /// A file with the identity that was recorded is not read, unless that is asked for.
+    /// A file with the recorded identity is not read, unless that is requested.
     @Test func unchangedFilesAreReadOnDemandOnly() async throws {
         let bench = try PullBench(PullShelf(3))
         _ = try await bench.pull().run()
@@ -160,7 +160,7 @@ import Testing
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test func aListingThatCannotBeRightIsNoComparison() async throws {
+    @Test func anInconsistentListingIsNotAComparison() async throws {
         let bench = try PullBench(PullShelf(9))
         _ = try await bench.pull().run()
         bench.server.change { state in
@@ -171,7 +171,7 @@ import Testing
         await expectFailure(.listingIncomplete) { _ = try await verify(bench) }
     }
 
-    @Test func aStopEndsIt() async throws {
+    @Test func aStopEndsTheComparison() async throws {
         let bench = try PullBench(PullShelf(9))
         _ = try await bench.pull().run()
         let control = TransferControl()

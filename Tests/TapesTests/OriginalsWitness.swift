@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Remembers everything below a directory of originals: names, inodes, links to them, modes, lengths, times of modification
-/// and every byte. Rule R6 asks that all of it is the same after whatever was done with tapes and albums.
+/// Records everything below a directory of originals: names, inodes, links to them, modes, lengths, modification
+/// times and every byte. Rule R6 requires that all of it is the same after any operation on tapes and albums.
 struct OriginalsWitness {
     /// One entry.
     struct Trace: Equatable {
@@ -13,7 +13,7 @@ struct OriginalsWitness {
         var size: Int64
         var modifiedSeconds: Int
         var modifiedNanoseconds: Int
-        /// Of a file; what a link says.
+        /// Content of a file; target of a link.
         var content: [UInt8]
     }
 
@@ -21,13 +21,13 @@ struct OriginalsWitness {
     let directory: [UInt8]
     private let before: [[UInt8]: Trace]
 
-    /// Looks at everything below a directory.
+    /// Reads everything below a directory.
     init(_ directory: String) throws {
         self.directory = Array(directory.utf8)
         before = try Self.traces(below: self.directory)
     }
 
-    /// Expects that nothing was added, taken away or changed.
+    /// Expects that nothing was added, removed or changed.
     func check(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let after = try Self.traces(below: directory)
         for path in Set(before.keys).union(after.keys) {
@@ -56,7 +56,7 @@ struct OriginalsWitness {
             device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino),
             mode: status.st_mode,
-            // That of a directory counts its directories: those are in the list.
+            // The link count of a directory counts its directories: those are in the list.
             names: isFile ? UInt64(status.st_nlink) : 0,
             size: isFile ? Int64(status.st_size) : 0,
             modifiedSeconds: status.st_mtim.tv_sec,

@@ -4,10 +4,10 @@ import Synchronization
 
 @testable import Tapes
 
-/// A library in memory that keeps to the contract of `AlbumLibrary`, records every call in order, and answers what a test
-/// tells it to. With a file it is shared by processes.
+/// A library in memory that implements the contract of `AlbumLibrary`, records every call in order, and responds as
+/// a test specifies. With a file it is shared between processes.
 final class ScriptedLibrary: AlbumLibrary {
-    /// A call, as the tests compare it.
+    /// A call, in the form that tests compare.
     enum Call: Codable, Equatable {
         case identity
         case access(String)
@@ -25,14 +25,14 @@ final class ScriptedLibrary: AlbumLibrary {
         var name: String { String("\(self)".prefix { $0 != "(" }) }
     }
 
-    /// An album as the library holds it.
+    /// An album in the library.
     struct Album: Codable, Equatable {
         var title: String
         var tapeID: String
         var assets: [String] = []
     }
 
-    /// What is there; all of it survives the process.
+    /// The content; all of it is kept across processes.
     struct Content: Codable {
         var calls: [Call] = []
         /// By identifier: `album-1`, `album-2` …
@@ -40,27 +40,27 @@ final class ScriptedLibrary: AlbumLibrary {
         var madeCount = 0
     }
 
-    /// What the tests have told it.
+    /// The settings of the tests.
     struct Script {
         var identity = AlbumLibraryIdentity(libraryID: "test:one", accountID: nil, keyID: nil, name: "Test")
         var addOnly = AlbumAccess(.authorized, fingerprint: "all")
         var readWrite = AlbumAccess(.authorized, fingerprint: "all")
-        /// After `requestAccess`; nil leaves it.
+        /// After `requestAccess`; nil changes nothing.
         var granted: AlbumAccess?
-        /// Whether `album` may look.
+        /// Whether `album` may query.
         var mayLook = true
-        /// The next calls of a name fail so; nil lets one through.
+        /// The next calls of this name fail with these; nil lets one succeed.
         var failures: [String: [AlbumError?]] = [:]
-        /// The next calls of a name do what they are to do, and fail afterwards: the answer is lost.
+        /// The next calls of this name are carried out, and fail afterwards: the response is lost.
         var lostResponses: [String: [AlbumError?]] = [:]
-        /// By source; else the source is the name.
+        /// By source; otherwise the source is the name.
         var resolutions: [String: AssetResolution] = [:]
-        /// By asset, one for each time that it is added; else it is added.
+        /// By asset, one for each time that it is added; otherwise it is added.
         var results: [String: [AddResult]] = [:]
-        /// By asset; else it is removed.
+        /// By asset; otherwise it is removed.
         var removals: [String: RemoveResult] = [:]
         var deletion: AlbumDeletion?
-        /// Called at the beginning of every call, and may wait.
+        /// Called at the start of every call, and may wait.
         var before: (@Sendable (Call) async -> Void)?
     }
 
@@ -80,12 +80,12 @@ final class ScriptedLibrary: AlbumLibrary {
 
     var calls: [Call] { changed { $0.calls } }
     var albums: [String: Album] { changed { $0.albums } }
-    /// Names of the calls that are no questions of access.
+    /// Names of the calls, except access queries.
     var work: [String] { calls.map(\.name).filter { !["identity", "access", "request"].contains($0) } }
 
     func tell(_ change: (inout Script) -> Void) { script.withLock { change(&$0) } }
 
-    /// Somebody else is at work in the library.
+    /// Another process is using the library.
     func meddle(_ change: (inout Content) -> Void) { changed { change(&$0) } }
 
     func forgetCalls() { changed { $0.calls = [] } }

@@ -1,1 +1,1 @@
-// Nothing to call: this target exists for its `Fuzzer_main`.
+// Declares nothing: this target exists for its `Fuzzer_main`.

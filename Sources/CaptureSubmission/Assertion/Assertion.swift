@@ -1,17 +1,18 @@
 package import MediaCrypto
 
-/// Proof that a key holder vouches for a digest (hash-only contract 3.1): a CBOR map of authenticator data and signature.
+/// Proof that the holder of a key signed a digest (hash-only contract 3.1): a CBOR map of authenticator data and
+/// signature.
 package struct Assertion: Sendable, Equatable {
     /// rpIdHash (32) ‖ flags (1) ‖ counter (4, big-endian).
     package var authenticatorData: [UInt8]
-    /// ECDSA P-256 with SHA-256 over `authenticatorData` ‖ clientDataHash: 64 bytes, r‖s. Always this form, so that the
-    /// length of a body is known before it is signed.
+    /// ECDSA P-256 with SHA-256 over `authenticatorData` ‖ clientDataHash: 64 bytes, r‖s. Always in this form, so that
+    /// the length of a body is known before it is signed.
     package var signature: [UInt8]
 }
 
 extension Assertion {
-    /// Reads padded standard base64 of CBOR (RFC 8949): keys in any order, unknown keys ignored, definite lengths only. Nil for
-    /// anything that a server would refuse before checking the signature.
+    /// Reads padded standard base64 of CBOR (RFC 8949): keys in any order, unknown keys ignored, definite lengths only.
+    /// nil for input that a server would refuse before checking the signature.
     package init?(base64: String) {
         guard base64.utf8.count <= Self.longestText, let cbor = Base64.decoded(base64),
             let assertion = AssertionCBOR.decoded(cbor),
@@ -23,20 +24,20 @@ extension Assertion {
     /// Padded standard base64 of the CBOR.
     package var base64: String { Base64.encoded(AssertionCBOR.encoded(self)) }
 
-    /// As long as the base64 of any assertion, and obviously not one: shown by a dry run. Not a CBOR map.
+    /// A placeholder with the length of a base64 assertion, for display in a dry run. Not a CBOR map.
     package static var placeholder: String {
         String(repeating: "PLACEHOLDER/NO/ASSERTION/", count: 7) + "NONE="
     }
 
-    /// Nil if the authenticator data are too short.
+    /// nil if the authenticator data are too short.
     package var counter: UInt32? {
         guard authenticatorData.count >= Self.authenticatorDataLength else { return nil }
         return authenticatorData[33..<37].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Signs a digest. `rpID` is the server's relying party ID; `counter` must never have been used.
+    /// Signs a digest. `rpID` is the server's relying party ID; `counter` must not have been used before.
     ///
-    /// - Throws: `.signingFailed`, also for a signature that the signer's own public key does not verify.
+    /// - Throws: `.signingFailed`, including for a signature that the signer's own public key does not verify.
     package static func sign(
         _ clientDataHash: SHA256Digest,
         rpID: String,
@@ -55,7 +56,7 @@ extension Assertion {
         return Assertion(authenticatorData: authenticatorData, signature: signature)
     }
 
-    /// Whether a server would accept it for this digest, relying party and key, apart from its counter.
+    /// Whether a server would accept it for this digest, relying party and key, disregarding its counter.
     package func isValid(for clientDataHash: SHA256Digest, rpID: String, key: VerifyingKey) -> Bool {
         guard let rpIDHash = try? SHA256Digest.of(Array(rpID.utf8)), authenticatorData.starts(with: rpIDHash.bytes),
             authenticatorData.count >= Self.authenticatorDataLength
@@ -63,14 +64,14 @@ extension Assertion {
         return key.isValid(signature, of: authenticatorData + clientDataHash.bytes)
     }
 
-    // MARK: Parts
+    // MARK: Components
 
     private static let authenticatorDataLength = 37
     private static let signatureLength = 64
-    /// In characters; far more than an assertion has.
+    /// In characters; far longer than any assertion.
     private static let longestText = 8192
 
-    /// No flag is set: user presence was not tested.
+    /// No flag is set, since user presence was not tested.
     private static func authenticatorData(rpID: String, counter: UInt32) throws(CaptureError) -> [UInt8] {
         let flags: UInt8 = 0
         let bigEndian = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: counter >> $0) }
@@ -83,7 +84,7 @@ enum AssertionCBOR {
     private static let authenticatorData = "authenticatorData"
     private static let signature = "signature"
 
-    /// A map of definite lengths, the authenticator data first.
+    /// Encodes a map of definite lengths, with the authenticator data first.
     static func encoded(_ assertion: Assertion) -> [UInt8] {
         head(.map, 2)
             + text(authenticatorData) + bytes(assertion.authenticatorData)
@@ -94,7 +95,7 @@ enum AssertionCBOR {
 
     private static func bytes(_ bytes: [UInt8]) -> [UInt8] { head(.bytes, bytes.count) + bytes }
 
-    /// The shortest head (section 4.2.1). Nothing here reaches 64 KiB.
+    /// The shortest head (section 4.2.1). No length here reaches 64 KiB.
     private static func head(_ kind: CBORReader.Kind, _ length: Int) -> [UInt8] {
         let first = kind.rawValue << 5
         return switch length {
@@ -104,15 +105,15 @@ enum AssertionCBOR {
         }
     }
 
-    /// Reads a map: keys in any order, unknown keys with any value ignored, definite lengths only, nothing after the map, no
-    /// known key twice.
+    /// Reads a map: keys in any order, unknown keys with any value ignored, definite lengths only, no data after the
+    /// map, and no known key twice.
     static func decoded(_ cbor: [UInt8]) -> Assertion? {
         var reader = CBORReader(cbor)
         var found: [String: [UInt8]] = [:]
         guard let count = reader.count(of: .map) else { return nil }
         for _ in 0..<count {
             guard let key = reader.text() else {
-                // A key that is not text, then its value.
+                // Skip a key that is not text, then its value.
                 guard reader.skip(), reader.skip() else { return nil }
                 continue
             }
@@ -134,7 +135,7 @@ struct CBORReader {
         case unsigned, negative, bytes, text, array, map, tag, simple
     }
 
-    /// Deeper nesting is an attack on the stack.
+    /// Maximum nesting depth, to protect the stack.
     private static let deepest = 16
 
     private var rest: ArraySlice<UInt8>
@@ -145,17 +146,17 @@ struct CBORReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Enters an array or a map, and returns its count. Does not move if the next value is another kind.
+    /// Enters an array or a map, and returns its count. Does not advance if the next value is of another kind.
     mutating func count(of kind: Kind) -> Int? {
         var reader = self
         guard let head = reader.head(), head.kind == kind else { return nil }
-        // Each element takes at least a byte, which bounds a false count.
+        // Each element takes at least one byte, which bounds a wrong count.
         guard let count = Int(exactly: head.value), count <= reader.rest.count else { return nil }
         self = reader
         return count
     }
 
-    /// Does not move if the next value is another kind; neither does `text`.
+    /// Does not advance if the next value is of another kind; neither does `text`.
     mutating func bytes() -> [UInt8]? {
         string(.bytes)
     }
@@ -167,7 +168,7 @@ struct CBORReader {
         return text
     }
 
-    /// Skips a value of any kind. Returns whether there was one.
+    /// Skips a value of any kind. Returns false if there is none.
     mutating func skip(depth: Int = 0) -> Bool {
         guard depth < Self.deepest, let head = head() else { return false }
         switch head.kind {

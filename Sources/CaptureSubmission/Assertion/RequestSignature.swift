@@ -2,11 +2,11 @@ internal import Foundation
 package import MediaCrypto
 package import MediaTransport
 
-/// The three header fields of a device (hash-only contract 1.1).
+/// The three header fields that authenticate a device (hash-only contract 1.1).
 package enum RequestSignature {
-    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`. `bodyDigest` is that of the raw body, which
-    /// is empty for GET. `counter` is lower than that of the payload's assertion (M12) and was never used. `milliseconds` are
-    /// since 1970, now.
+    /// Signs a request: clientData is `<timestamp_ms>|<hex SHA-256 of the body>`. `bodyDigest` is that of the raw body,
+    /// which is empty for GET. `counter` must be unused and lower than that of the payload's assertion (M12).
+    /// `milliseconds` is the current time since 1970.
     package static func headers(
         bodyDigest: SHA256Digest,
         device: CaptureDevice,
@@ -35,7 +35,7 @@ package struct CaptureDevice: Sendable {
     package var profile: CaptureProfile
     /// The relying party ID of assertions.
     package var rpID: String
-    /// The server's response at registration.
+    /// The key level from the server's response at registration.
     package var level: KeyLevel
     package var signer: any CaptureSigner
 
@@ -48,21 +48,21 @@ package struct CaptureDevice: Sendable {
     }
 }
 
-/// A P-256 key that can sign, wherever it is stored.
+/// A P-256 signing key, wherever it is stored.
 package protocol CaptureSigner: Sendable {
     var publicKey: VerifyingKey { get }
 
-    /// Signs a message with ECDSA and SHA-256: 64 bytes, r‖s (big-endian, padded). Canceling ends a signing program.
+    /// Signs a message with ECDSA and SHA-256: 64 bytes, r‖s (big-endian, padded). Cancellation ends a signing program.
     func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8]
 }
 
-/// How well the key is protected, as shown to the server (contract 3.4). Never higher than proven.
+/// The protection of the key, as shown to the server (contract 3.4). Never higher than proven.
 public enum KeyLevel: String, Sendable, CaseIterable {
-    /// A file, or a key without proof of where it is stored.
+    /// A key in a file, or without proof of where it is stored.
     case software
-    /// In a TPM 2.0, with the certification of its attestation key.
+    /// A key in a TPM 2.0, certified by its attestation key.
     case tpm2
-    /// Enrolled elsewhere (`reference` with `--device-id`): known to the server, not to this machine.
+    /// Enrolled elsewhere (`reference` with `--device-id`): known to the server, but not to this machine.
     case enrolledElsewhere = "enrolled_elsewhere"
 }
 
@@ -72,7 +72,7 @@ enum Base64 {
         Data(bytes).base64EncodedString()
     }
 
-    /// - Returns: Nil for anything that `encoded` would not have written.
+    /// - Returns: nil for input that `encoded` would not have written.
     static func decoded(_ text: String) -> [UInt8]? {
         guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { return nil }
         return Array(data)

@@ -1,22 +1,22 @@
-/// What a payload discloses about a capture besides hash and depth. Nothing else can be sent, because there is no member for it
-/// (hash-only contract 1.2 and section 4).
+/// Metadata that a payload discloses about a capture in addition to hash and depth. Other data cannot be sent, since
+/// there is no member for it (hash-only contract 1.2 and section 4).
 public struct CaptureMetadata: Sendable, Equatable {
-    /// Where it was taken, as far as disclosed.
+    /// The disclosed location.
     public enum Location: Sendable, Equatable {
-        /// Degrees.
+        /// Latitude and longitude in degrees.
         case coordinates(latitude: Double, longitude: Double)
         /// Only for the profile `mediactl-1`. The country is ISO 3166-1 alpha-2.
         case place(city: String?, country: String)
     }
 
-    /// Where it was taken.
+    /// The disclosed location.
     public var location: Location?
     /// `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SSZ`.
     public var timestamp: String?
     /// The model of the camera or phone.
     public var deviceModel: String?
 
-    /// Everything is absent by default.
+    /// Makes metadata; by default, every member is absent.
     public init(location: Location? = nil, timestamp: String? = nil, deviceModel: String? = nil) {
         self.location = location
         self.timestamp = timestamp
@@ -24,15 +24,16 @@ public struct CaptureMetadata: Sendable, Equatable {
     }
 }
 
-/// How a server reads and checks a hash-only capture; chosen per server.
+/// The protocol by which a server reads and checks a hash-only capture; configured per server.
 public enum CaptureProfile: String, Sendable, CaseIterable {
-    /// Complete and honest (hash-only contract 3.4): canonical JSON (RFC 8785) of everything but the assertion is signed.
+    /// The complete protocol (hash-only contract 3.4): canonical JSON (RFC 8785) of the body without the assertion is
+    /// signed.
     case mediactl1 = "mediactl-1"
     /// The existing server (contract 2.1): seven members are signed, and no Linux device can be enrolled.
     case reference
 }
 
-/// What kind of media a capture is (contract 1.2).
+/// The media type of a capture (contract 1.2).
 public enum CaptureMediaType: String, Sendable, CaseIterable {
     /// A photo.
     case photo
@@ -40,58 +41,59 @@ public enum CaptureMediaType: String, Sendable, CaseIterable {
     case video
 }
 
-/// How much of the location is disclosed.
+/// The precision of the disclosed location.
 public enum LocationLevel: String, Sendable, CaseIterable {
-    /// Nothing.
+    /// No location.
     case none
-    /// City and country; coordinates with one decimal where the server accepts no names and the user requests it.
+    /// City and country; coordinates with one decimal if the server does not accept names and the user requests it.
     case coarse
-    /// Latitude and longitude as known.
+    /// Full known latitude and longitude.
     case precise
 }
 
-/// How much of the time is disclosed.
+/// The precision of the disclosed time.
 public enum TimestampLevel: String, Sendable, CaseIterable {
-    /// Nothing but the day of the submission, which every request discloses.
+    /// Only the day of the submission, which every request discloses.
     case none
-    /// The UTC day.
+    /// The day in UTC.
     case dayOnly = "day_only"
-    /// To the second.
+    /// The exact second.
     case exact
 }
 
-/// How much of the device is disclosed.
+/// The detail of the disclosed device information.
 public enum DeviceInfoLevel: String, Sendable, CaseIterable {
-    /// Nothing.
+    /// No device information.
     case none
     /// The model of the camera or phone.
     case modelOnly = "model_only"
-    /// The model, the release of Linux, and the version of this program.
+    /// The model, the Linux kernel release, and the version of mediactl.
     case full
 }
 
-/// The user's choice, and what exists of it (contract section 4): "included" only if the value is in the payload.
+/// The user's choices and the included values (contract section 4): "included" is true only if the value is in the
+/// payload.
 public struct MetadataFlags: Sendable, Equatable {
     /// Whether the payload has a location.
     public var locationIncluded: Bool
-    /// As configured.
+    /// The configured level.
     public var locationLevel: LocationLevel
     /// Whether the payload has a time.
     public var timestampIncluded: Bool
-    /// As configured.
+    /// The configured level.
     public var timestampLevel: TimestampLevel
     /// Whether the payload has a device model.
     public var deviceInfoIncluded: Bool
-    /// As configured.
+    /// The configured level.
     public var deviceInfoLevel: DeviceInfoLevel
 
-    /// Whether the levels are those of other flags.
+    /// Whether the levels equal those of other flags.
     package func hasLevels(of other: MetadataFlags) -> Bool {
         locationLevel == other.locationLevel && timestampLevel == other.timestampLevel
             && deviceInfoLevel == other.deviceInfoLevel
     }
 
-    /// The flags of metadata that were filtered by these levels.
+    /// Makes the flags for metadata that was filtered by these levels.
     package init(
         of metadata: CaptureMetadata,
         location: LocationLevel,

@@ -1,21 +1,21 @@
 /// The result of depth analysis 1.0 of one depth map (hash-only contract section 5).
 public struct DepthAnalysis: Sendable, Equatable {
-    /// Whether there was a depth map to analyze.
+    /// Whether a depth map could be analyzed.
     public enum Status: String, Sendable, CaseIterable {
-        /// The numbers are measured.
+        /// The values were measured.
         case completed
-        /// No depth map, one below 3×3, or one without a valid sample: all numbers are 0.
+        /// No depth map, one smaller than 3×3, or one without a valid sample: all numbers are 0.
         case unavailable
     }
 
-    /// The version of the algorithm, on the wire.
+    /// The algorithm version, as sent.
     public static let algorithmVersion = "1.0"
 
-    /// Whether the numbers are measured.
+    /// Whether the values were measured.
     public var status: Status
     /// **Standard deviation** of the valid samples, in meters, despite its name (trap 1).
     public var depthVariance: Double
-    /// Peaks of the smoothed histogram.
+    /// Number of peaks in the smoothed histogram.
     public var depthLayers: Int32
     /// 0…1.
     public var edgeCoherence: Double
@@ -23,7 +23,7 @@ public struct DepthAnalysis: Sendable, Equatable {
     public var minDepth: Double
     /// Farthest valid sample, in meters.
     public var maxDepth: Double
-    /// The verdict.
+    /// Whether the scene looks real.
     public var isLikelyRealScene: Bool
 
     package init(
@@ -44,7 +44,7 @@ public struct DepthAnalysis: Sendable, Equatable {
         self.isLikelyRealScene = isLikelyRealScene
     }
 
-    /// Nothing could be analyzed.
+    /// The result without an analyzable depth map.
     public static let unavailable = DepthAnalysis(
         status: .unavailable,
         depthVariance: 0,
@@ -64,9 +64,9 @@ public struct TemporalDepthAnalysis: Sendable, Equatable {
     public var varianceStability: Double
     /// Mean of the keyframes' `edgeCoherence`.
     public var temporalCoherence: Double
-    /// The verdict.
+    /// Whether the scene looks real.
     public var isLikelyRealScene: Bool
-    /// Keyframes, unavailable ones included.
+    /// Number of keyframes, including unavailable ones.
     public var keyframeCount: Int32
 
     package init(

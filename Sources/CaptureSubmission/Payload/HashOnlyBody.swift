@@ -1,10 +1,10 @@
 internal import MediaCore
 package import MediaCrypto
 
-/// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot hold media (hash-only contract 1.2). The
-/// sending code accepts nothing else.
+/// The complete body of a hash-only request: fewer than 10,240 bytes, so it cannot contain media (hash-only contract
+/// 1.2). The sending code accepts no other type.
 public struct HashOnlyBody: Sendable, Equatable {
-    /// The limit; a body is smaller.
+    /// The limit in bytes; a body is smaller.
     public static let byteLimit = 10_240
 
     /// UTF-8 JSON, exactly as sent.
@@ -18,27 +18,27 @@ public struct HashOnlyBody: Sendable, Equatable {
 }
 
 extension HashOnlyPayload {
-    /// The bytes that are signed: RFC 8785 of everything but the assertion, or contract 2.1.
+    /// The signed bytes: RFC 8785 of the body without the assertion, or contract 2.1.
     ///
-    /// Numbers of depth analyses are rounded to binary32 first; for `reference`, coordinates to 15 significant digits, the most
-    /// that its parser reads exactly.
+    /// Numbers of depth analyses are first rounded to binary32; for `reference`, coordinates are first rounded to 15
+    /// significant digits, the most that its parser reads exactly.
     ///
-    /// - Throws: `.internalError` for a number that is not finite and for values that the profile does not support (a
-    ///   city on `reference`), `.videoMembersMissing` for a video without them.
+    /// - Throws: `.internalError` for a non-finite number and for values that the profile does not support (a city on
+    ///   `reference`), `.videoMembersMissing` for a video without them.
     package func signedBytes(for profile: CaptureProfile) throws(CaptureError) -> [UInt8] {
         WireText.bytes(of: .object(try signedMembers(for: profile)), for: profile)
     }
 
-    /// SHA-256 of `signedBytes`, which an assertion of this payload signs.
+    /// The SHA-256 of `signedBytes`, which an assertion of this payload signs.
     package func clientDataHash(for profile: CaptureProfile) throws(CaptureError) -> SHA256Digest {
         try SHA256Digest.of(signedBytes(for: profile))
     }
 
-    /// The body with an assertion: standard padded base64 (contract 3.1), or a placeholder of the same length. Numbers are
-    /// spelled as in the signed bytes.
+    /// The body with an assertion: standard padded base64 (contract 3.1), or a placeholder of the same length. Numbers
+    /// have the same form as in the signed bytes.
     ///
     /// - Throws: `.payloadTooLarge` with the sizes of its parts; `.internalError` if the finished body, parsed again,
-    ///   does not give the signed bytes (contract 2.3), and as `signedBytes`.
+    ///   does not yield the signed bytes (contract 2.3); the errors of `signedBytes`.
     package func body(for profile: CaptureProfile, assertion: String) throws(CaptureError) -> HashOnlyBody {
         let value = try bodyValue(for: profile, assertion: assertion)
         let bytes = WireText.bytes(of: value, for: profile)
@@ -47,7 +47,7 @@ extension HashOnlyPayload {
         return body
     }
 
-    /// Prevents sending a body from which the server would derive other signed bytes (contract 2.3).
+    /// Prevents sending a body from which the server would derive different signed bytes (contract 2.3).
     static func check(
         _ body: HashOnlyBody,
         against signed: [UInt8],
@@ -60,7 +60,7 @@ extension HashOnlyPayload {
 
     private static func tooLarge(_ bytes: [UInt8], _ value: JSONValue, _ profile: CaptureProfile) -> CaptureError {
         let parts = (value.members ?? [:]).map { member in
-            // Without its braces, an object of one member is that member.
+            // The length of an object with this one member, without the braces.
             (name: member.name, byteCount: WireText.bytes(of: .object(JSONObject([member])), for: profile).count - 2)
         }
         return CaptureError(

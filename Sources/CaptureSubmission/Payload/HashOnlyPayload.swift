@@ -1,8 +1,8 @@
 package import MediaCore
 public import MediaCrypto
 
-/// Everything that a hash-only capture discloses to a server, except the assertion (hash-only contract 1.2). No member could
-/// hold media.
+/// All data that a hash-only capture discloses to a server, except the assertion (hash-only contract 1.2). No member
+/// can contain media.
 public struct HashOnlyPayload: Sendable, Equatable {
     /// SHA-256 of the media file's bytes.
     public var mediaHash: SHA256Digest
@@ -10,9 +10,9 @@ public struct HashOnlyPayload: Sendable, Equatable {
     public var mediaType: CaptureMediaType
     /// Required for videos as well (M2).
     public var depthAnalysis: DepthAnalysis
-    /// What else is disclosed.
+    /// Other disclosed metadata.
     public var metadata: CaptureMetadata
-    /// What the user chose to disclose.
+    /// The user's disclosure choices.
     public var flags: MetadataFlags
     /// RFC 3339 with `Z`. Always public on the server (trap 15).
     public var capturedAt: String
@@ -45,7 +45,7 @@ public struct VideoMembers: Sendable, Equatable {
     public struct HashChain: Sendable, Equatable {
         /// The last digest.
         public var finalHash: SHA256Digest
-        /// Frames.
+        /// Number of frames in the chain.
         public var chainLength: Int32
         /// At most 3.
         public var checkpointCount: Int32
@@ -58,7 +58,7 @@ public struct VideoMembers: Sendable, Equatable {
         }
     }
 
-    /// As the camera made it.
+    /// The chain as computed by the camera.
     public var hashChain: HashChain
     /// More than 0.
     public var frameCount: Int32
@@ -84,7 +84,7 @@ public struct VideoMembers: Sendable, Equatable {
 extension HashOnlyPayload {
     static let captureMode = "hash_only"
 
-    /// The members that the server verifies: everything but the assertion, or the seven members of contract 2.1. Throws
+    /// The members that the server verifies: all except the assertion, or the seven members of contract 2.1. Throws
     /// `.internalError` for values that the profile does not support.
     func signedMembers(for profile: CaptureProfile) throws(CaptureError) -> JSONObject {
         try check(for: profile)
@@ -123,7 +123,7 @@ extension HashOnlyPayload {
         return members
     }
 
-    /// What servers refuse must not even be signed (contract 1.2).
+    /// Values that servers refuse must not be signed (contract 1.2).
     private func check(for profile: CaptureProfile) throws(CaptureError) {
         switch (mediaType, video) {
         case (.photo, nil): break
@@ -223,7 +223,7 @@ extension MetadataFlags {
 }
 
 extension VideoMembers.HashChain {
-    /// The version of the chain's rule, on the wire.
+    /// The version of the hash chain rule, as sent.
     static let version = "1.0"
 
     fileprivate var value: JSONValue {
@@ -237,8 +237,8 @@ extension VideoMembers.HashChain {
 }
 
 extension HashOnlyPayload {
-    /// Reads a body that was built here. One that differs from a rebuilt body, even by a space, is refused (`.recordUnusable`).
-    /// Depths are as on the wire; the assertion is base64.
+    /// Reads a body that was built on this machine. A body that differs from the rebuilt one, even by a space, is
+    /// refused (`.recordUnusable`). Depths have the precision in which they were sent; the assertion is base64.
     package static func reading(
         _ body: HashOnlyBody,
         profile: CaptureProfile
@@ -251,7 +251,7 @@ extension HashOnlyPayload {
         return (payload, assertion)
     }
 
-    /// Reads the known members; rebuilding the body then shows whether there were others.
+    /// Reads the known members; rebuilding the body then detects any others.
     private init?(reading members: JSONObject) {
         guard let mediaHash = members["media_hash"]?.text.flatMap({ SHA256Digest(hex: $0) }),
             let mediaType = members["media_type"]?.text.flatMap(CaptureMediaType.init),
@@ -273,14 +273,14 @@ extension HashOnlyPayload {
 }
 
 extension DepthAnalysis {
-    /// Reads the result for one depth map in a body; nil if it is invalid.
+    /// Reads the analysis of one depth map from a body; nil if it is invalid.
     package init?(reading members: JSONObject) {
         guard let depthVariance = members["depth_variance"]?.number, let depthLayers = members["depth_layers"]?.int32,
             let edgeCoherence = members["edge_coherence"]?.number,
             let minDepth = members["min_depth"]?.number, let maxDepth = members["max_depth"]?.number,
             let isLikelyRealScene = members["is_likely_real_scene"]?.flag
         else { return nil }
-        // The reference server has no member for it (M4), but a measured depth is never 0.
+        // The reference server has no member for the status (M4), but a measured depth is never 0.
         let status = members["status"]?.text.flatMap(Status.init)
         self.init(
             status: status ?? (maxDepth == 0 ? .unavailable : .completed),

@@ -2,14 +2,14 @@ internal import Foundation
 package import MediaCrypto
 public import MediaTransport
 
-/// One capture server: its requests and responses (hash-only contract), without state.
+/// Requests to one capture server and their responses (hash-only contract); stateless.
 ///
-/// A submission or a registration reaches the server at most once per call. A signed query is sent only once per call too,
-/// since its counter is valid for one request: after a failure the caller repeats it with a new counter. Every method throws
-/// `CaptureError`; a canceled task or a stopped `control` results in `.cancelled`, or `.unknownOutcome` if the whole body was
-/// sent. Redirects are not followed (`.redirected`).
+/// A submission or a registration reaches the server at most once per call. A signed query is also sent only once per
+/// call, since its counter is valid for one request: after a failure, the caller repeats it with a new counter. Every
+/// method throws `CaptureError`; a canceled task or a stopped `control` results in `.cancelled`, or in
+/// `.unknownOutcome` if the whole body was sent. Redirects are not followed (`.redirected`).
 public struct CaptureClient: Sendable {
-    /// The server's address, possibly with a base path.
+    /// The server's address, optionally with a base path.
     public let server: ServerURL
     package let http: HTTPClient
     package let timeouts: TransferTimeouts
@@ -27,11 +27,11 @@ public struct CaptureClient: Sendable {
         return try RegistrationChallenge(reading: response)
     }
 
-    /// `POST /api/v1/devices/register` with platform `linux` (contract 3.4): never another platform, never LiDAR. The server
-    /// shows `model`, which must not be blank; `challenge` is fresh.
+    /// `POST /api/v1/devices/register` with platform `linux` (contract 3.4): never another platform, never LiDAR.
+    /// `model` is shown by the server and must not be blank; `challenge` must be fresh.
     ///
-    /// - Throws: `.alreadyRegistered`; `.enrolmentImpossible` if the server does not support `linux` or such evidence;
-    ///   `.unknownOutcome` if the response was lost: the device may exist then.
+    /// - Throws: `.alreadyRegistered`; `.enrolmentImpossible` if the server does not support `linux` or this kind of
+    ///   evidence; `.unknownOutcome` if the response was lost: the device may then exist.
     package func register(
         model: String,
         challenge: RegistrationChallenge,
@@ -49,12 +49,12 @@ public struct CaptureClient: Sendable {
         return try RegistrationResponse(reading: await response(to: request))
     }
 
-    /// `POST /api/v1/captures/hash-only`, at most once. A body without a real assertion is not sent. `headers` are those of
-    /// `RequestSignature`; `requestID` is a UUID that the server echoes.
+    /// `POST /api/v1/captures/hash-only`, at most once. A body without a real assertion is not sent. `headers` are
+    /// those of `RequestSignature`; `requestID` is a UUID that the server echoes.
     ///
     /// - Throws: `.transport` with `isRetryable` only if the server cannot have received the whole request;
-    ///   `.unknownOutcome` for a lost response, and for a 500: `reference` also sends it for a duplicate, and on
-    ///   `mediactl-1` the hash can be queried later. `.clockWrong` has the server's `Date` in `value`.
+    ///   `.unknownOutcome` for a lost response, and for a 500, since `reference` also sends it for a duplicate (on
+    ///   `mediactl-1`, the hash can be queried later). `.clockWrong` has the server's `Date` in `value`.
     package func submit(
         _ body: HashOnlyBody,
         headers: [HTTPHeader],
@@ -71,7 +71,8 @@ public struct CaptureClient: Sendable {
         return try SubmissionResponse(reading: await response(to: request, control: control))
     }
 
-    /// `GET /api/v1/captures/{uuid}` (contract 6.2), once. `headers` are those of `RequestSignature` for an empty body.
+    /// `GET /api/v1/captures/{uuid}` (contract 6.2), sent once. `headers` are those of `RequestSignature` for an empty
+    /// body.
     ///
     /// - Throws: `.captureNotFound`; `.forbidden` for another device's capture; `.unexpectedResponse` for a response
     ///   about another capture.
@@ -89,8 +90,9 @@ public struct CaptureClient: Sendable {
         return capture
     }
 
-    /// `GET /api/v1/captures/by-hash/{hex}` (contract 3.4 no. 6), where the server supports it, once; nil if there is no
-    /// capture of this hash. The hash is part of the address. `headers` are those of `RequestSignature` for an empty body.
+    /// `GET /api/v1/captures/by-hash/{hex}` (contract 3.4 no. 6), sent once, if the server supports it; nil if there is
+    /// no capture with this hash. The hash is part of the URL. `headers` are those of `RequestSignature` for an empty
+    /// body.
     ///
     /// - Throws: `.notFound` if the server has no such route; `.unexpectedResponse` for a response with another hash.
     package func capture(
@@ -106,7 +108,7 @@ public struct CaptureClient: Sendable {
             guard error.code == .captureNotFound else { throw error }
             return nil
         }
-        // For a full capture, a server reports no hash (contract 6.2).
+        // A server returns no hash for a full capture (contract 6.2).
         let isNameless = capture.mediaHash == nil && capture.isMediaStored == true
         guard isNameless || capture.mediaHash == hash.hex else { throw Self.another(response) }
         return capture
@@ -118,7 +120,7 @@ public struct CaptureClient: Sendable {
 }
 
 extension CaptureClient {
-    /// In bytes; a capture with its evidence is a few KB.
+    /// Maximum length in bytes; a capture with its evidence takes a few KB.
     package static var longestResponse: Int { 1 << 20 }
 
     func posting(_ body: BytesBody, to path: String) -> HTTPRequest {
@@ -133,7 +135,7 @@ extension CaptureClient {
         )
     }
 
-    /// Sends a request that may change something. Any status is a response.
+    /// Sends a request that may have side effects. Returns the response regardless of its status.
     func response(
         to request: HTTPRequest,
         control: TransferControl = TransferControl()
@@ -145,7 +147,8 @@ extension CaptureClient {
         }
     }
 
-    /// Sends a query. Any status is a response. A signed query is sent once, and a stop ends it at once.
+    /// Sends a query, and returns the response regardless of its status. A signed query is sent once, and a stop ends
+    /// it immediately.
     func question(
         _ path: String,
         _ headers: [HTTPHeader] = [],

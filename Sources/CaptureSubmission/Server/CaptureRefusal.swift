@@ -2,15 +2,15 @@ internal import MediaCore
 package import MediaTransport
 internal import Outcomes
 
-/// The meaning of an unsuccessful response (hash-only contract 1.3, 3.2, 6.2): an error envelope, plain text, or a proxy's
-/// response. Only codes and status are matched, never sentences.
+/// The meaning of an error response (hash-only contract 1.3, 3.2, 6.2): an error envelope, plain text, or a proxy's
+/// response. Only codes and status are matched, never messages.
 struct CaptureRefusal {
-    /// The kind of request, where the same response means different things.
+    /// The kind of request, since the meaning of a response depends on it.
     enum Call {
         /// May have created a capture.
         case submission
         case registration
-        /// Changes nothing but a counter.
+        /// Has no side effects except using a counter.
         case reading
     }
 
@@ -19,7 +19,7 @@ struct CaptureRefusal {
     /// The server's message; empty if there is none.
     private let sentence: String
 
-    /// Bytes of a response that are examined.
+    /// Maximum number of response bytes examined.
     static let longestBody = 65_536
 
     init(_ head: HTTPResponseHead, body: [UInt8]) {
@@ -34,7 +34,7 @@ struct CaptureRefusal {
         }
     }
 
-    /// A code as servers write them; nil for anything else.
+    /// A valid error code; nil for other text.
     private static func code(_ text: String) -> String? {
         let isCode = text.utf8.allSatisfy { byte in
             (0x41...0x5a).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "_")
@@ -42,7 +42,7 @@ struct CaptureRefusal {
         return isCode && (1...64).contains(text.utf8.count) ? text : nil
     }
 
-    /// `isBodyComplete` is whether the server had the whole request when it responded.
+    /// `isBodyComplete`: whether the server had received the whole request when it responded.
     func error(of call: Call, isBodyComplete: Bool = true) -> CaptureError {
         let tableCall: OutcomeTable.Call =
             switch call {
@@ -69,7 +69,7 @@ struct CaptureRefusal {
         }
     }
 
-    /// The form of a response without a message.
+    /// A description of a response without a message.
     private var form: String {
         switch head.mediaType {
         case nil, "application/json", "text/plain": "without a reason"
@@ -80,15 +80,16 @@ struct CaptureRefusal {
 }
 
 extension CaptureError {
-    /// No response to a request that changes nothing but a counter. The caller may repeat it with a new counter.
+    /// No response to a request whose only side effect is using a counter. The caller may repeat it with a new counter.
     init(reading error: TransportError) {
         self.init(noResponse: error, isRetryable: error.isWorthRepeating)
     }
 
-    /// No response to a request that may have changed something.
+    /// No response to a request that may have had side effects.
     ///
-    /// Once the whole body was sent, the server may have acted, however the exchange ended (`.unknownOutcome`), unless the head
-    /// of a refusal arrived. Before that it cannot have: it reads the whole body first (contract 1.1).
+    /// Once the whole body was sent, the server may have processed it, however the exchange ended (`.unknownOutcome`),
+    /// unless the head of a refusal was received. Before that, it cannot have: it reads the whole body first (contract
+    /// 1.1).
     package init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
             self = CaptureRefusal(head, body: []).error(of: .submission)

@@ -26,23 +26,23 @@ package enum SubmissionResponse: Sendable, Equatable {
 
 /// A capture as reported to its owner (contract 6.2).
 public struct RemoteCapture: Sendable, Equatable {
-    /// UUID, lower case.
+    /// Lowercase UUID.
     public var captureID: String
-    /// `hash_only`, `full`.
+    /// `hash_only` or `full`.
     public var captureMode: String?
     /// `complete`, …
     public var status: String?
-    /// Lower-case hexadecimal.
+    /// Lowercase hexadecimal.
     public var mediaHash: String?
     /// Whether the server has the media.
     public var isMediaStored: Bool?
-    /// `high`, `medium`, `low`, `suspicious`.
+    /// `high`, `medium`, `low` or `suspicious`.
     public var confidenceLevel: String?
-    /// RFC 3339, as sent: up to nine digits of a second, any offset (trap 10).
+    /// RFC 3339, as sent: up to nine fraction digits, any offset (trap 10).
     public var capturedAt: String?
     /// Like `capturedAt`.
     public var uploadedAt: String?
-    /// http or https; nil for anything else.
+    /// http or https; nil for other URLs.
     public var verificationURL: String?
 }
 
@@ -57,7 +57,7 @@ extension RegistrationChallenge {
 }
 
 extension RegistrationResponse {
-    /// - Throws: `.unknownOutcome` for a 201 that cannot be read: the device exists then.
+    /// - Throws: `.unknownOutcome` for a 201 that cannot be parsed: the device then exists.
     init(reading response: HTTPResponse) throws(CaptureError) {
         let data = try CaptureResponse.data(of: response, status: 201, call: .registration)
         guard let deviceID = data["device_id"].flatMap(CaptureResponse.identifier),
@@ -68,7 +68,8 @@ extension RegistrationResponse {
 }
 
 extension SubmissionResponse {
-    /// Reads the response to a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7). Throws like `CaptureClient.submit`.
+    /// Parses the response for a capture, hash-only or full (contract 1.3, 3.4 no. 4, 7). Throws like
+    /// `CaptureClient.submit`.
     package init(reading response: HTTPResponse) throws(CaptureError) {
         switch response.status {
         case 202:
@@ -111,14 +112,15 @@ extension RemoteCapture {
     }
 }
 
-/// Parts of the server's responses. Times stay text: they have nine fraction digits, or an offset (trap 10).
+/// Parses parts of the server's responses. Times remain text: they may have nine fraction digits, or an offset (trap
+/// 10).
 enum CaptureResponse {
-    /// The members of the response's object, whatever its `Content-Type`; none for anything else.
+    /// The members of the response's object, regardless of its `Content-Type`; none for other content.
     static func members(of response: HTTPResponse) -> JSONObject {
         JSONValue.object(in: response.body[...]) ?? [:]
     }
 
-    /// `data` of a success.
+    /// The `data` member of a successful response.
     static func data(
         of response: HTTPResponse,
         status: Int,
@@ -130,12 +132,12 @@ enum CaptureResponse {
         return members(of: response)["data"]?.members ?? [:]
     }
 
-    /// A UUID in lower case.
+    /// Parses a UUID, and converts it to lowercase.
     static func identifier(_ value: JSONValue) -> String? {
         value.text.flatMap { UUID(uuidString: $0) }.map { $0.uuidString.lowercased() }
     }
 
-    /// An address that may be shown and opened: http or https with a host, printable ASCII.
+    /// A URL that may be shown and opened: http or https with a host, printable ASCII.
     static func address(_ value: JSONValue) -> String? {
         guard let text = value.text, text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
             let rest = text.firstMatch(of: /^https?:\/\/([^\/?#@]+)(?:[\/?#].*)?$/.ignoresCase()),
@@ -144,19 +146,19 @@ enum CaptureResponse {
         return text
     }
 
-    /// The ID of an existing capture, wherever the server puts it (contract 3.4 no. 4 leaves that open).
+    /// The ID of an existing capture, wherever the server puts it (contract 3.4 no. 4 does not specify the place).
     static func existingID(in members: JSONObject) -> String? {
         let error = members["error"]?.members
         let places = [error?["details"]?.members, error, members["data"]?.members, members]
         return places.lazy.compactMap { $0?["capture_id"].flatMap(identifier) }.first
     }
 
-    /// A response without a required member.
+    /// The error for a response without a required member.
     static func unusable(_ name: String, _ response: HTTPResponse) -> CaptureError {
         CaptureError(.unexpectedResponse, detail: "\"\(name)\" is missing or invalid", httpStatus: response.status)
     }
 
-    /// Something was done, but the response does not identify it.
+    /// The error for a successful operation whose response does not identify the result.
     static func lost(_ detail: String, _ response: HTTPResponse) -> CaptureError {
         CaptureError(.unknownOutcome, detail: detail, httpStatus: response.status)
     }

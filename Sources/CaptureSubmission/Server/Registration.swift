@@ -6,9 +6,9 @@ struct Registration {
     var model: String
     var challenge: RegistrationChallenge
     var publicKey: VerifyingKey
-    /// Over the challenge's bytes.
+    /// Signature over the challenge's bytes.
     var signature: [UInt8]
-    /// Without it, or without its activation, the possession of the key alone is proven: level `software`.
+    /// Without it, or without its activation, only possession of the key is proven: level `software`.
     var evidence: TPM2Evidence?
 
     var json: [UInt8] {

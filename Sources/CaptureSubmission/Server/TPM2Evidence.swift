@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 
-/// A TPM's statement about a signing key (contract 3.4), sent unchanged and not verified here.
+/// A TPM's attestation of a signing key (contract 3.4), sent unchanged and not verified here.
 public struct TPM2Evidence: Sendable, Equatable {
     /// TPMT_PUBLIC of the signing key.
     public var keyPublicArea: [UInt8]
@@ -13,10 +13,10 @@ public struct TPM2Evidence: Sendable, Equatable {
     public var certification: [UInt8]
     /// TPMT_SIGNATURE of the attestation key over `certification`.
     public var certificationSignature: [UInt8]
-    /// DER, leaf first.
+    /// DER certificates, leaf first.
     public var endorsementCertificates: [[UInt8]]
-    /// The proof that the attestation key is in a TPM, now. Without it anyone can make the rest in software, and no server
-    /// may return the level `tpm2`.
+    /// The proof that the attestation key is currently in a TPM. Without it, the other evidence could be forged in
+    /// software, and no server may return the level `tpm2`.
     public var activation: TPM2Activation?
 
     /// Makes evidence.
@@ -54,10 +54,10 @@ public struct TPM2Evidence: Sendable, Equatable {
     }
 }
 
-/// The proof that an attestation key is in the TPM of an endorsement certificate (TPM 2.0 Library Part 1, section 24), and
-/// that it was used after the server's challenge.
+/// The proof that an attestation key is in the TPM of an endorsement certificate (TPM 2.0 Library Part 1, section 24),
+/// and was used after the server issued its challenge.
 public struct TPM2Activation: Sendable, Equatable {
-    /// The secret of the server's credential, which only that TPM can decrypt.
+    /// The secret in the server's credential, which only that TPM can decrypt.
     public var secret: [UInt8]
     /// TPMS_ATTEST of TPM2_Quote with the challenge as qualifying data.
     public var quote: [UInt8]
@@ -79,10 +79,10 @@ package struct TPM2Credential: Sendable, Equatable {
     /// TPM2B_ENCRYPTED_SECRET.
     package var encryptedSecret: [UInt8]
 
-    /// The file that `tpm2_activatecredential -i` reads: a magic number and version 1, then both structures.
+    /// The file format that `tpm2_activatecredential -i` reads: a magic number and version 1, then both structures.
     package var toolFile: [UInt8] { [0xBA, 0xDC, 0xC0, 0xDE, 0, 0, 0, 1] + idObject + encryptedSecret }
 
-    /// Far larger than any credential.
+    /// Maximum length in bytes, far larger than any credential.
     private static let longestMember = 4096
 
     init(reading response: HTTPResponse) throws(CaptureError) {
@@ -98,10 +98,10 @@ package struct TPM2Credential: Sendable, Equatable {
 }
 
 extension CaptureClient {
-    /// `POST /api/v1/devices/credential`: a secret for the TPM with this endorsement certificate and this attestation key
-    /// (TPMT_PUBLIC). Only the registration with the same challenge can use it. Changes nothing.
+    /// `POST /api/v1/devices/credential`: requests a secret for the TPM with this endorsement certificate and this
+    /// attestation key (TPMT_PUBLIC). Only a registration with the same challenge can use it. No side effects.
     ///
-    /// - Throws: `.enrolmentImpossible` if the server does not trust the certificate, or has no such route.
+    /// - Throws: `.enrolmentImpossible` if the server does not trust the certificate or has no such route.
     package func credential(
         for attestationKey: [UInt8],
         endorsementCertificates: [[UInt8]],

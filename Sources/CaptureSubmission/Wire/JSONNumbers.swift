@@ -2,15 +2,15 @@ internal import Foundation
 internal import MediaCore
 internal import MediaTransport
 
-/// The shortest decimal digits that round-trip a finite binary64 number: 0.d₁d₂… · 10^`point`. −0 is 0 (trap 8).
+/// The shortest decimal digits that round-trip a finite binary64 number: 0.d₁d₂… · 10^`point`. −0 becomes 0 (trap 8).
 struct DecimalDigits {
     private let isNegative: Bool
-    /// Without zeros at either end; `0` alone for zero.
+    /// Without leading or trailing zeros; `0` alone for zero.
     private let digits: String
-    /// Number of digits before the decimal point; may be negative, or more than there are.
+    /// Number of digits before the decimal point; may be negative, or exceed the number of digits.
     private let point: Int
 
-    /// Swift prints the shortest digits that round-trip, the closest among them, as ECMAScript requires.
+    /// Swift prints the shortest digits that round-trip, and the closest among those, as ECMAScript requires.
     init(_ number: Double) {
         let parts = number.magnitude.description.split(separator: "e")
         let mantissa = (parts.first ?? "").split(separator: ".", omittingEmptySubsequences: false)
@@ -24,13 +24,13 @@ struct DecimalDigits {
             ? 1 : whole.count - (all.count - significant.count) + (parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
     }
 
-    /// As ECMAScript prints it (ECMA-262 Number::toString, required by RFC 8785 section 3.2.2.3).
+    /// The format of ECMAScript (ECMA-262 Number::toString, required by RFC 8785 section 3.2.2.3).
     var ecmaScript: String {
         guard (-5...21).contains(point) else { return sign + scientific(point > 0 ? "+" : "") }
         return sign + (isWhole ? whole : plain)
     }
 
-    /// As the reference server prints it (contract 2.1): always with a fraction or an exponent.
+    /// The format of the reference server (contract 2.1): always with a fraction or an exponent.
     var withFraction: String {
         guard (-4...16).contains(point) else { return sign + scientific("") }
         return sign + (isWhole ? whole + ".0" : plain)
@@ -57,14 +57,14 @@ struct DecimalDigits {
         String(repeating: "0", count: count)
     }
 
-    /// The nearest number of at most 15 significant digits, which every decimal parser reads exactly (contract 2.1).
+    /// The nearest number with at most 15 significant digits, which every decimal parser reads exactly (contract 2.1).
     static func rounded(_ number: Double) -> Double {
         Double(String(format: "%.14e", number)) ?? number
     }
 }
 
 extension JSONValue {
-    /// A 32-bit number written as an integer: `3.0` is not one (contract 1.2).
+    /// A 32-bit number written as an integer; nil for `3.0` (contract 1.2).
     var int32: Int32? {
         if case .integer(let number) = self { Int32(exactly: number) } else { nil }
     }

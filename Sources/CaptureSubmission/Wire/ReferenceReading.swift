@@ -1,10 +1,10 @@
 internal import MediaCore
 internal import MediaTransport
 
-/// What the reference server keeps of a body when it serializes it again (contract 1.2 and 2.1): unknown members and `null` are
-/// dropped, strings are unchanged, and numbers get the type of their member.
+/// The members of a body that the reference server keeps when it serializes the body again (contract 1.2 and 2.1):
+/// unknown members and `null` are dropped, strings are unchanged, and numbers get the type of their member.
 enum ReferenceReading {
-    /// - Returns: Nil if the server responds with 422.
+    /// - Returns: nil if the server responds with 422.
     static func signedValue(of body: JSONObject) -> JSONValue? {
         let body = Members(body)
         guard let depth = body.object("depth_analysis").flatMap(depthAnalysis),
@@ -58,7 +58,7 @@ enum ReferenceReading {
         ])
     }
 
-    /// They are not signed (M9), but a wrong type makes the server refuse the body.
+    /// These members are not signed (M9), but the server refuses a body in which one has the wrong type.
     private static func hasReadableVideoMembers(_ body: Members) -> Bool {
         let parts: [JSONValue??] = [
             body.optional("frame_count") { $0.int32.map { .integer(Int64($0)) } },
@@ -84,12 +84,12 @@ enum ReferenceReading {
         ])
     }
 
-    /// An object whose members are all required.
+    /// Makes an object whose members are all required.
     private static func object(_ members: [(name: String, value: JSONValue?)]) -> JSONValue? {
         optionalObject(members.map { ($0.name, $0.value.map(Optional.some)) })
     }
 
-    /// An object in which `.some(nil)` is an absent member, and nil an unreadable one.
+    /// Makes an object in which `.some(nil)` is an absent member, and nil an unreadable one.
     private static func optionalObject(_ members: [(name: String, value: JSONValue??)]) -> JSONValue? {
         var present: [JSONObject.Member] = []
         for (name, value) in members {
@@ -100,7 +100,7 @@ enum ReferenceReading {
     }
 }
 
-/// Members of an object, by the types that the reference server reads them as.
+/// Reads members of an object as the types that the reference server expects.
 private struct Members {
     private let values: JSONObject
 
@@ -120,7 +120,7 @@ private struct Members {
 
     func object(_ name: String) -> Members? { values[name]?.members.map(Members.init) }
 
-    /// - Returns: `.some(nil)` for an absent member, nil for one of another type.
+    /// - Returns: `.some(nil)` for an absent member, nil for one of the wrong type.
     func optional(_ name: String, _ read: (JSONValue) -> JSONValue?) -> JSONValue?? {
         guard let value = values[name], value != .null else { return .some(nil) }
         return read(value).map(Optional.some)

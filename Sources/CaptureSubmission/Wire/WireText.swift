@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import MediaTransport
 
-/// Writes JSON as a profile signs it: one spelling for each value, without whitespace.
+/// Writes JSON in the form that a profile signs: one representation for each value, without whitespace.
 ///
-/// `mediactl-1`: RFC 8785. `reference`: members in the order given, numbers as contract 2.1 writes them.
+/// `mediactl-1`: RFC 8785. `reference`: members in the order given, numbers in the format of contract 2.1.
 struct WireText {
     private let profile: CaptureProfile
     private var bytes: [UInt8] = []
@@ -67,28 +67,29 @@ struct WireText {
         }
     }
 
-    /// Both profiles escape as little as possible (RFC 8785 section 3.2.2.2, contract 2.1): never `/`, U+007F, U+2028.
+    /// Both profiles escape as few characters as possible (RFC 8785 section 3.2.2.2, contract 2.1): never `/`, U+007F,
+    /// U+2028.
     private mutating func append(_ text: String) { bytes += JSONText.quoted(text).utf8 }
 }
 
 extension JSONValue {
-    /// Throws for a number that is not finite.
+    /// Throws for a non-finite number.
     static func wide(_ number: Double, _ name: String) throws(CaptureError) -> JSONValue {
         guard number.isFinite else { throw CaptureError(.internalError, detail: "\"\(name)\" is not a finite number") }
         return .double(number)
     }
 
-    /// A number that servers store in binary32, widened again, so that its digits are theirs (trap 7). Throws if binary32
-    /// cannot hold it.
+    /// A number that servers store as binary32, widened again so that its digits match theirs (trap 7). Throws if
+    /// binary32 cannot represent it.
     static func narrow(_ number: Double, _ name: String) throws(CaptureError) -> JSONValue {
         try wide(Double(Float(number)), name)
     }
 }
 
-/// The signed bytes of a finished body as its server derives them: from the body alone, by other code than that which built it
-/// (contract 2.3).
+/// Derives the signed bytes of a finished body as its server does: from the body alone, by code independent of that
+/// which built it (contract 2.3).
 enum SignedBytes {
-    /// - Returns: Nil if the server would refuse the body's structure.
+    /// - Returns: nil if the server would refuse the body's structure.
     static func rebuilt(from body: [UInt8], for profile: CaptureProfile) -> [UInt8]? {
         guard let members = JSONValue.object(in: body[...]) else { return nil }
         let value =

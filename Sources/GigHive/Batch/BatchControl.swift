@@ -1,7 +1,7 @@
 internal import MediaTransport
 internal import Synchronization
 
-/// Stops a batch, gently or at once, from any thread; the request is passed to every running transfer.
+/// Stops a batch, gracefully or immediately, from any thread; the request is passed to every running transfer.
 public final class BatchControl: Sendable {
     private struct State {
         /// Whether no further transfer may start.
@@ -12,26 +12,26 @@ public final class BatchControl: Sendable {
 
     private let state = Mutex(State())
 
-    /// A control without a request yet.
+    /// Creates a control without a request.
     public init() {}
 
-    /// Start nothing more; stop what is still being sent; wait for the responses to what is sent.
+    /// Starts no further transfers, stops those that are still sending, and waits for the responses to the others.
     ///
-    /// - Parameter finishWithin: How long responses may still take; nil keeps the requests' own limits.
+    /// - Parameter finishWithin: Maximum time for the responses; nil keeps the requests' own limits.
     public func stop(finishWithin: Duration? = nil) {
         for transfer in close() {
             transfer.stop(finishWithin: finishWithin)
         }
     }
 
-    /// Stop everything at once.
+    /// Stops everything immediately.
     public func abandon() {
         for transfer in close() {
             transfer.abandon()
         }
     }
 
-    /// Begin nothing more, and let everything that is running come to its end.
+    /// Starts no further transfers, and lets the running ones finish.
     public func drain() {
         _ = close()
     }
@@ -50,7 +50,7 @@ public final class BatchControl: Sendable {
         state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(transfer)) }
     }
 
-    /// Sets what is called when no further transfer may start.
+    /// Sets the function to call when no further transfer may start.
     func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             state.onClose = action

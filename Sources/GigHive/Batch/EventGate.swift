@@ -2,9 +2,10 @@ internal import Synchronization
 
 /// Decides which uploads of one event may be stored at the same time.
 ///
-/// Servers lose files that create the same event at once, and D1 and D2 also those that take the same number inside an event
-/// (gighive contract section 3, trap T19). So the first upload of an event is stored alone; after its response, uploads to
-/// D3 and later pass freely, and uploads to older servers pass one after another per event.
+/// Servers lose files that create the same event simultaneously, and D1 and D2 also lose files that take the same
+/// number inside an event (gighive contract section 3, trap T19). So the first upload of an event is stored
+/// alone; after its response, uploads to D3 and later pass freely, and uploads to older servers pass one after
+/// another per event.
 final class EventGate: Sendable {
     /// How an upload may proceed.
     enum Admission: Sendable {
@@ -50,7 +51,8 @@ final class EventGate: Sendable {
         }
     }
 
-    /// Ends an exclusive upload. `dialect` is the server's release, if the response shows that it is about a file of the event.
+    /// Ends an exclusive upload. `dialect` is the server's release, if the response shows that it is about a
+    /// file of the event.
     func leave(_ event: InventoryEvent, _ dialect: UploadResponse.Dialect?) {
         let (next, admission) = state.withLock { state -> ([CheckedContinuation<Admission, Never>], Admission) in
             state.dialect = dialect ?? state.dialect
@@ -115,15 +117,15 @@ final class EventPass: Sendable {
     }
 }
 
-/// How many uploads will begin soon: as many as began in the last 20 ms, at most 64.
+/// Estimates how many uploads will begin soon: as many as began in the last 20 ms, at most 64.
 ///
-/// The number of intents that are written ahead. A killed process leaves them as uploads that may have been sent, so that
-/// they must not be more than a slow line sends in a moment.
+/// Limits the intents that are written ahead: a killed process leaves them as uploads that may have been sent, so there
+/// must not be more of them than a slow connection sends in a moment.
 struct TransferPace {
     static let limit = 64
 
     private let window: Duration
-    /// The oldest is first.
+    /// Oldest first.
     private var begins: [ContinuousClock.Instant] = []
 
     /// Only tests pass a window.
@@ -189,7 +191,7 @@ final class TransferSlots: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Whether an upload may write its intent before it has a slot: only when all slots are taken, and it will have one
+    /// Whether an upload may write its intent before it has a slot: only when all slots are taken, and one will be free
     /// soon. `endPlanning` must be called when it has the slot, or gives up.
     func planAhead(at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
@@ -216,8 +218,8 @@ final class TransferSlots: Sendable {
     }
 }
 
-/// One upload's use of the slots: held from before the intent until the response has arrived, and again for each retry. Storing
-/// a response or a token, or querying the outcome of a lost response, needs none.
+/// One upload's use of the slots: held from before the intent until the response has arrived, and again for each retry.
+/// Storing a response or a token, or querying the outcome of a lost response, needs no slot.
 final class TransferTurn: Sendable {
     private struct State {
         var isHeld = false

@@ -2,10 +2,10 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Lets one upload at a time test whether the server works, and the others continue once it does: a server that is down, or
-/// that refuses the login, then costs the retries of one file.
+/// Lets one upload at a time test whether the server works; the others continue once it does. A server that is down, or
+/// that refuses the login, then costs the retries of only one file.
 ///
-/// The server counts as working from its first response to an upload until an upload meets a failure that ends a run.
+/// The server counts as working from its first response to an upload until an upload has a failure that ends a run.
 final class ServerContact: Sendable {
     private struct State {
         var isEstablished = false
@@ -51,7 +51,7 @@ final class ServerContact: Sendable {
         for continuation in waiting { continuation.resume(returning: true) }
     }
 
-    /// The item has met a failure that ends a run, and retries: the others wait for the result.
+    /// The item has had a failure that ends a run, and retries: the others wait for the result.
     func lose(by item: Int) {
         state.withLock { state in
             state.isEstablished = false
@@ -85,11 +85,11 @@ final class ServerContact: Sendable {
     }
 }
 
-/// What one item of a batch shows about the server.
+/// The evidence of one item of a batch about the server.
 final class ContactPass: Sendable {
     /// A server that has accepted this much of a body refuses neither the login nor the connection.
     private static let acceptedBytes: Int64 = 1 << 20
-    /// A refusal arrives sooner. A server that takes longer works on the request, or reads slowly.
+    /// A refusal arrives within this time. A server that takes longer is processing the request, or reads slowly.
     private static let longestRefusal = Duration.seconds(1)
 
     private let contact: ServerContact

@@ -3,10 +3,10 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// The files of a server by digest: one paged listing per run, made when first needed.
+/// The files of a server by digest: one paged listing per run, read when first needed.
 ///
-/// Uses the view by event: identical bytes count as uploaded only for an event that has them (gighive contract section 3), and
-/// the view by asset does not report events. An asset without an event is missing here.
+/// Uses the view by event: identical bytes count as uploaded only for an event that has them (gighive contract
+/// section 3), and the view by asset does not report events. An asset without an event is missing here.
 actor ServerInventory {
     struct Stored: Sendable, Equatable {
         var fileID: Int64
@@ -23,7 +23,7 @@ actor ServerInventory {
     enum Finding: Sendable, Equatable {
         case stored(Stored)
         case absent
-        /// The server gives this user no listing.
+        /// The server provides no listing for this user.
         case unavailable
     }
 
@@ -34,7 +34,7 @@ actor ServerInventory {
         case unavailable
     }
 
-    /// Queries that cost less than the listing.
+    /// Number of single queries that cost less than the listing.
     private var singleQuestions = 2
     private let client: GigHiveClient
     private var state = State.unasked
@@ -57,9 +57,9 @@ actor ServerInventory {
         return singleQuestions < 0
     }
 
-    /// Looks for a file by its SHA-256 (64 hexadecimal characters). A listing begun before `moment` is repeated unless it has
-    /// the file in the event; nil accepts any listing of this run. Without `moment`, a server that is unavailable has no
-    /// listing for this call.
+    /// Looks for a file by its SHA-256 (64 hexadecimal characters). A listing begun before `moment` is repeated unless
+    /// it has the file in the event; nil accepts any listing of this run. Without `moment`, a server that is
+    /// unavailable has no listing for this call.
     ///
     /// - Throws: `GigHiveError` when the network failed; the next call retries.
     func find(
@@ -133,7 +133,7 @@ actor ServerInventory {
 
 /// A media listing in little memory: half of each digest, its ID, and the events.
 struct InventoryIndex: Sendable {
-    /// The first half of a digest. Only files made for that purpose could share it.
+    /// The first half of a digest. Only files crafted for that purpose could share it.
     private struct Key: Hashable {
         var high: UInt64
         var low: UInt64
@@ -236,7 +236,8 @@ struct InventoryIndex: Sendable {
     }
 }
 
-/// The key of an event: date and organization, compared as the server compares them (gighive contract 2.1 and section 7).
+/// The key of an event: date and organization, compared as the server compares them (gighive
+/// contract 2.1 and section 7).
 struct InventoryEvent: Hashable, Sendable {
     private let date: String
     /// As the database compares it.

@@ -8,23 +8,23 @@ internal import Synchronization
 public struct UploadBatch: Sendable {
     /// The order in which files are started.
     public enum Order: String, Sendable, CaseIterable {
-        /// As they were named.
+        /// In the order given.
         case asGiven = "given"
-        /// By size, so that no large file is started last and alone.
+        /// Largest first, so that no large file is left to run alone at the end.
         case largestFirst = "largest-first"
     }
 
-    /// Rules of a batch.
+    /// Options of a batch.
     public struct Options: Sendable {
         /// Number of parallel transfers, at least 1.
         public var jobs: Int
         /// The order in which files are started.
         public var order: Order
-        /// Begin nothing more after the first failure: any end but `done`, `duplicate` and `cancelled`, refused items
-        /// included.
+        /// Stop after the first failure: any result except `done`, `duplicate` and `cancelled`,
+        /// including refused items.
         public var failFast: Bool
 
-        /// Makes a set of rules.
+        /// Creates a set of options.
         public init(jobs: Int = 1, order: Order = .asGiven, failFast: Bool = false) {
             self.jobs = jobs
             self.order = order
@@ -32,13 +32,13 @@ public struct UploadBatch: Sendable {
         }
     }
 
-    /// One input.
+    /// One input of a batch.
     ///
-    /// Indirect, so that many of them take little memory, and a copy of them hardly any.
+    /// Indirect, so that many items take little memory, and copies of them almost none.
     public indirect enum Item: Sendable {
         /// May be sent.
         case ready(PreparedUpload)
-        /// Refused before anything was sent; reported in its turn.
+        /// Refused before anything was sent; reported in order.
         case refused(UploadResult)
 
         /// The source as given; `-` for standard input.
@@ -71,25 +71,25 @@ public struct UploadBatch: Sendable {
         }
     }
 
-    /// What is happening, always with the item's index in the order given.
+    /// An event of a batch, with the index of the item in the order given.
     public enum Event: Sendable {
         /// A file is started.
         case began(Int)
-        /// Something happens to it.
+        /// An event of its upload.
         case upload(Int, UploadEvent)
         /// It was started and has sent nothing when a failure of another item ended the run: it counts as not started.
         case withdrew(Int)
-        /// It has ended. Every started item that was not withdrawn, and every refused one whose turn came, has exactly
-        /// one end.
+        /// It has ended. Occurs exactly once for every started item that was not withdrawn, and for every refused
+        /// item that was reached.
         case ended(Int, UploadResult)
     }
 
     /// Sends the files.
     public let uploader: Uploader
-    /// Rules.
+    /// Options of the batch.
     public let options: Options
 
-    /// Makes a batch.
+    /// Creates a batch.
     public init(uploader: Uploader, options: Options) {
         self.uploader = uploader
         self.options = options
@@ -97,13 +97,13 @@ public struct UploadBatch: Sendable {
 
     /// Runs the batch.
     ///
-    /// A file that is listed more than once for the same event (the same device and inode, or the same digest where it
-    /// is known) is sent once; the others end as the first did, `isSkipped`, and as `duplicate` when it is on the
-    /// server. For different events its uploads follow each other. A file that another process is sending comes last,
-    /// when that has probably ended. Canceling the task is `control.stop()`.
+    /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
+    /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
+    /// the server. For different events its uploads follow each other. A file that another process is sending comes
+    /// last, when that has probably ended. Canceling the task is `control.stop()`.
     ///
-    /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the run with one item;
-    /// until the server has responded to an upload, only one is running.
+    /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
+    /// until the server has responded to an upload, only one upload runs.
     ///
     /// Ends when every started item has ended. Items that were never started have no event.
     ///
@@ -134,10 +134,10 @@ public struct UploadBatch: Sendable {
 /// The first failure that ended a run.
 private final class RunFailure: Sendable {
     private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
-    /// Items that met an unavailable server and were not retried, since the last item that did not.
+    /// Items that found the server unavailable and were not retried, since the last item that did not.
     private let outages = Mutex<Set<Int>>([])
 
-    /// - Returns: How many items in a row met an unavailable server.
+    /// - Returns: The number of consecutive items that found the server unavailable.
     func noteOutage(of item: Int) -> Int {
         outages.withLock { outages in
             outages.insert(item)
@@ -158,16 +158,16 @@ private final class RunFailure: Sendable {
 }
 
 private struct BatchRun: Sendable {
-    /// Uploads that wait to send, store their tokens, or are queried, for each one that sends. Until its token is stored, a
-    /// response is only in the rescue log, so this limits what a full disk could lose.
+    /// Number of uploads per sending upload that wait to send, store their tokens, or query their outcome. Until its
+    /// token is stored, a response is only in the rescue log, so this limits the loss if the disk is full.
     private static let companions = 4
-    /// Uploads that query the server for earlier ones, for each one that sends.
+    /// Number of uploads per sending upload that query the server for earlier uploads.
     private static let lookups = 3
 
     private let uploader: Uploader
     private let options: UploadBatch.Options
     private let queue: BatchQueue
-    /// What was known of each item's file when the batch began.
+    /// The digest of each item's file, if it was known when the batch began.
     private let digests: [String?]
     private let control: BatchControl
     private let events: BatchEvents
@@ -268,7 +268,7 @@ private struct BatchRun: Sendable {
             uploader.contact = pass
             uploader.onRunFailure = { endRun($0, of: index) }
             uploader.runFailure = { [failure] in failure.other(than: index) }
-            // An item of a file that others name too may meet the digest that one of them has found.
+            // If several items have this file, another one may have computed its digest since the start.
             uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             var result = await uploader.send(upload, control: transfer) { event in
                 pass.note(event)
@@ -301,7 +301,7 @@ extension UploadResult {
     /// Whether it ended only because the run did.
     fileprivate var isUnfinished: Bool { state == .cancelled || (state == .failed && error?.endsRun == true) }
 
-    /// The same, ended by the failure of the run. Its row in the journal stays: an upload over tus can be resumed.
+    /// This result, ended by the failure of the run. Its row in the journal stays: an upload over tus can be resumed.
     fileprivate func failed(_ failure: GigHiveError) -> UploadResult {
         guard state == .cancelled else { return self }
         var result = self
@@ -310,7 +310,7 @@ extension UploadResult {
         return result
     }
 
-    /// The end of an upload whose file was sent to the same event before in this run.
+    /// The result of an upload whose file was sent to the same event before in this run.
     fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
         self = first
         path = upload.path
@@ -342,19 +342,19 @@ extension UploadResult {
     }
 }
 
-/// The items of a batch in the order of their start, and which of them are the same file.
+/// The items of a batch in starting order, and the items that have the same file.
 ///
 /// Items of one file run one after another: while the first runs, the others wait without a slot.
 final class BatchQueue: Sendable {
     let items: [UploadBatch.Item]
     private let order: [Int]
-    /// The file of an item, where several items of the batch have that file.
+    /// The file of an item, if several items of the batch have that file.
     private let files: [Int: Int]
     private let state = Mutex(State())
 
     private struct State {
         var position = 0
-        /// Items whose turn has come while their file is being sent; no entry for a file that is not.
+        /// Items that are due while their file is being sent; no entry for a file that is not.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
         /// Number of items that have started and not finished.
@@ -364,7 +364,7 @@ final class BatchQueue: Sendable {
         var everPostponed: Set<Int> = []
     }
 
-    /// What is sent once: a file to an event (gighive contract section 3).
+    /// The key of a file that is sent to an event only once (gighive contract section 3).
     private struct Outcome: Hashable {
         var file: Int
         var eventDate: String
@@ -416,7 +416,7 @@ final class BatchQueue: Sendable {
     /// Whether no other item has the same file.
     func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
-    /// The next item to start in the slot where `last` has ended; nil when there is none.
+    /// The next item to start in the slot of `last`, which has ended; nil when there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {

@@ -5,9 +5,9 @@ internal import Tus
 
 /// Checks a server without changing anything: DNS, TLS, kind, health, login, role, tus, limits, clock.
 ///
-/// Everything but the kind is checked only on a GigHive server. Only GET, HEAD and OPTIONS are sent, and to a server without
-/// pages below `/admin/` one POST without IDs, which deletes nothing and shows the role. The health request has a changing
-/// query, because the server's own cache may be a day old (trap T18).
+/// Everything but the kind is checked only on a GigHive server. Only GET, HEAD and OPTIONS are sent, and to a server
+/// without pages below `/admin/` one POST without IDs, which deletes nothing and shows the role. The health request has
+/// a changing query, because the server's own cache may be a day old (trap T18).
 public struct ServerCheckup: Sendable {
     /// The names of all checks, in order.
     public static let names = ["name", "tls", "kind", "health", "login", "role", "tus", "limits", "clock"]
@@ -21,8 +21,9 @@ public struct ServerCheckup: Sendable {
     private let maximumBytes: Int64
     private let sizeText: @Sendable (Int64) -> String
 
-    /// Makes a checkup. Without a login in `client`, `login` and `role` are skipped; with `missingLogin`, `login` fails with
-    /// it. `maximumBytes` is the largest upload that the settings allow; `sizeText` formats a number of bytes.
+    /// Creates a checkup. Without a login in `client`, `login` and `role` are skipped; with `missingLogin`,
+    /// `login` fails with it. `maximumBytes` is the largest upload that the settings allow; `sizeText` formats
+    /// a number of bytes.
     public init(
         client: GigHiveClient,
         missingLogin: GigHiveError? = nil,
@@ -35,8 +36,8 @@ public struct ServerCheckup: Sendable {
         self.sizeText = sizeText
     }
 
-    /// Runs all checks, in the order of `names`. Canceling the task ends the current one and skips the rest. `onCheck` is
-    /// called after each check.
+    /// Runs all checks, in the order of `names`. Canceling the task ends the current one and skips the rest. `onCheck`
+    /// is called after each check.
     public func run(onCheck: @escaping @Sendable (ServerCheck) -> Void = { _ in }) async -> [ServerCheck] {
         var list = CheckList(onCheck: onCheck)
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
@@ -360,7 +361,7 @@ public struct ServerCheck: Sendable, Equatable {
     public var name: String
     /// The result.
     public var status: Status
-    /// The finding, in words. May contain text of the server; escape before printing.
+    /// The finding, as text. May contain text of the server; escape before printing.
     public var detail: String
     /// Facts for scripts.
     public var facts: [String: String]
@@ -462,8 +463,8 @@ enum ServerKind: String, Sendable {
         case unknown(status: Int)
     }
 
-    /// Requests pages that each kind serves without a login and that change nothing: `/db/health.php` (gighive contract section
-    /// 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
+    /// Requests pages that each kind serves without a login and that change nothing: `/db/health.php` (gighive contract
+    /// section 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
     static func find(_ client: GigHiveClient) async throws(GigHiveError) -> Finding {
         let health = try await client.send(client.healthRequest)
         let members = ResponseText.content(of: health.body).members

@@ -11,9 +11,9 @@ internal import Tus
 ///
 /// It deletes only the file that it uploaded: the ID in this run's response, by its token, or with admin rights after
 /// comparing the checksum. A file that it cannot delete is in the facts of the check `delete` (`left_file_id`,
-/// `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are unique, and all runs use one
-/// event, because servers keep an event whose last file is gone (gighive contract 5.4). Tokens go through the token store like
-/// those of any upload, so that `uploads delete` can delete the file of an interrupted run.
+/// `left_event_date`, `left_org_name`, and without a token `left_checksum_sha256`). The bytes are unique, and all runs
+/// use one event, because servers keep an event whose last file is gone (gighive contract 5.4). Tokens go through the
+/// token store like those of any upload, so that `uploads delete` can delete the file of an interrupted run.
 public struct SmokeTest: Sendable {
     /// The names of all checks, in order.
     public static let names = ["login", "upload", "checksum", "token", "listed", "served", "delete", "gone"]
@@ -23,18 +23,18 @@ public struct SmokeTest: Sendable {
 
     private let uploader: Uploader
     private let sizeText: @Sendable (Int64) -> String
-    /// How long to wait for the response to the deletion after a stop.
+    /// Maximum time to wait for the response to the deletion after a stop.
     var finishTime = Duration.seconds(5)
 
-    /// Makes a smoke test of the uploader's transport. `sizeText` formats a number of bytes.
+    /// Creates a smoke test of the uploader's transport. `sizeText` formats a number of bytes.
     public init(uploader: Uploader, sizeText: @escaping @Sendable (Int64) -> String = { "\($0) bytes" }) {
         self.uploader = uploader
         self.sizeText = sizeText
     }
 
-    /// Runs all checks, in the order of `names`. Canceling the task, or a stop, ends the upload while its bytes are being
-    /// sent; a file that reached the server is still deleted. After a stop, the server has five seconds to respond to the
-    /// deletion, and five to confirm it.
+    /// Runs all checks, in the order of `names`. Canceling the task, or a stop, ends the upload while its bytes are
+    /// being sent; a file that reached the server is still deleted. After a stop, the server has five seconds to
+    /// respond to the deletion, and five to confirm it.
     ///
     /// The recording is stored in `directory` and removed at the end. `onCheck` is called after each check.
     public func run(
@@ -73,7 +73,7 @@ public struct SmokeTest: Sendable {
         return list.checks
     }
 
-    // MARK: There
+    // MARK: Upload
 
     private func upload(_ path: String, _ control: TransferControl) async throws(GigHiveError) -> UploadResult {
         if try await hasNoTokens() { try await requireAdmin() }
@@ -97,7 +97,7 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    /// Whether the test file gets no delete token for any user (gighive-d4 contract section 3).
+    /// Whether the server issues no delete token for the test file to any user (gighive-d4 contract section 3).
     private func hasNoTokens() async throws(GigHiveError) -> Bool {
         guard uploader.options.transport == .tus else { return false }
         return try await uploader.tusFeatures()?.offsetUnit == .chunks
@@ -184,7 +184,7 @@ public struct SmokeTest: Sendable {
         return String(address.dropFirst(stored.server.count))
     }
 
-    // MARK: And back
+    // MARK: Deletion
 
     private func delete(_ stored: UploadResult, _ control: TransferControl, _ list: inout CheckList) async {
         guard let fileID = stored.fileID else { return }
@@ -300,8 +300,8 @@ enum SmokeClip {
     static func bytes(run: String) -> [UInt8] {
         let comment = chunk("INFO", nested: chunk("ICMT", content: Array(run.utf8) + [0]))
         let format =
-            word(1) + word(1) + long(sampleRate) + long(sampleRate)  // PCM, one channel, samples, bytes a second
-            + word(1) + word(8)  // bytes a frame, bits a sample
+            word(1) + word(1) + long(sampleRate) + long(sampleRate)  // PCM, one channel, samples, bytes per second
+            + word(1) + word(8)  // bytes per frame, bits per sample
         let samples = [UInt8](repeating: 0x80, count: sampleRate)
         let content =
             Array("WAVE".utf8) + chunk("fmt ", content: format) + chunk("LIST", content: comment)

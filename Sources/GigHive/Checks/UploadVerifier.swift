@@ -12,7 +12,7 @@ public struct StoredUpload: Sendable, Equatable {
     /// Organization of the event.
     public var orgName: String
 
-    /// Makes a value to verify.
+    /// Creates a value to verify.
     public init(fileID: Int64, checksumSHA256: String, eventDate: String, orgName: String) {
         self.fileID = fileID
         self.checksumSHA256 = checksumSHA256
@@ -25,16 +25,17 @@ public struct StoredUpload: Sendable, Equatable {
 public struct UploadVerifier: Sendable {
     private let client: GigHiveClient
 
-    /// Makes a verifier for one server; its user must be allowed to read the listing, which an event link does not give.
+    /// Creates a verifier for one server; its user must be allowed to read the listing, which an event
+    /// link does not give.
     public init(client: GigHiveClient) {
         self.client = client
     }
 
-    /// Reads the listing and looks every upload up by checksum, id and event.
+    /// Reads the listing and looks up every upload by checksum, ID and event.
     ///
     /// Canceling the task ends the listing.
     ///
-    /// - Returns: The positions of the uploads that the listing does not have in their event with their ID.
+    /// - Returns: The indexes of the uploads that the listing does not contain in their event under their ID.
     /// - Throws: `GigHiveError` when the listing cannot be read completely.
     public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
         let control = TransferControl()

@@ -10,17 +10,18 @@ public struct Deleter: Sendable {
     let store: TokenStore
     let host: String
 
-    /// Makes a deleter. `host` is the scope whose entries are used: the client's own unless `--host` selects another.
+    /// Creates a deleter. `host` is the scope whose entries are used: the client's own unless `--host` selects another.
     public init(client: GigHiveClient, store: TokenStore, host: String) {
         self.client = client
         self.store = store
         self.host = host
     }
 
-    /// The entry that a deletion of `fileID` would use. Of several entries with the ID, the one with the checksum that the
-    /// server reports is used.
+    /// The entry that a deletion of `fileID` would use. Of several entries with the ID, the one with the checksum that
+    /// the server reports is used.
     ///
-    /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an error of the server.
+    /// - Throws: `GigHiveError`: `.noDeleteToken` (with other hosts that have the ID), `.idReused`, or an
+    ///   error of the server.
     public func entry(for fileID: Int64) async throws(GigHiveError) -> TokenEntry {
         let rows = try GigHiveError.reading(store.tokens(host: host, fileID: fileID)).filter { !$0.isSuperseded }
         guard let newest = rows.first else {
@@ -51,8 +52,8 @@ public struct Deleter: Sendable {
     ) async -> DeleteResult {
         await Task {
             let target = AdminDeletion(entry)
-            // Both spellings of the ID serve all dialects (gighive contract 5.1). The lists of admin requests are omitted: with
-            // admin credentials they would delete without checking the token (trap T10).
+            // Both spellings of the ID serve all dialects (gighive contract 5.1). The lists of admin requests are
+            // omitted: with admin credentials they would delete without checking the token (trap T10).
             let body: JSONObject = [
                 "file_id": .integer(entry.fileID), "asset_id": .integer(entry.fileID),
                 "delete_token": .string(entry.token.secret),
@@ -69,8 +70,9 @@ public struct Deleter: Sendable {
         }.value
     }
 
-    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts (admin deletions
-    /// check no token, trap T10). Local entries of the file are removed once the server confirms that it is gone.
+    /// Deletes with admin credentials and the list keys, after comparing the content with the known facts
+    /// (admin deletions check no token, trap T10). Local entries of the file are removed once the server
+    /// confirms that it is gone.
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {
@@ -289,7 +291,7 @@ public struct Deleter: Sendable {
     }
 }
 
-/// What to do with a local entry whose token the server rejects although the file is still there.
+/// The treatment of a local entry whose token the server rejects although the file is still there.
 public enum InvalidTokenChoice: String, Sendable, CaseIterable {
     /// Keep the entry.
     case keep
@@ -297,8 +299,8 @@ public enum InvalidTokenChoice: String, Sendable, CaseIterable {
     case remove
 }
 
-/// A file to delete with admin rights: its ID and the known facts about its content. An admin's request has no token, so only
-/// the content distinguishes the file from another that now has its ID (trap T10).
+/// A file to delete with admin rights: its ID and the known facts about its content. An admin's request has no token,
+/// so only the content distinguishes the file from another that now has its ID (trap T10).
 public struct AdminDeletion: Sendable, Equatable {
     /// The server's ID.
     public var fileID: Int64
@@ -309,7 +311,7 @@ public struct AdminDeletion: Sendable, Equatable {
     /// The local entry, if any.
     public var entry: TokenEntry?
 
-    /// Makes a deletion.
+    /// Creates a deletion.
     public init(fileID: Int64, checksumSHA256: String, sizeBytes: Int64? = nil, entry: TokenEntry? = nil) {
         self.fileID = fileID
         self.checksumSHA256 = checksumSHA256
@@ -379,8 +381,8 @@ public struct DeleteResult: Sendable {
 }
 
 extension GigHiveClient {
-    /// Checks that the login is an admin's, by a request without ids, which deletes nothing: the server reports which body
-    /// it expects of this user (gighive contract 5.4, trap T25).
+    /// Checks that the login is an admin's, by a request without IDs, which deletes nothing: the server reports which
+    /// body it expects from this user (gighive contract 5.4, trap T25).
     ///
     /// - Throws: `GigHiveError`: `.forbidden` with `neededLogin` for an uploader, `.unauthorized` for every other user.
     public func requireAdmin() async throws(GigHiveError) {

@@ -22,7 +22,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     public var displayName: String?
     /// Whether the guest has accepted the site's terms; without that nothing is sent.
     public private(set) var acceptsTerms = false
-    /// The only server that ever gets the token.
+    /// The only server that the token is ever sent to.
     public let origin: Origin
     let token: EventToken
 
@@ -42,21 +42,21 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     }
 }
 
-/// The organizer's decision about a guest's upload, and whether it was hidden from here.
+/// The organizer's decision about a guest's upload, and whether it was hidden from this machine.
 public enum GuestState: String, Sendable {
     /// No decision yet.
     case pending
     /// The file is visible.
     case approved
-    /// Hidden from here; no server reports it.
+    /// Hidden from this machine; no server reports it.
     case hidden
     /// The file is refused.
     case rejected
     /// The link has expired.
     case expired
 
-    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved, and does not report whether
-    /// an upload of an expired link was approved (gighive contract section 6).
+    /// Whether hiding it can succeed. The server refuses it for an upload that is not approved, and does not report
+    /// whether an upload of an expired link was approved (gighive contract section 6).
     package var mayBeHidden: Bool { self == .approved || self == .expired }
 }
 
@@ -118,8 +118,8 @@ extension GigHiveClient {
     /// Uploads also require that the guest has accepted the terms: `GuestAccess.acceptingTerms()`. The organizer sees
     /// `displayName`, at most 100 characters.
     ///
-    /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail` for
-    ///   a display name that is too long.
+    /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail`
+    ///   for a display name that is too long.
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
         // Counted in Unicode scalars; nil if it is blank.
         let displayName = try DetailRule("display_name").limited(displayName, limit: 100)
@@ -143,8 +143,8 @@ extension GigHiveClient {
         return GuestAccess(event: event, displayName: displayName, origin: server.origin, token: token)
     }
 
-    /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not know it. No login is
-    /// sent.
+    /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not have
+    /// it. No login is sent.
     public func guestState(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestState? {
         let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
         let content = ResponseText.content(of: response.body)
@@ -181,8 +181,8 @@ extension GigHiveClient {
         }
     }
 
-    /// A request without a login. The changing query bypasses the server's own cache: a revoked link would look valid for a day
-    /// (gighive contract section 6).
+    /// A request without a login. The changing query bypasses the server's own cache: a revoked link would look valid
+    /// for a day (gighive contract section 6).
     private func ask(
         _ path: String,
         _ secret: (name: String, value: String)

@@ -4,8 +4,8 @@ internal import MediaCrypto
 internal import MediaFiles
 public import MediaTransport
 
-/// The pages of a server's media listing, one after the other (gighive contract section 7). A listing that changes meanwhile may
-/// repeat an entry or miss one, which `GigHiveClient.media(matching:)` detects and corrects.
+/// The pages of a server's media listing, one after the other (gighive contract section 7). A listing that changes
+/// meanwhile may repeat an entry or miss one, which `GigHiveClient.media(matching:)` detects and corrects.
 struct ListingPages {
     let client: GigHiveClient
     var view = ListingPage.View.event
@@ -30,12 +30,12 @@ extension GigHiveClient {
 
     /// The files on the server that match, in the order of the listing.
     ///
-    /// Files without an event are included unless the query selects by event. Values that only `GET /api/uploads/<id>` reports
-    /// are requested if a filter needs them, for the files that are left; size and MIME type are not. `control.abandon()`
-    /// cancels the request in flight.
+    /// Files without an event are included unless the query selects by event. Values that only `GET /api/uploads/<id>`
+    /// reports are requested if a filter needs them, for the files that are left; size and MIME type are not.
+    /// `control.abandon()` cancels the request in flight.
     ///
-    /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report what a filter needs, `.unexpectedResponse` if
-    ///   the listing stays incomplete.
+    /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report what a filter needs,
+    ///   `.unexpectedResponse` if the listing stays incomplete.
     public func media(
         matching query: MediaQuery = MediaQuery(),
         control: TransferControl = TransferControl()
@@ -68,8 +68,8 @@ extension GigHiveClient {
         return (listed ?? ServerMedia(fileID: asset.fileID)).adding(asset)
     }
 
-    /// Applies the filters that need more than the listing. Releases that report upload times (D1, D2) report no readable
-    /// names; further files are then not requested for theirs.
+    /// Applies the filters that need more than the listing. Releases that report upload times (D1, D2) report no
+    /// readable names; further files are then not requested for theirs.
     private func confirmed(
         _ media: ServerMedia,
         _ query: MediaQuery,
@@ -85,8 +85,8 @@ extension GigHiveClient {
         return try query.matches(media) ? media : nil
     }
 
-    /// All pages of a view. Releases that sort by date alone may repeat a row on another page and omit another, so reading is
-    /// repeated until as many rows were seen as the server counts.
+    /// All pages of a view. Releases that sort by date alone may repeat a row on another page and omit another, so
+    /// reading is repeated until as many rows were seen as the server counts.
     private func rows(
         _ view: ListingPage.View,
         _ query: MediaQuery,
@@ -159,8 +159,8 @@ public struct MediaQuery: Sendable, Equatable {
     public var eventType: String?
     /// The whole label, compared like `orgName`.
     public var label: String?
-    /// The served name (`<sha256>.<ext>`), the readable name that the server made, or the name of the original file, which
-    /// no server stores: see `guessesFileName`.
+    /// The served name (`<sha256>.<ext>`), the readable name that the server made, or the name of the original file,
+    /// which no server stores: see `guessesFileName`.
     public var fileName: String?
     /// 64 lower-case hexadecimal characters.
     public var checksumSHA256: String?
@@ -169,21 +169,22 @@ public struct MediaQuery: Sendable, Equatable {
     /// `audio` or `video`.
     public var fileType: String?
 
-    /// Makes a query that matches everything.
+    /// Creates a query that matches everything.
     public init() {}
 
     /// Whether everything matches.
     public var isEmpty: Bool { self == MediaQuery() }
 
-    /// Whether `fileName` is not a served name. It then also matches files whose label is the name without its extension,
-    /// the default label, and files whose readable name was made of such a label. Several files may match.
+    /// Whether `fileName` is not a served name. It then also matches files whose label is the name without
+    /// its extension, the default label, and files whose readable name was derived from such a label.
+    /// Several files may match.
     public var guessesFileName: Bool { fileName.map { !Self.isServedName($0) } ?? false }
 
     /// Whether a file must belong to an event to match.
     var choosesByEvent: Bool { eventDate != nil || orgName != nil || eventType != nil || label != nil }
 
-    /// The filters that the server applies. It matches substrings, so they find all matches and more (gighive contract section
-    /// 7).
+    /// The filters that the server applies. It matches substrings, so they find all matches and more (gighive
+    /// contract section 7).
     var serverFilters: [(name: String, value: String)] {
         [
             ("date", eventDate), ("org_name", orgName.flatMap(StoredText.searchTerm)),
@@ -208,8 +209,8 @@ public struct MediaQuery: Sendable, Equatable {
         return media.events.isEmpty ? nil : media
     }
 
-    /// Whether an event of a file matches date, organization, type and label. A type that the server does not list does not
-    /// rule the event out.
+    /// Whether an event of a file matches date, organization, type and label. A type that the server does not list does
+    /// not rule the event out.
     public func includes(_ event: ServerMedia.Event) -> Bool {
         (eventDate == nil || event.date == eventDate)
             && isSame(event.orgName, orgName) && isSame(event.label, label)
@@ -227,7 +228,8 @@ public struct MediaQuery: Sendable, Equatable {
             || (reportsSourceNames && fileName.map { $0 != media.fileName && !hasLabel($0, media) } ?? false)
     }
 
-    /// Applies the filters that `narrowed` could not. Throws `.filterUnavailable` if the server does not report a value.
+    /// Applies the filters that `narrowed` could not. Throws `.filterUnavailable` if the server does
+    /// not report a value.
     func matches(_ media: ServerMedia) throws(GigHiveError) -> Bool {
         if eventType != nil, media.events.contains(where: { $0.eventType == nil }) {
             throw Self.unavailable("event_type", "the server does not report event types")
@@ -253,15 +255,15 @@ public struct MediaQuery: Sendable, Equatable {
 
     // MARK: File names
 
-    /// Whether an event of the file has the label that an upload of `fileName` gets by default.
+    /// Whether an event of the file has the label that an upload of `fileName` has by default.
     private func hasLabel(_ fileName: String, _ media: ServerMedia) -> Bool {
         guard guessesFileName else { return false }
         let stem = fileName.nameParts.stem
         return media.events.contains { $0.label.map { StoredText.isSame($0, stem) } ?? false }
     }
 
-    /// Whether the readable name of a file is `fileName`, or was made from its stem as the label: `band20260301_my-clip.mp4`
-    /// for `My Clip.mp4`.
+    /// Whether the readable name of a file is `fileName`, or was derived from its stem as the label:
+    /// `band20260301_my-clip.mp4` for `My Clip.mp4`.
     private static func isSourceName(_ sourceName: String, of fileName: String) -> Bool {
         guard sourceName != fileName else { return true }
         let (stem, pathExtension) = fileName.nameParts
@@ -317,7 +319,7 @@ public struct ServerMedia: Sendable, Equatable {
     public var sizeBytes: Int64?
     /// For example `video/mp4`; known after `adding(_:)`.
     public var mimeType: String?
-    /// The readable name that the server made of event and label; known after `adding(_:)`.
+    /// The readable name that the server derived from event and label; known after `adding(_:)`.
     public var sourceName: String?
 
     package init(fileID: Int64) {
@@ -384,14 +386,15 @@ public struct Asset: Sendable, Equatable {
     public var mimeType: String?
     /// Length in seconds; nil when the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
-    /// The readable name that the server made of event and label (`source_relpath`), not the name of the uploaded file.
+    /// The readable name that the server derived from event and label (`source_relpath`), not the name of
+    /// the uploaded file.
     public var sourceName: String?
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
     public var createdAt: String?
 }
 
-/// The name under which a server serves a file: `/<kind>/<sha256>.<extension>`. The extension is not always the local file's:
-/// some servers derive it from the media type, and use `bin` for most types (gighive-d4 contract 4.6).
+/// The name under which a server serves a file: `/<kind>/<sha256>.<extension>`. The extension is not always the local
+/// file's: some servers derive it from the media type, and use `bin` for most types (gighive-d4 contract 4.6).
 struct ServedName: Sendable, Equatable {
     /// `audio` or `video`; nil if unknown.
     var kind: String?
@@ -425,11 +428,11 @@ extension Asset {
     var servedName: ServedName { ServedName(kind: fileType, names: [fileName]) }
 }
 
-/// Compares names with the forms that servers store: whitespace collapsed, characters composed, and on some releases everything
-/// in plain lower-case ASCII (gighive contract section 7, trap T27).
+/// Compares names with the forms that servers store: whitespace collapsed, characters composed, and on some releases
+/// everything in plain lower-case ASCII (gighive contract section 7, trap T27).
 enum StoredText {
-    /// Whether a stored name is that of `wanted` by the rules of the server's database: whitespace, case and accents do not
-    /// matter.
+    /// Whether a stored name is that of `wanted` by the rules of the server's database: whitespace, case and
+    /// accents do not matter.
     static func isSame(_ stored: String, _ wanted: String) -> Bool {
         let stored = folded(stored)
         return stored == folded(wanted) || stored == simplified(wanted)
@@ -454,16 +457,16 @@ enum StoredText {
         return collapsed(String(plain).applyingTransform(transform, reverse: false) ?? String(plain))
     }
 
-    /// The longest run of ASCII letters and digits in `wanted`, for the server's substring filters: every stored form contains
-    /// it, and it has no meaning in the syntax of filters. Nil if it is shorter than three characters.
+    /// The longest run of ASCII letters and digits in `wanted`, for the server's substring filters: every stored form
+    /// contains it, and it has no meaning in the syntax of filters. Nil if it is shorter than three characters.
     static func searchTerm(_ wanted: String) -> String? {
         let runs = wanted.precomposedStringWithCanonicalMapping.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
         guard let longest = runs.max(by: { $0.count < $1.count }), longest.count >= 3 else { return nil }
         return String(longest)
     }
 
-    /// The form of a label in readable names: in lower case, with a hyphen for every run of characters that are not ASCII
-    /// letters or digits (gighive contract, trap T16).
+    /// The form of a label in readable names: in lower case, with a hyphen for every run of characters that are not
+    /// ASCII letters or digits (gighive contract, trap T16).
     static func slug(_ label: String) -> String {
         label.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
     }

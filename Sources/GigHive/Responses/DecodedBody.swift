@@ -10,7 +10,7 @@ struct DecodedBody {
     /// Whether the innermost bytes are text. Otherwise the content is unknown.
     private(set) var isText = true
 
-    /// More layers than this are an attack.
+    /// Maximum number of layers; more indicate an attack.
     private static let deepest = 4
 
     init(_ body: [UInt8]) {
@@ -129,8 +129,8 @@ enum Base64 {
         return isContent(content) ? content : nil
     }
 
-    /// Whether decoded bytes are something that a server encodes: JSON, XML, a form, or compressed data. A token alone is
-    /// made of the same characters as Base64.
+    /// Whether decoded bytes are something that a server encodes: JSON, XML, a form, or compressed data. A token alone
+    /// has only characters that Base64 uses too.
     private static func isContent(_ bytes: [UInt8]) -> Bool {
         if bytes.allSatisfy({ $0 >= 0x20 || (0x09...0x0d).contains($0) }) {
             return String(validating: bytes, as: UTF8.self) != nil
@@ -326,7 +326,7 @@ struct Inflater {
     }
 }
 
-/// A canonical Huffman code: how many codes have each length, and their symbols in order.
+/// A canonical Huffman code: the number of codes of each length, and their symbols in order.
 struct HuffmanCode: Sendable {
     private(set) var counts = [Int](repeating: 0, count: 16)
     private(set) var symbols: [Int]
@@ -366,9 +366,9 @@ struct Inflation: Equatable {
     var bytes: [UInt8]
     var end: End
 
-    /// The most bytes that are decoded.
+    /// Maximum number of decoded bytes.
     static let limit = 8 << 20
-    /// The most bytes per byte of input; text stays far below.
+    /// Maximum number of decoded bytes per byte of input; text stays far below it.
     static let highestRatio = 200
 
     /// Decodes a response body. Nil if it has neither a gzip nor a zlib header and is not one complete DEFLATE stream.

@@ -13,7 +13,7 @@ public struct ListingPage: Sendable, Equatable {
     /// The entries with an ID or a name.
     public var entries: [Entry]
 
-    /// What an entry represents.
+    /// The view of a listing: what an entry represents.
     public enum View: String, Sendable {
         /// One entry for each event that an asset belongs to.
         case event

@@ -12,7 +12,7 @@ struct ResponseSearch {
     private(set) var members: JSONObject = [:]
     /// The server's ID for the file, if the response leaves no doubt about it.
     private(set) var fileID: Int64?
-    /// Whether the token's place has something that is not a token.
+    /// Whether the token's field contains something that is not a token.
     private(set) var hasUnusable = false
 
     private struct Found {
@@ -132,7 +132,8 @@ extension JSONObject {
         return [String: String](names.map { ($0.filter { $0 != "_" }, $0) }, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// The members under the names of the contract: `deleteToken`, `Delete-Token` and `DELETE_TOKEN` are `delete_token`.
+    /// The members under the names of the contract: `deleteToken`, `Delete-Token` and `DELETE_TOKEN`
+    /// are `delete_token`.
     var inContractNames: JSONObject {
         var named = self
         for (name, value) in self {
@@ -144,10 +145,11 @@ extension JSONObject {
     }
 }
 
-/// Extracts single values from a response that is not a complete JSON object: truncated, wrapped, or mixed with other text.
+/// Extracts single values from a response that is not a complete JSON object: truncated, wrapped, or
+/// mixed with other text.
 ///
-/// The delete token exists in exactly one response (gighive contract 4.4), so an invalid response is searched before it is
-/// discarded. A value that may be truncated is ignored.
+/// The delete token exists in exactly one response (gighive contract 4.4), so an invalid response is searched before it
+/// is discarded. A value that may be truncated is ignored.
 enum Salvage {
     /// The 64 hexadecimal characters that follow a key.
     static func hex64(after key: StaticString, in text: ArraySlice<UInt8>) -> String? {

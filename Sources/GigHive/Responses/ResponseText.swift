@@ -105,8 +105,8 @@ enum ResponseText {
 
 /// Delete tokens and IDs in a text that is not JSON: a form, XML, a page, a dump, a plain line.
 ///
-/// A value belongs to a name if only punctuation and words such as `string` are between them. `null` and other names are not
-/// such words, so that a checksum after an empty token is not read as the token.
+/// A value belongs to a name if only punctuation and words such as `string` are between them. `null` and other names
+/// are not such words, so that a checksum after an empty token is not read as the token.
 struct TextFields {
     /// Tokens: 64 hexadecimal characters after the name.
     private(set) var tokens: [String] = []
@@ -152,7 +152,7 @@ struct TextFields {
 
     private func token(at start: Int) -> String? {
         var index = start
-        // No gap is longer: the attributes of a tag, a length.
+        // The longest gap between a name and its value, such as the attributes of a tag.
         let bound = min(text.endIndex, start + 256)
         while index < bound {
             guard Self.isAlphanumeric(text[index]) else {
@@ -205,7 +205,7 @@ struct TextFields {
         (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
     }
 
-    // MARK: Other ways to write a text
+    // MARK: Markup
 
     /// The text with a blank in place of each tag.
     static func withoutTags(_ text: ArraySlice<UInt8>) -> [UInt8] {

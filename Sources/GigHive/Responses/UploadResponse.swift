@@ -5,7 +5,8 @@ internal import MediaTransport
 
 /// A response to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
 ///
-/// Parsing never fails: missing values are nil, and an invalid response still provides its token and ID if they are complete.
+/// Parsing never fails: missing values are nil, and an invalid response still provides its token and ID if
+/// they are complete.
 package struct UploadResponse: Sendable, Equatable {
     /// How much of the response was parsed.
     package enum Form: Sendable, Equatable {
@@ -17,7 +18,7 @@ package struct UploadResponse: Sendable, Equatable {
         case broken
     }
 
-    /// Which releases send a response of this form (gighive contract section 0).
+    /// The releases that send a response of this form (gighive contract section 0).
     package enum Dialect: Sendable, Equatable {
         /// D1 and D2: files are numbered inside an event, by `session_id` and `seq`.
         case sessions
@@ -29,7 +30,7 @@ package struct UploadResponse: Sendable, Equatable {
     package var form: Form
     package var fileID: Int64?
     package var deleteToken: DeleteToken?
-    /// Whether the token's place has something that cannot be a token, or there is more than one token.
+    /// Whether the token's field contains something that cannot be a token, or there is more than one token.
     package var hasUnusableToken = false
     /// Possible tokens without a name in the response; a checksum has the same format.
     package var suspects: Set<DeleteToken> = []
@@ -54,7 +55,8 @@ package struct UploadResponse: Sendable, Equatable {
     package var guest: GuestReceipt?
     /// Whether the server has not completed the upload yet (gighive-d4 contract section 5).
     package var isPending = false
-    /// Whether the server has stored the file and deleted it since: its digest is empty (gighive-d4 contract section 5).
+    /// Whether the server has stored the file and deleted it since: its digest is empty (gighive-d4
+    /// contract section 5).
     package var isOfDeletedFile = false
     /// Whether the server never issues delete tokens for uploads over tus (gighive-d4 contract section 1).
     package var hasNoTokens = false
@@ -62,8 +64,8 @@ package struct UploadResponse: Sendable, Equatable {
     /// The error message; the title of an HTML page.
     package var message: String?
 
-    /// Parses a response. A token is searched for at any status, in any nesting and encoding. `isComplete` is whether the
-    /// response is known to be complete, so that a number at its end is.
+    /// Parses a response. A token is searched for at any status, in any nesting and encoding. `isComplete` is whether
+    /// the response is known to be complete, so that a number at its end is.
     package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadResponse {
         var response = read(status, body)
         if response.form != .broken, !response.isWithoutToken { return response }
@@ -83,7 +85,8 @@ package struct UploadResponse: Sendable, Equatable {
         return response
     }
 
-    /// Whether the response to a duplicate identifies the existing file, by its ID or by the checksum of the bytes sent.
+    /// Whether the response to a duplicate identifies the existing file, by its ID or by the checksum
+    /// of the bytes sent.
     func identifiesExistingFile(_ checksum: String?) -> Bool {
         existingFileID != nil || (checksum != nil && checksumSHA256 == checksum)
     }
@@ -153,7 +156,7 @@ package struct UploadResponse: Sendable, Equatable {
         message = ResponseText.title(of: text)
     }
 
-    /// The text in the token's place; nil if there is none.
+    /// The text in the token's field; nil if there is none.
     private static func tokenText(_ content: ResponseText.Content) -> String? {
         switch content.members["delete_token"] {
         case nil, .bool(false)?: nil
@@ -161,7 +164,7 @@ package struct UploadResponse: Sendable, Equatable {
         case .integer?, .double?, .null?:
             // As written: a long number would lose digits, or not be a number at all.
             Salvage.number(after: "delete_token\"", in: content.text)
-        // An empty text is not a token, but the place is not empty.
+        // An empty text is not a token, but the field is present.
         case .bool?, .array?, .object?, .verbatim?: ""
         }
     }
@@ -182,8 +185,8 @@ package struct UploadResponse: Sendable, Equatable {
 
     var isWithoutToken: Bool { deleteToken == nil && !hasUnusableToken }
 
-    /// Whether the response may contain a token that was not found, and must be kept. `checksum` is the file's, which has the
-    /// format of a token.
+    /// Whether the response may contain a token that was not found, and must be kept. `checksum` is the file's, which
+    /// has the format of a token.
     func mayHoldUnreadToken(besides checksum: String?) -> Bool {
         // A server or proxy that refuses every request must not fill the disk with pages that cannot be read.
         let isRefusal = (400..<500).contains(status) || status == 501 || status == 503

@@ -54,7 +54,8 @@ struct DiscardRun {
             } catch  where error.kind == .cancelled {
                 throw .tus(error, path: settlement.record.path)
             } catch  where error.kind == .unsupported {
-                // A server that cannot remove uploads keeps their bytes until it cleans up by itself (gighive-d4 contract 4.5).
+                // A server that cannot remove uploads keeps their bytes until it cleans up by itself
+                // (gighive-d4 contract 4.5).
                 let created = tus.parts.first { $0.tusID == id }?.createdAt
                 settlement.result.warnings.append(.keptByServer(until: created.map { $0 + 24 * 3600 }))
             } catch {

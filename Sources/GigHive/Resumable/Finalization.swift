@@ -7,13 +7,14 @@ internal import Tus
 
 /// Stores an upload whose bytes are on the tus server, at most once (gighive contract 4.3 and 4.4).
 ///
-/// The caller holds the upload's lock, so that two finalizes of one upload never run at once. A finalize whose response was
-/// lost is repeated only when the server cannot be working on it any more: after `settleTime`, or when the upload ID is gone.
+/// The caller holds the upload's lock, so that two finalizes of one upload never run concurrently. A finalize whose
+/// response was lost is repeated only when the server can no longer be working on it: after `settleTime`, or when the
+/// upload ID is gone.
 struct Finalization {
     enum End: Sendable {
         /// The settlement has the result.
         case settled
-        /// The server does not have the bytes (any more) and has not stored them: they must be sent.
+        /// The server does not have the bytes, or no longer has them, and has not stored them: they must be sent.
         case sendAgain(GigHiveError)
         /// The server can never complete this upload; another may be created.
         case dead(GigHiveError)
@@ -46,9 +47,11 @@ struct Finalization {
     /// The result, for the caller.
     private(set) var settlement: UploadSettlement
 
-    /// When another finalize of this ID was last in flight: a success without token then repeats it, and the token is lost.
+    /// When another finalize of this ID was last in flight: a success without token then repeats it, and
+    /// the token is lost.
     var lostAt: Date?
-    /// Whether the server stores the file with its last chunk, so that finalize only queries (gighive-d4 contract section 5).
+    /// Whether the server stores the file with its last chunk, so that finalize only queries (gighive-d4
+    /// contract section 5).
     var isQuestion = false
     private var earlyAttempts: Backoff
     var pendingAttempts: Backoff
@@ -59,7 +62,8 @@ struct Finalization {
     /// Whether the server lost this upload in a race, and may have consumed its data with it.
     private var hasCollided = false
 
-    /// `startedAt` is when an earlier process last sent finalize for this complete upload, if that may still be in flight.
+    /// `startedAt` is when an earlier process last sent finalize for this complete upload, if that may
+    /// still be in flight.
     init(
         _ tusID: String,
         details: UploadDetails,
@@ -97,7 +101,7 @@ struct Finalization {
         isQuestion = await journal.record.isInChunks
         do throws(StoreError) {
             var step = Step.request
-            // A query may be repeated at once.
+            // A query may be repeated immediately.
             if let lostAt, !isPureQuestion { step = await waitForQuiet(since: lostAt, endsWhenGone: true) }
             while case .request = step {
                 step = try await request()
@@ -243,8 +247,8 @@ struct Finalization {
         return await ended()
     }
 
-    /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists, else
-    /// the file is sent again.
+    /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists,
+    /// otherwise the file is sent again.
     private mutating func settleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await noteResponded()
         if let checksum = settlement.record.checksumSHA256, lostAt == nil,
@@ -285,8 +289,8 @@ struct Finalization {
         }
     }
 
-    /// This finalize is not in flight any more. An earlier one whose response was lost may be: this response shows nothing
-    /// about it.
+    /// This finalize is no longer in flight. An earlier one whose response was lost may be: this response
+    /// shows nothing about it.
     func noteResponded() async throws(StoreError) {
         if let lostAt {
             try await journal.finalizing(at: lostAt)
@@ -302,14 +306,15 @@ struct Finalization {
         return await retry(refusals.failures, after: delay, because: error)
     }
 
-    /// Waits visibly, then sends finalize again.
+    /// Reports the delay, waits, then sends finalize again.
     mutating func retry(_ attempt: Int, after delay: Duration, because error: GigHiveError) async -> Step {
         onEvent(.retrying(attempt: attempt, after: delay, because: error))
         return await control.waitForStop(upTo: delay) ? stopped() : .request
     }
 
-    /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may still run. The
-    /// server remembers its response once it has finished; one that does not is queried for the file.
+    /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may
+    /// still run. The server remembers its response once it has finished; a server that does not remember it is
+    /// queried for the file.
     private mutating func settleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
             try await journal.forget()
@@ -375,17 +380,17 @@ struct Finalization {
         }
     }
 
-    /// How long the server may still be working on a request that ended then.
+    /// The time for which the server may still be working on a request that ended at `start`.
     private func remaining(since start: Date) -> Duration {
         uploader.settleTime(forBytes: settlement.record.sizeBytes, since: start)
     }
 
-    /// Waits until the server cannot be working on a finalize any more: after `settleTime`, or once tus has nothing left of
-    /// the upload.
+    /// Waits until the server can no longer be working on a finalize: after `settleTime`, or once tus has nothing
+    /// left of the upload.
     mutating func waitForQuiet(since start: Date, endsWhenGone: Bool) async -> Step {
         let limit = remaining(since: start)
         onEvent(.waitingForQuiet(limit))
-        // From here on by a monotonic clock: the other may be days behind `start`, or jump ahead.
+        // From here on by a monotonic clock: the system clock may be days behind `start`, or jump ahead.
         let end = ContinuousClock.now + limit
         var looks = 0
         while !control.isStopRequested {
@@ -408,8 +413,8 @@ extension Finalization {
     /// Whether finalize changes nothing on the server; for a guest it registers the upload.
     var isPureQuestion: Bool { isQuestion && uploader.options.guest == nil }
 
-    /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. One that it reports
-    /// as whole but never completes is unusable (gighive-d4 contract 4.2).
+    /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. One that it
+    /// reports as whole but never completes is unusable (gighive-d4 contract 4.2).
     mutating func waitForCompletion(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await journal.finalizeRefused()
         switch await look() {
@@ -434,8 +439,8 @@ extension Finalization {
         return await retry(pendingAttempts.failures, after: delay, because: error)
     }
 
-    /// Content that was on the server keeps its ID, and an event that has it does not change (gighive-d4 contract section 6).
-    /// The response does not show that; a listing or an earlier upload from this machine does.
+    /// Content that was on the server keeps its ID, and an event that has it does not change (gighive-d4 contract
+    /// section 6). The response does not show that; a listing or an earlier upload from this machine does.
     func stateOfKnownContent(_ response: UploadResponse) -> UploadState? {
         let record = settlement.record
         guard response.hasNoTokens, uploader.options.guest == nil, let fileID = response.fileID else { return nil }
@@ -466,7 +471,7 @@ extension Finalization {
     }
 }
 
-/// Determines what the server has when the response does not show it.
+/// Determines the state of the file on the server when the response does not show it.
 extension Finalization {
     /// The upload ID is gone. Without an earlier finalize nothing was stored.
     mutating func settleGone(_ error: GigHiveError) async throws(StoreError) -> Step {
@@ -477,7 +482,8 @@ extension Finalization {
         return try await ask(error, for: remaining(since: lostAt))
     }
 
-    /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the bytes, it has not.
+    /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the
+    /// bytes, it has not.
     mutating func settleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await look() {
         case .complete, .incomplete:

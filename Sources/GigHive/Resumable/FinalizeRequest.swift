@@ -32,7 +32,7 @@ struct FinalizeRequest {
             members["tos_accepted"] = .bool(guest.acceptsTerms)
             members["display_name"] = guest.displayName.map(JSONValue.string)
         } else {
-            // All details again, although tus has them as metadata: corrections are sent here.
+            // All details are sent again, although tus has them as metadata: this is where corrections are sent.
             members = members + JSONObject(details.fields.map { ($0.name, .string($0.value)) })
         }
         body = members
@@ -72,11 +72,11 @@ enum FinalizeVerdict: Sendable {
     case stored(UploadResponse)
     /// Refused because the server has the bytes; the upload ID is used up. To be confirmed.
     case duplicate(UploadResponse)
-    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, has
-    /// the file or not, and may have consumed the uploaded data.
+    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished,
+    /// may or may not have the file, and may have consumed the uploaded data.
     case collided(GigHiveError)
-    /// The server has not completed the upload, although it may report all its bytes: retry a little later (gighive-d4 contract
-    /// section 10).
+    /// The server has not completed the upload, although it may report all its bytes: retry a little later (gighive-d4
+    /// contract section 10).
     case pending(GigHiveError)
     /// The server can never complete the upload.
     case dead(GigHiveError)
@@ -84,15 +84,15 @@ enum FinalizeVerdict: Sendable {
     case deleted(GigHiveError)
     /// tus has not notified the application yet that the upload is complete: retry a little later (trap T9).
     case tooEarly(GigHiveError)
-    /// The application does not know the upload id.
+    /// The application does not have the upload ID.
     case unknownUpload(GigHiveError)
     /// The bytes were taken by another finalize, which succeeded, was refused as a duplicate, or is running now.
     case usedUp(GigHiveError)
-    /// Refused; the bytes stay on the server, and the same id can be finalized again.
+    /// Refused; the bytes stay on the server, and the same ID can be finalized again.
     case refused(GigHiveError, mayRepeat: Bool)
     /// The server does not accept this type of file, whatever the details: its bytes there are useless.
     case unsupportedMedia(GigHiveError)
-    /// The script has failed, perhaps after storing the file (trap T7). It is not running any more.
+    /// The script has failed, perhaps after storing the file (trap T7). It is no longer running.
     case broken(GigHiveError)
     /// The server may still be working on it, or have stored it.
     case lost(GigHiveError)
@@ -190,7 +190,7 @@ enum FinalizeVerdict: Sendable {
         return failure?.verdict(error) ?? .broken(error)
     }
 
-    /// What messages of a failed script mean (gighive contract 4.3 and 4.4).
+    /// The meaning of the messages of a failed script (gighive contract 4.3 and 4.4).
     private static let failures: [(words: [String], verdict: @Sendable (GigHiveError) -> FinalizeVerdict)] = [
         (["Upload failed: upload_id="], { .dead($0) }),
         (["Upload not found: upload_id="], { .unknownUpload($0) }),

@@ -59,7 +59,7 @@ struct ResumeRun: Sendable {
         }
     }
 
-    /// Details cannot be corrected after the last chunk where the server stores the file with it (gighive-d4 contract 5).
+    /// Details cannot be corrected after the last chunk if the server stores the file with it (gighive-d4 contract 5).
     private func checkDetails() throws(GigHiveError) {
         guard let details, details != UploadDetails(record.fields) else { return }
         guard try tusRecord()?.mayBeStored == true else { return }
@@ -67,7 +67,7 @@ struct ResumeRun: Sendable {
         throw GigHiveError(.notResumable, detail: detail, path: record.path)
     }
 
-    /// Whether the server has nothing of the upload that could be resumed.
+    /// Whether the server has no part of the upload that could be resumed.
     private func isForgotten() throws(GigHiveError) -> Bool {
         try tusRecord()?.tusIDs.isEmpty ?? true
     }

@@ -5,7 +5,7 @@ internal import MediaTransport
 internal import Synchronization
 internal import Tus
 
-/// The tus side of one upload, in memory and in the journal. Only the holder of the upload's lock has one.
+/// The tus state of one upload, in memory and in the journal. Only the holder of the upload's lock has one.
 actor TusJournal {
     private let store: TokenStore
     private let now: @Sendable () -> Date
@@ -19,7 +19,7 @@ actor TusJournal {
         self.now = now
     }
 
-    /// A part was created. `chunkBytes` is the size of its chunks where it must not change.
+    /// A part was created. `chunkBytes` is the size of its chunks if that must not change.
     func created(_ part: Int, _ creation: TusCreation, chunkBytes: Int64? = nil) async throws(StoreError) {
         record.parts[part].tusID = creation.id
         record.parts[part].expiresAt = creation.expiresAt
@@ -37,8 +37,8 @@ actor TusJournal {
         try await save()
     }
 
-    /// Stores the proof of a part's first bytes. Two are enough: the server certainly has the older one's bytes, and perhaps
-    /// the newer one's. A retried chunk, perhaps of another length, replaces only its own proof.
+    /// Stores the proof of a part's first bytes. Two are enough: the server certainly has the older one's bytes, and
+    /// perhaps the newer one's. A retried chunk, perhaps of another length, replaces only its own proof.
     func keep(_ proof: TusProof, of part: Int) async throws(StoreError) {
         let kept = TusRecord.Proof(offset: proof.offset, digest: proof.digest.hex)
         let certain = record.parts[part].proofs.filter { $0.offset < proof.offset }
@@ -64,14 +64,15 @@ actor TusJournal {
         try await save()
     }
 
-    /// A finalize request is about to be sent, or its response was just lost. From here on the server may store the file.
+    /// A finalize request is about to be sent, or its response was just lost. From here on the server
+    /// may store the file.
     func finalizing(at time: Date? = nil) async throws(StoreError) {
         record.finalizeStartedAt = time ?? now()
         try await save()
     }
 
-    /// Periodically records that the request is still in flight, until the task is canceled: the time in which a later process
-    /// does not repeat it starts at the request's end.
+    /// Periodically records that the request is still in flight, until the task is canceled: the time in which a later
+    /// process does not repeat it starts at the request's end.
     nonisolated func pulse(every interval: Duration) -> Task<Void, Never> {
         Task {
             while (try? await Task.sleep(for: interval)) != nil {
@@ -88,7 +89,7 @@ actor TusJournal {
         try await save()
     }
 
-    /// Lays out the file again; nothing of it is on the server.
+    /// Divides the file into new parts; the server has none of it.
     func restart(_ parts: [TusRecord.Part]) async throws(StoreError) {
         record = TusRecord(uploadID: record.uploadID, parts: parts)
         try await save()
@@ -162,13 +163,15 @@ final class TusPlaces: Sendable {
     private let slots = TransferSlots(TusPlaces.limit)
     private let state = Mutex(State())
 
-    /// Waits for a place, first come, first served. A stop makes every holder release its place, which ends this wait too.
+    /// Waits for a place, first come, first served. A stop makes every holder release its place, which
+    /// ends this wait too.
     func take() async -> TusPlace {
         _ = await slots.take()
         return TusPlace(self)
     }
 
-    /// Waits until another upload of this process ends, which makes room on the server. False if there is none to wait for.
+    /// Waits until another upload of this process ends, which makes room on the server. False if there
+    /// is none to wait for.
     func waitForAnother() async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let mayWait = state.withLock { state in
@@ -184,7 +187,7 @@ final class TusPlaces: Sendable {
         state.withLock { $0.created += 1 }
     }
 
-    /// An upload is not sent any more, but its place is kept for the next one.
+    /// An upload is no longer being sent, but its place is kept for the next one.
     fileprivate func noteEnded() {
         let watching = state.withLock { state in
             state.created -= 1
@@ -223,7 +226,7 @@ final class TusPlace: Sendable {
         if isFirst { places.noteCreated() }
     }
 
-    /// The upload that the server has created is not sent any more; another follows.
+    /// The upload that the server has created is no longer sent; another follows.
     func noteAbandoned() {
         let wasCreated = state.withLock { state in
             defer { state.isCreated = false }
@@ -238,7 +241,7 @@ final class TusPlace: Sendable {
         return await places.waitForAnother()
     }
 
-    /// The upload is finished, or is not sent any more; later calls have no effect.
+    /// The upload is finished, or is no longer sent; later calls have no effect.
     func end() {
         let (wasHeld, wasCreated) = state.withLock { state in
             defer { state.isHeld = false }

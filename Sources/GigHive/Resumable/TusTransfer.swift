@@ -9,7 +9,7 @@ internal import Tus
 
 /// Transfers the bytes of a file to a tus server: creates missing uploads, sends missing bytes, joins parts.
 struct TusTransfer: Sendable {
-    /// How often in one call the server may forget what was sent.
+    /// Maximum number of times per call that the server may lose what was sent.
     private static let restartLimit = 3
 
     let tus: TusClient
@@ -19,11 +19,11 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
-    /// This upload's place where the server limits unfinished uploads; nil elsewhere.
+    /// This upload's place if the server limits unfinished uploads; otherwise nil.
     var place: TusPlace?
     let onEvent: @Sendable (UploadEvent) -> Void
 
-    /// Returns the id to finalize, and the digest of the whole file. Throws `.journal` when the journal failed.
+    /// Returns the ID to finalize, and the digest of the whole file. Throws `.journal` when the journal failed.
     func run() async throws(TusError) -> (tusID: String, checksum: String) {
         let parts = await journal.record.parts
         guard parts.count > 1 else {
@@ -35,7 +35,8 @@ struct TusTransfer: Sendable {
 
     // MARK: Parts
 
-    /// Sends the parts in parallel. The digest of the whole does not follow from theirs, so the file is read once more.
+    /// Sends the parts in parallel. The digest of the whole file cannot be computed from theirs, so the file
+    /// is read once more.
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
         let wholeDigest = Task { await FileDigest.hex(path: upload.path, identity: upload.identity) }
         defer { wholeDigest.cancel() }
@@ -156,7 +157,7 @@ struct TusTransfer: Sendable {
         return creation.id
     }
 
-    /// With visible waits while the tus server is unavailable, and while it is full of this process's own uploads.
+    /// Reports its waits while the tus server is unavailable, and while it is full of this process's own uploads.
     private func creation(
         of byteCount: Int64,
         isPartial: Bool,
@@ -200,7 +201,7 @@ struct TusTransfer: Sendable {
         }
     }
 
-    /// Throws `.unexpectedResponse`, before the bytes are sent, for an id that could never be finalized.
+    /// Throws `.unexpectedResponse`, before the bytes are sent, for an ID that could never be finalized.
     private func finalizable(_ creation: TusCreation) throws(TusError) -> TusCreation {
         guard FinalizeRequest.canName(creation.id) else {
             throw TusError(.unexpectedResponse, detail: "the upload ID \"\(creation.id)\" cannot be finalized")
@@ -208,8 +209,8 @@ struct TusTransfer: Sendable {
         return creation
     }
 
-    /// `filename` always, because without it the server calls the file `upload.bin`; and all details, which survive here
-    /// whatever happens to this machine (gighive contract 4.1 and 4.2).
+    /// `filename` always, because without it the server calls the file `upload.bin`; and all details, which survive
+    /// here whatever happens to this machine (gighive contract 4.1 and 4.2).
     private var metadata: [TusMetadata] {
         [TusMetadata("filename", upload.fileName), TusMetadata("filetype", upload.contentType)]
             + upload.details.fields.map { TusMetadata($0.name, $0.value) }
@@ -226,7 +227,7 @@ struct TusTransfer: Sendable {
             open: { file },
             keep: { proof in
                 try await journal.keep(proof, of: index)
-                // A chunk is out but for its last byte.
+                // All of a chunk is sent except its last byte.
                 if proof.offset > part.byteCount / 2 {
                     UploadFailpoint.midPatch.reach()
                 }
@@ -243,7 +244,7 @@ struct TusTransfer: Sendable {
             onEvent(
                 .progress(
                     TransferProgress(
-                        // A chunk that the server works on is nothing that a person waits for.
+                        // The time in which the server processes a chunk is not reported as a separate phase.
                         phase: progress.phase == .waitingToRetry || progress.phase == .connecting
                             ? progress.phase : .sending,
                         bytesAcknowledged: bytes,
@@ -276,7 +277,7 @@ extension TusError {
     }
 }
 
-/// Counts what the parts of one upload send.
+/// Counts the bytes that the parts of one upload send.
 final class TransferStatistics: Sendable {
     private struct State {
         var offsets: [Int: Int64] = [:]
@@ -306,7 +307,7 @@ final class TransferStatistics: Sendable {
     }
 }
 
-/// Caches the features of a server's tus side, so that many uploads query them once. A failed query is repeated.
+/// Caches the features of a tus server, so that many uploads query them once. A failed query is repeated.
 actor TusFeatureCache {
     private typealias Response = Result<TusFeatures?, GigHiveError>
 

@@ -5,10 +5,11 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Tus
 
-/// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize. Each step is in the journal before the
-/// next begins, so that the upload can be resumed after a crash (docs/architecture.md).
+/// One call of `Uploader.upload` or `Uploader.resume` over tus: create, send, finalize. Each step is in the journal
+/// before the next begins, so that the upload can be resumed after a crash (docs/architecture.md).
 struct TusUploadRun {
-    /// How often per call everything may be sent again because the server lost it before storing it.
+    /// Maximum number of times per call that the whole file may be sent again because the server lost it
+    /// before storing it.
     private static let restartLimit = 2
 
     let uploader: Uploader
@@ -21,9 +22,9 @@ struct TusUploadRun {
     private let started = ContinuousClock.now
     private let statistics = TransferStatistics()
     let lookAhead: LookAhead?
-    /// Shared with the finalization where the file is stored with its last chunk.
+    /// Shared with the finalization if the file is stored with its last chunk.
     let pass: EventPass
-    /// This upload's place where the server limits unfinished uploads.
+    /// This upload's place if the server limits unfinished uploads.
     var place: TusPlace?
     /// The content on the server before this upload, if it had it.
     var storedBefore: ServerInventory.Stored?
@@ -87,7 +88,7 @@ struct TusUploadRun {
         }
     }
 
-    /// Releases the copy of standard input once nothing can need it any more.
+    /// Releases the copy of standard input once nothing can need it.
     private func releaseSpool() {
         guard let spool = upload.spool, !Uploader.needsSpool(settlement.record.uploadID, in: uploader.store) else {
             return
@@ -95,7 +96,7 @@ struct TusUploadRun {
         spool.remove()
     }
 
-    /// Writes the intent row. The copy of standard input is kept from here on.
+    /// Writes the intent row. The copy of standard input is kept from this step on.
     private mutating func plan() async throws(StoreError) -> TusJournal? {
         try upload.spool?.keep(for: settlement.record.uploadID, in: uploader.directory)
         try await uploader.store.plan(settlement.record)
@@ -209,7 +210,7 @@ struct TusUploadRun {
             }
             let sent = try await transfer(file, journal)
             UploadFailpoint.afterAllBytes.reach()
-            // Where the file is stored with its last chunk, the result includes its ID.
+            // If the file is stored with its last chunk, the result includes its ID.
             guard file.isUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
@@ -273,8 +274,8 @@ struct TusUploadRun {
         }
     }
 
-    /// One part, or the requested number if the server can join them and each is at least a chunk long. Standard input is sent
-    /// in one: its digest can only be computed in passing.
+    /// One part, or the requested number if the server can join them and each is at least a chunk long. Standard input
+    /// is sent in one: its digest can only be computed while it is sent.
     private func layout() -> [TusRecord.Part] {
         let parts = uploader.options.parallelParts
         let isLargeEnough = upload.sizeBytes / uploader.options.chunks.chunkBytes >= Int64(parts)
@@ -301,7 +302,8 @@ struct TusUploadRun {
         }
     }
 
-    /// The bytes on the server differ from the file. They are removed, and the next upload sends the file as it is then.
+    /// The bytes on the server differ from the file. They are removed, and the next upload sends the
+    /// file as it is then.
     private mutating func giveUp(_ error: TusError, _ journal: TusJournal) async {
         await removeBytes(journal)
         let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
@@ -310,7 +312,7 @@ struct TusUploadRun {
 
     private func removeBytes(_ journal: TusJournal) async {
         for id in await journal.record.tusIDs {
-            // Leftover bytes cost the server some space; nothing here depends on them.
+            // Leftover bytes cost the server some space; no later step depends on them.
             try? await uploader.tus.terminate(id, control: control)
         }
         try? await journal.forget()
@@ -333,13 +335,13 @@ extension Uploader {
 
 /// Uploads to a server that counts chunks, limits unfinished uploads, and stores the file with its last chunk.
 extension TusUploadRun {
-    /// On a server that stores the file with its last chunk and limits unfinished uploads: waits until both may happen. A
-    /// waiting upload has no slot, which another upload may need.
+    /// On a server that stores the file with its last chunk and limits unfinished uploads: waits until both may happen.
+    /// A waiting upload has no slot, which another upload may need.
     mutating func enterServer() async -> Bool {
         guard features.offsetUnit == .chunks else { return true }
         guard !control.isStopRequested else { return false }
         uploader.turn?.end()
-        // In this order everywhere, so that no upload keeps a place while another with the pass waits for one.
+        // Always in this order, so that no upload keeps a place while another with the pass waits for one.
         place?.end()
         place = nil
         guard await pass.enter() else { return false }
@@ -349,8 +351,8 @@ extension TusUploadRun {
         return await uploader.mayBegin(control)
     }
 
-    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil when the upload was stopped, or if
-    /// locks cannot be created: the server's own limit remains.
+    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil when the upload was
+    /// stopped, or if locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
         let name = SourceLock.name(ofPlaceOn: settlement.record.host, isGuest: uploader.options.guest != nil)
         while !control.isStopRequested {
@@ -367,7 +369,7 @@ extension TusUploadRun {
         return nil
     }
 
-    /// Before anything is sent: reports what is lost compared with multipart (gighive-d4 contract 3 and 4.6).
+    /// Reports, before anything is sent, the limitations compared with multipart (gighive-d4 contract 3 and 4.6).
     mutating func tellLimits() {
         guard features.offsetUnit == .chunks else { return }
         let ignored = upload.details.fields.map(\.name).filter {
@@ -387,8 +389,9 @@ extension TusUploadRun {
         )
     }
 
-    /// Searches the server for the content before an upload is created: such a server accepts content that it has, and keeps
-    /// the details of the first upload (gighive-d4 contract section 6). Returns the result if the event has the content.
+    /// Searches the server for the content before an upload is created: such a server accepts content that it
+    /// has, and keeps the details of the first upload (gighive-d4 contract section 6). Returns the result if the
+    /// event has the content.
     mutating func findContent() async throws(GigHiveError) -> UploadResult? {
         guard features.offsetUnit == .chunks, uploader.options.guest == nil, let digest = await contentDigest() else {
             return nil
@@ -409,7 +412,8 @@ extension TusUploadRun {
         return await FileDigest.hex(path: upload.path, identity: upload.identity)
     }
 
-    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other details it is restarted.
+    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other
+    /// details it is restarted.
     func forgetOtherDetails(of row: UploadRecord, _ record: TusRecord) async throws(StoreError) -> TusRecord {
         guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus
@@ -430,8 +434,8 @@ extension TusUploadRun {
         return true
     }
 
-    /// The upload, if a stop came too late: where the server stores the file with its last chunk, only a query shows whether
-    /// that has arrived.
+    /// The upload, if a stop came too late: on a server that stores the file with its last chunk, only a query shows
+    /// whether that chunk has arrived.
     mutating func deliveredBeforeStop(_ journal: TusJournal) async -> String? {
         let record = await journal.record
         guard record.mayBeStored, let part = record.parts.first, let tusID = part.tusID, let proof = part.proofs.last,
@@ -455,7 +459,7 @@ extension [UploadField] {
 }
 
 extension GigHiveError {
-    /// Whether the server may still count a dead upload as unfinished: only a response with a status shows that it has marked
-    /// the upload as failed or no longer has it (gighive-d4 contract 4.4 and 4.5).
+    /// Whether the server may still count a dead upload as unfinished: only a response with a status shows that it has
+    /// marked the upload as failed or no longer has it (gighive-d4 contract 4.4 and 4.5).
     var mayBeUnfinished: Bool { httpStatus == nil }
 }

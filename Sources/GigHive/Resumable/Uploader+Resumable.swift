@@ -5,12 +5,12 @@ public import Tus
 extension Uploader {
     /// Resumes an unfinished upload of the journal: verifies the prefix, sends the rest, finalizes.
     ///
-    /// An interrupted multipart upload is resolved like with `resolve`, and sent again if it is not on the server. An upload
-    /// that the server has forgotten is restarted. One that failed with a correctable 400 is finalized with the corrected
-    /// `details`; nil uses those of the row. Canceling the task is `control.stop()`.
+    /// An interrupted multipart upload is resolved like with `resolve`, and sent again if it is not on the server. An
+    /// upload that the server has forgotten is restarted. One that failed with a correctable 400 is finalized with the
+    /// corrected `details`; nil uses those of the row. Canceling the task is `control.stop()`.
     ///
-    /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone or if the row requires
-    ///   another login or event link than the uploader has; the row is then unchanged.
+    /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone or if the row
+    ///   requires another login or event link than the uploader has; the row is then unchanged.
     public func resume(
         _ record: UploadRecord,
         details: UploadDetails? = nil,
@@ -25,12 +25,12 @@ extension Uploader {
 
     /// Discards an upload: removes it from the tus server (tus DELETE) and ends its row as `cancelled`.
     ///
-    /// `evenUnreachable` ends the row also if the server does not remove its part. If `control` cancels it, the row stays
-    /// unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to wait for the
-    /// lock.
+    /// `evenUnreachable` ends the row also if the server does not remove its part. If `control` cancels it, the row
+    /// stays unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to
+    /// wait for the lock.
     ///
-    /// - Returns: The result; with an error, and the row unchanged, if the server may have stored the file (a finalize is in
-    ///   flight), or does not respond and `evenUnreachable` is false.
+    /// - Returns: The result; with an error, and the row unchanged, if the server may have stored the file (a finalize
+    ///   is in flight), or does not respond and `evenUnreachable` is false.
     public func discard(
         _ record: UploadRecord,
         evenUnreachable: Bool = false,
@@ -49,8 +49,8 @@ extension Uploader {
         }
     }
 
-    /// Whether `resume` can continue a row: an unfinished upload over tus, or one that failed while the server has a part of
-    /// it; or a multipart upload that a dead process left.
+    /// Whether `resume` can continue a row: an unfinished upload over tus, or one that failed while the server has a
+    /// part of it; or a multipart upload that a dead process left.
     public static func isResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, record.state != .finalized else { return !record.state.isFinal }
         switch record.state {
@@ -63,8 +63,8 @@ extension Uploader {
 
     /// Throws unless `discard` may discard a row, as far as the journal shows.
     ///
-    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, `.unknownOutcome` for one that
-    ///   the server may be storing, `.storeUnusable`.
+    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, `.unknownOutcome` for
+    ///   one that the server may be storing, `.storeUnusable`.
     public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
         guard !record.state.isSettled, record.state != .finalized else {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
@@ -91,8 +91,8 @@ extension Uploader {
         }
     }
 
-    /// Deletes an upload that the server refuses with any details (gighive contract 2.4), so that nothing is left to resume. A
-    /// server that does not delete the bytes now removes them later.
+    /// Deletes an upload that the server refuses with any details (gighive contract 2.4), so that nothing is left to
+    /// resume. A server that does not delete the bytes now removes them later.
     func removeBytes(
         of tusID: String,
         _ journal: TusJournal,
@@ -132,22 +132,23 @@ extension Uploader {
 }
 
 extension Uploader {
-    /// From this size on, `auto` uses tus: many proxies refuse bodies of 100 MB, and an interruption costs a whole body.
+    /// From this size on, `auto` uses tus: many proxies refuse bodies of 100 MB, and an interruption
+    /// costs a whole body.
     static let smallestForTus: Int64 = 64 << 20
 
-    /// Chunk sizes that a server which counts chunks receives completely: a longer body may be stored in part (gighive-d4
-    /// contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
+    /// Chunk sizes that a server which counts chunks receives completely: a longer body may be stored in part
+    /// (gighive-d4 contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
     static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
 
-    /// The features of the server's tus side, queried once per uploader; nil when there is no tus server.
+    /// The features of the tus server, queried once per uploader; nil when there is no tus server.
     public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
         try await featureCache.features(of: tus)
     }
 
     var tus: TusClient { client.tus(options.timeouts) }
 
-    /// The features of the tus server to use for a file; nil for multipart. Throws `.tusUnavailable` if tus is required and not
-    /// offered.
+    /// The features of the tus server to use for a file; nil for multipart. Throws `.tusUnavailable` if tus is
+    /// required and not offered.
     func tusFeatures(
         for upload: PreparedUpload,
         _ control: TransferControl,
@@ -188,8 +189,8 @@ extension Uploader {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
     }
 
-    /// Throws for what a server that counts chunks refuses when it creates an upload, or only after the last byte (gighive-d4
-    /// contract 4.1 and 4.4).
+    /// Throws for an upload that a server which counts chunks refuses when it is created, or only after the last byte
+    /// (gighive-d4 contract 4.1 and 4.4).
     func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
         // An event link's details come from the server and were not validated.
         let details = upload.details
@@ -209,8 +210,8 @@ extension Uploader {
         }
     }
 
-    /// The features for a file, with visible waits. `auto` falls back to multipart when the tus server is down and the file fits
-    /// into one request.
+    /// The features for a file; waits are reported. `auto` falls back to multipart when the tus server is down and the
+    /// file fits into one request.
     private func tusFeatures(
         for upload: PreparedUpload,
         isNeeded: Bool,
@@ -228,7 +229,7 @@ extension Uploader {
         }
     }
 
-    /// Like `tusFeatures()`, with visible waits while the tus server is unavailable.
+    /// Like `tusFeatures()`, but reports its waits while the tus server is unavailable.
     func tusFeatures(
         _ control: TransferControl,
         _ onEvent: @Sendable (UploadEvent) -> Void
@@ -269,8 +270,9 @@ extension Uploader {
         return features
     }
 
-    /// How long the server may still be working on a file whose response was lost: it hashes, moves and probes the file
-    /// (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long before `settleTime`.
+    /// The time for which the server may still be working on a file whose response was lost: it hashes, moves and
+    /// probes the file (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long
+    /// before `settleTime`.
     func settleTime(forBytes byteCount: Int64) -> Duration {
         min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))
     }

@@ -17,7 +17,7 @@ public struct GigHiveClient: Sendable {
     var now: @Sendable () -> Date = { Date() }
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
 
-    /// Makes a client.
+    /// Creates a client.
     public init(
         server: ServerURL,
         http: HTTPClient,
@@ -38,8 +38,8 @@ public struct GigHiveClient: Sendable {
         return client
     }
 
-    /// Runs a query that an upload can do without: a 503 is retried once after a second, because the upload itself meets it,
-    /// and waits for it visibly.
+    /// Runs a query that an upload can do without: a 503 is retried once after a second, because the upload itself
+    /// encounters it, and reports that it waits.
     func briefly<Value: Sendable>(
         _ control: TransferControl,
         _ query: (GigHiveClient) async throws(GigHiveError) -> Value
@@ -54,13 +54,13 @@ public struct GigHiveClient: Sendable {
         ) { [client] () async throws(GigHiveError) in try await query(client) }
     }
 
-    /// Queries an asset (`GET /api/uploads/<id>`, gighive contract 2.5); nil only for the JSON `{"error":"Not Found"}`. An HTML
-    /// 404 is an error (wrong address or a proxy).
+    /// Queries an asset (`GET /api/uploads/<id>`, gighive contract 2.5); nil only for the JSON `{"error":"Not Found"}`.
+    /// An HTML 404 is an error (wrong address or a proxy).
     public func asset(_ fileID: Int64) async throws(GigHiveError) -> Asset? {
         let response = try await send(request(.get, "/api/uploads/\(fileID)"))
         let content = ResponseText.content(of: response.body)
         let members = content.members
-        // For a path that the application does not know there is also a `debug` key.
+        // For a path unknown to the application, there is also a `debug` key.
         if response.status == 404, content.form == .json, members.text("error") == "Not Found", members["debug"] == nil
         {
             return nil
@@ -91,9 +91,8 @@ public struct GigHiveClient: Sendable {
     }
 
     /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). Also the login test:
-    /// any valid user may read it.
-    /// A filter's text is searched as a substring, and `|`, `&` and a leading `!` have a meaning in it. `control.abandon()`
-    /// cancels the request.
+    /// any valid user may read it. A filter's text is searched as a substring, and `|`, `&` and a leading `!` have a
+    /// meaning in it. `control.abandon()` cancels the request.
     public func listing(
         page: Int64 = 1,
         view: ListingPage.View = .event,
@@ -113,7 +112,8 @@ public struct GigHiveClient: Sendable {
         return listing
     }
 
-    /// Queries the server's health (`GET /db/health.php`) without credentials: whether it reports `ok`, and its message.
+    /// Queries the server's health (`GET /db/health.php`) without credentials: whether it reports
+    /// `ok`, and its message.
     public func health() async throws(GigHiveError) -> (isHealthy: Bool, message: String) {
         let response = try await send(healthRequest)
         let members = ResponseText.content(of: response.body).members
@@ -131,7 +131,8 @@ public struct GigHiveClient: Sendable {
         return request
     }
 
-    /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
+    /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any
+    /// status but 200 and 404.
     func servedMedia(
         _ path: String,
         control: TransferControl = TransferControl()
@@ -188,7 +189,7 @@ public struct GigHiveClient: Sendable {
         }
     }
 
-    /// The server's tus side: `/files/`, with the slash (trap T13).
+    /// The server's tus endpoint: `/files/`, with the slash (trap T13).
     func tus(_ timeouts: TransferTimeouts) -> TusClient {
         TusClient(http: http, server: server, path: "/files/", authorization: authorization, timeouts: timeouts)
     }
@@ -212,7 +213,7 @@ public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomD
     public let token: String
     /// The role as the server names it, for example `contributor`.
     public let role: String?
-    /// The e-mail address of the user; nil only for a stored login without one.
+    /// The email address of the user; nil only for a stored login without one.
     public let email: String?
     /// Seconds since 1970; nil when the server did not report it.
     public let expiresAt: Int64?
@@ -243,7 +244,8 @@ public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomD
 extension GigHiveClient {
     /// Logs in (`POST /api/login.php`, gighive-d4 contract section 12). The request carries no other credentials.
     ///
-    /// The password is in the body: the caller decides whether the server may receive it over plain `http`. Nothing is stored.
+    /// The password is in the body: the caller decides whether the server may receive it over plain `http`.
+    /// Nothing is stored.
     ///
     /// - Throws: `GigHiveError`: `.unauthorized` for a wrong address or password, `.forbidden` for a disabled account,
     ///   `.badRequest` for an invalid address, `.loginUnavailable` for a server without logins.
@@ -267,8 +269,8 @@ extension GigHiveClient {
         )
     }
 
-    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false when the server has no
-    /// such page, so that the login is not verified.
+    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false when the server
+    /// has no such page, so that the login is not verified.
     ///
     /// - Throws: `GigHiveError`: `.loginRequired` when the server does not accept the login.
     public func verifyLogin() async throws(GigHiveError) -> Bool {
@@ -288,8 +290,8 @@ extension GigHiveClient {
         return response.status == 401 && ["unauthenticated", "invalid_token", "token_expired"].contains(error)
     }
 
-    /// The credentials that the listing requires, from the response to a request without any; nil if the server lists for all
-    /// users, or its response does not show it.
+    /// The credentials that the listing requires, from the response to a request without any; nil if the server lists
+    /// for all users, or its response does not show it.
     func requiredCredentials() async throws(GigHiveError) -> LoginChallenge? {
         let query = [(name: "format", value: "json"), (name: "page", value: "1")]
         let response = try await send(request(.get, "/db/database.php", query, isAuthorized: false))

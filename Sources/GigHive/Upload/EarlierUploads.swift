@@ -1,21 +1,21 @@
 internal import MediaStore
 internal import MediaTransport
 
-/// What the journal, the hash cache and the server's listing know about a file to be uploaded.
+/// Information from the journal, the hash cache and the server's listing about a file to be uploaded.
 struct EarlierUploads {
     let uploader: Uploader
     let upload: PreparedUpload
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
-    /// The file's digest, where it is known without reading it.
+    /// The file's digest, if it is known without reading it.
     let digest: String?
 
     private var host: String { uploader.client.server.scope }
 
     /// The result, if the upload has one already; nil if the file must be sent.
     ///
-    /// A row of the same file (device, inode, size, times) that a dead process left is resolved first. Then, unless `again`,
-    /// the file is a duplicate without being sent if `known` finds it.
+    /// A row of the same file (device, inode, size, times) that a dead process left is resolved first. Then, unless
+    /// `again`, the file is a duplicate without being sent if `known` finds it.
     ///
     /// - Throws: `.uploadInProgress`, or a failure of the store or the network.
     func end() async throws(GigHiveError) -> UploadResult? {
@@ -34,15 +34,16 @@ struct EarlierUploads {
         return try await known(rows.filter(\.state.isFinal))
     }
 
-    /// The result, if the upload has one without resolving a row: safe without owning the file. Nil if `end` must decide.
+    /// The result, if the upload has one without resolving a row: safe without owning the file. Nil if
+    /// `end` must decide.
     func endOfFinished() async throws(GigHiveError) -> UploadResult? {
         let rows = try uploader.rows(of: upload)
         guard rows.allSatisfy(\.state.isFinal) else { return nil }
         return try await known(rows)
     }
 
-    /// Whether the server may have stored the upload of a row. It has stored nothing of a tus upload that was never finalized;
-    /// `TusUploadRun` resumes that, or leaves it to `resume`.
+    /// Whether the server may have stored the upload of a row. It has stored nothing of a tus upload that was never
+    /// finalized; `TusUploadRun` resumes that, or leaves it to `resume`.
     private func isUnsettled(_ row: UploadRecord) throws(GigHiveError) -> Bool {
         guard !row.state.isFinal else { return false }
         return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
@@ -50,7 +51,7 @@ struct EarlierUploads {
 
     // MARK: Interrupted
 
-    /// Resolves what a dead process left.
+    /// Resolves the upload that a dead process left.
     private func settle(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         let result = await uploader.resolve(row, control: control, onEvent: onEvent)
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
@@ -94,18 +95,19 @@ struct EarlierUploads {
         return result
     }
 
-    // MARK: Known
+    // MARK: Known files
 
-    /// Whether the server is known to have the bytes in that event, so that sending them would only cause a 409 (gighive
-    /// contract section 3): this machine has uploaded them there, from this path or another, or the listing shows them there.
-    /// For another event they are sent, because D3 links them only then, and the dialect is unknown beforehand. Files deleted
-    /// from here are always sent again.
+    /// Whether the server is known to have the bytes in that event, so that sending them would only cause a 409
+    /// (gighive contract section 3): this machine has uploaded them there, from this path or another, or the listing
+    /// shows them there. For another event they are sent, because D3 links them only then, and the dialect is unknown
+    /// beforehand. Files deleted from this machine are always sent again.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.again else { return nil }
         if let digest {
             return try await known(digest)
         }
-        // Without the cache, the journal knows the digest and the earlier uploads; the listing is not worth it then.
+        // Without the cache, the journal provides the digest and the earlier uploads; reading the listing
+        // would not pay off.
         guard let checksum = finished.compactMap(\.checksumSHA256).first else { return nil }
         return try await sentFromHere(checksum)
     }
@@ -130,10 +132,10 @@ struct EarlierUploads {
         return nil
     }
 
-    /// Where the event's file is served: by the listing, and where that does not show it, by its ID, because sending the file
-    /// again costs more than a request. The ID proves nothing about the event: it suffices for what the server confirmed as
-    /// uploaded or linked, and not for a duplicate, which releases up to 0.1.0 recorded without a query. Nil if the file does
-    /// not exist.
+    /// The name under which the event's file is served, from the listing or, if that does not show it, by its ID,
+    /// because sending the file again costs more than a request. The ID proves nothing about the event: it suffices for
+    /// a file that the server confirmed as uploaded or linked, but not for a duplicate, which releases up to 0.1.0
+    /// recorded without a query. Nil if the file does not exist.
     private func confirmed(
         _ state: UploadState,
         _ fileID: Int64,
@@ -160,8 +162,8 @@ struct EarlierUploads {
         }
     }
 
-    /// The result if the listing shows the bytes in that event. A single query first checks whether the media are served at
-    /// all, which is cheaper than the listing and nearly always negative.
+    /// The result if the listing shows the bytes in that event. A single query first checks whether the media are
+    /// served at all, which is cheaper than the listing and nearly always negative.
     private func listed(_ checksum: String, isServed: Bool) async throws(GigHiveError) -> UploadResult? {
         let event = InventoryEvent(upload.details)
         if !isServed, await !uploader.inventory.isWorthListing() {
@@ -233,9 +235,9 @@ extension Uploader {
     }
 }
 
-/// Verifies a response about bytes that the server already has (gighive contract section 3): that it has exactly these bytes,
-/// and whether the event of the upload has them. The response alone does not show that: D2 refuses bytes of any event, and
-/// leaves the event of the refused upload empty.
+/// Verifies a response about bytes that the server already has (gighive contract section 3): that it has exactly these
+/// bytes, and whether the event of the upload has them. The response alone does not show that: D2 refuses bytes of any
+/// event, and leaves the event of the refused upload empty.
 struct DuplicateCheck: Sendable {
     enum Finding: Sendable {
         /// The event has these bytes.
@@ -261,7 +263,7 @@ struct DuplicateCheck: Sendable {
             return .contradicted(otherBytes(sent, stated, fileID))
         }
         var served = ServedName(kind: nil)
-        // An event link gives no permission to query files.
+        // An event link grants no permission to query files.
         if uploader.options.guest == nil {
             do throws(GigHiveError) {
                 guard let asset = try await uploader.client.asset(fileID) else {
@@ -326,9 +328,9 @@ struct DuplicateCheck: Sendable {
         return .eventUnknown(fileID: fileID, reason)
     }
 
-    /// The meaning of a success without a delete token: usually the server already had the bytes, and added them to the event
-    /// (D3, `linked`) or counted one more number for them (D1, `duplicate`). Nil if the server does not show that; it may also
-    /// send no token for new bytes.
+    /// The meaning of a success without a delete token: usually the server already had the bytes, and added them to the
+    /// event (D3, `linked`) or counted one more number for them (D1, `duplicate`). Nil if the server does not show
+    /// that; it may also send no token for new bytes.
     func state(
         ofTokenless response: UploadResponse,
         checksum: String?,

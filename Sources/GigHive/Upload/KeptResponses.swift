@@ -30,7 +30,7 @@ public struct KeptResponses: Sendable {
     private let directory: DataDirectory
     var now: @Sendable () -> Date = { Date() }
 
-    /// Opens nothing. `RescueAdoption.run` first stores what can be stored without the user.
+    /// Opens nothing. `RescueAdoption.run` first stores the tokens that can be stored without the user.
     public init(store: TokenStore, directory: DataDirectory) {
         self.store = store
         self.directory = directory
@@ -71,8 +71,8 @@ public struct KeptResponses: Sendable {
 
     /// Stores the token of a response, or one that the user typed. Sends nothing.
     ///
-    /// `typed` replaces the token in the response. `fileID` is nil for the ID in the response, and `server` for that of the
-    /// response's upload. With `isDryRun` nothing is changed.
+    /// `typed` replaces the token in the response. `fileID` is nil for the ID in the response, and `server` for that of
+    /// the response's upload. With `isDryRun` nothing is changed.
     public func adopt(
         _ source: Source,
         typed: DeleteToken? = nil,

@@ -3,22 +3,22 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// Queries a server for a file by its digest: stored files are named `<sha256>.<ext>` (gighive contract section 7). This
-/// resolves uploads whose response was lost or contradictory (docs/architecture.md).
+/// Queries a server for a file by its digest: stored files are named `<sha256>.<ext>` (gighive contract section 7).
+/// This resolves uploads whose response was lost or contradictory (docs/architecture.md).
 struct OutcomeInquiry: Sendable {
     struct Schedule: Sendable {
-        /// Pauses between looks; the last one repeats.
+        /// Pauses between checks; the last one repeats.
         var pauses = RetryPolicy.outcomeQuery.delays
-        /// Looks after a response that shows that the server has finished: one, and one more in case the listing did not have
-        /// the row yet.
+        /// Number of checks after a response which shows that the server has finished: one, and one more in case the
+        /// listing did not have the row yet.
         var settledLooks = 2
-        /// Consecutive looks without a web server at the address, after which the inquiry ends.
+        /// Consecutive checks without a web server at the address, after which the inquiry ends.
         var deadLooks = 3
 
         func pause(after looks: Int) -> Duration { pauses.prefix(looks).last ?? .zero }
     }
 
-    /// Where the server has the bytes.
+    /// The location of the bytes on the server.
     enum Placement: Sendable, Equatable {
         /// In the event of the upload.
         case event
@@ -31,7 +31,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     struct Copy: Sendable, Equatable {
-        /// The server's id; nil when the file is served and this user cannot read the listing.
+        /// The server's ID; nil when the file is served and this user cannot read the listing.
         var fileID: Int64?
         var served: ServedName
         var placement: Placement
@@ -66,8 +66,8 @@ struct OutcomeInquiry: Sendable {
     let pathExtension: String
     let event: InventoryEvent
 
-    /// Looks until the file is found or the time is up, at least once. `limit` is how long the server may still be working on
-    /// it; nil when it has finished. A stop ends the inquiry at once.
+    /// Checks until the file is found or the time is up, at least once. `limit` is the time for which the server may
+    /// still be working on it; nil if it has finished. A stop ends the inquiry immediately.
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
         var looks = 0
@@ -96,13 +96,14 @@ struct OutcomeInquiry: Sendable {
         return .stopped
     }
 
-    /// Looks a single time, as thoroughly as a last look.
+    /// Checks once, as thoroughly as the last check of `run`.
     func lookOnce(control: TransferControl) async -> Finding {
         await control.abandoning { inner in await look(isLast: true, hasFinished: true, control: inner) }
     }
 
-    /// Whether the media are served with this extension. A brief query: it decides only whether the listing is read. True also
-    /// if this user may not see the media; false if the server is unavailable. Throws when the network failed.
+    /// Whether the media are served with this extension. A brief query: it decides only whether the listing
+    /// is read. True also if this user may not see the media; false if the server is unavailable. Throws when
+    /// the network failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {
             return try await client.briefly(control) { (client) async throws(GigHiveError) in
@@ -117,7 +118,7 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
-    // MARK: One look
+    // MARK: One check
 
     private static let contradiction = GigHiveError(
         .unexpectedResponse,
@@ -125,7 +126,7 @@ struct OutcomeInquiry: Sendable {
         isRetryable: true
     )
 
-    /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this look decides.
+    /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this check decides.
     ///
     /// A server that has finished without listing the file has stored its bytes without a row.
     private func look(isLast: Bool, hasFinished: Bool, control: TransferControl) async -> Finding {
@@ -150,8 +151,8 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
-    /// The kind under which the media are served with the length of the upload. A file of another length is no evidence:
-    /// the server may still be writing it, or have kept part of it.
+    /// The kind under which the media are served with the length of the upload. A file of another length is no
+    /// evidence: the server may still be writing it, or have kept part of it.
     private func servedKind(control: TransferControl) async throws(GigHiveError) -> String? {
         let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PercentEncoding.encode(pathExtension))"
         for kind in ["video", "audio"] {
@@ -193,7 +194,7 @@ struct OutcomeInquiry: Sendable {
 
 extension TransferControl {
     /// Runs requests under their own control, which a stop of this one abandons: a query may always be canceled. Unless
-    /// `evenIfStopped`, only `abandon` does: what is queried has already happened.
+    /// `evenIfStopped`, only `abandon` does: the outcome is already determined.
     func abandoning<Value: Sendable>(
         evenIfStopped: Bool = true,
         _ ask: (TransferControl) async -> Value
@@ -265,8 +266,8 @@ struct UploadResolution {
         settlement.result.warnings += (rescued + late).filter(\.isOfStoredToken)
     }
 
-    /// A tus upload that was never finalized is on no listing; it waits to be resumed. A finalize that may be in flight is
-    /// completed.
+    /// A tus upload that was never finalized is on no listing; it waits to be resumed. A finalize that may be in
+    /// flight is completed.
     private mutating func settleTus(_ uploadID: String) async throws(GigHiveError) {
         guard try uploader.mayBeFinalizing(settlement.record) else { return }
         guard settlement.record.isGuest == (uploader.options.guest != nil) else {

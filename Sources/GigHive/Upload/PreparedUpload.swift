@@ -29,8 +29,8 @@ public struct PreparedUpload: Sendable {
 }
 
 extension PreparedUpload {
-    /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when nothing is
-    /// sent any more; does nothing for a file.
+    /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when
+    /// nothing more is sent; does nothing for a file.
     public func releaseSpool() { spool?.release() }
 
     /// Whether an earlier upload was for the same event.
@@ -40,13 +40,13 @@ extension PreparedUpload {
 }
 
 extension Uploader {
-    /// Apache refuses direct bodies above this (gighive contract 2.6).
+    /// The largest direct body that Apache accepts, in bytes (gighive contract 2.6).
     static let directBodyLimit: Int64 = 1 << 30
     /// Room for the text parts and boundaries of a body.
     private static let formOverhead: Int64 = 16 << 10
 
-    /// Checks everything that the server would refuse only after the whole body. Sends and writes nothing, and reads only if
-    /// the name does not determine the type.
+    /// Checks everything that the server would refuse only after the whole body. Sends and writes nothing, and reads
+    /// only if the name does not determine the type.
     ///
     /// - Parameters:
     ///   - source: The path of the file, or the name given to standard input.
@@ -112,7 +112,7 @@ extension Uploader {
 }
 
 extension MediaType {
-    /// Bytes of a file that are examined for its type.
+    /// Number of bytes of a file that are examined for its type.
     static let prefixCount = 4096
 
     /// The first bytes of an open file; fewer if reading fails, because they only indicate a type.
@@ -133,7 +133,7 @@ extension MediaType {
 }
 
 extension PreparedUpload {
-    /// Opens the source again, for sending. Throws `.sourceChanged` if it is not the checked one any more.
+    /// Opens the source again, for sending. Throws `.sourceChanged` if it is no longer the checked one.
     func open() throws(GigHiveError) -> FileContent {
         if let spool { return FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount) }
         let file: SourceFile
@@ -158,7 +158,8 @@ extension PreparedUpload {
 }
 
 enum FileDigest {
-    /// Reads a whole file outside of Swift's thread pool; nil if it is gone, unreadable, or not the one of this `identity`.
+    /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or not the one
+    /// of this `identity`.
     static func hex(path: [UInt8], identity: FileIdentity?) async -> String? {
         guard let identity, let file = try? SourceFile(path: path), file.status == identity,
             let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: identity.size),
@@ -218,12 +219,12 @@ final class HashTap: ByteTap {
 
 /// Detects, while a large file is sent slowly, that the event already has its bytes, and stops the transfer.
 ///
-/// After a second of sending, if less than a quarter was sent, the file is hashed on its own thread, and the journal and the
-/// server are queried by digest. A match stops the transfer gently: only while body bytes remain, so never a finalize in
-/// flight. A failed query changes nothing.
+/// After a second of sending, if less than a quarter was sent, the file is hashed on its own thread, and the journal
+/// and the server are queried by digest. A match stops the transfer gracefully: only while body bytes remain, so never
+/// a finalize in flight. A failed query changes nothing.
 ///
-/// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use `end`
-/// if the transfer was canceled.
+/// For any transport: send under `control` between `begin` and `finish`, with `observing` as the event handler, and use
+/// `end` if the transfer was canceled.
 final class LookAhead: Sendable {
     private struct State {
         var hasBegun = false
@@ -240,7 +241,8 @@ final class LookAhead: Sendable {
     private let questions = TransferControl()
     private let state = Mutex(State())
 
-    /// - Returns: Nil if it cannot pay off: for a small file, one whose digest is already known, or a forced or guest upload.
+    /// - Returns: Nil if it cannot pay off: for a small file, one whose digest is already known, or a
+    ///   forced or guest upload.
     init?(_ uploader: Uploader, _ upload: PreparedUpload, control: TransferControl) {
         guard upload.sizeBytes >= uploader.options.lookAheadBytes, upload.identity != nil, !uploader.options.again,
             uploader.options.guest == nil, uploader.knownDigest(upload) == nil

@@ -5,10 +5,11 @@ internal import MediaTransport
 public enum RescueAdoption {
     /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///
-    /// The response to an upload that a running process owns is left to that process, unless it is `uploadID`, which the
-    /// caller owns. Waits for another process that adopts at the same time.
+    /// The response to an upload that a running process owns is left to that process, unless it is `uploadID`, which
+    /// the caller owns. Waits for another process that adopts at the same time.
     ///
-    /// - Returns: What was stored, and which files remain because their tokens cannot be assigned, for notes to the user.
+    /// - Returns: What was stored, and which files remain because their tokens cannot be assigned, for
+    ///   notes to the user.
     /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses stay.
     public static func run(
         store: TokenStore,
@@ -100,8 +101,8 @@ public enum RescueAdoption {
         return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
-    /// A token whose status contradicts the upload: it is stored for its ID, or for the file that the server has reported
-    /// since. A query decides about the upload.
+    /// A token whose status contradicts the upload: it is stored for its ID, or for the file that the server has
+    /// reported since. A query decides about the upload.
     private static func adoptUnconfirmed(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,

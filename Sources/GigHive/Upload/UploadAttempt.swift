@@ -17,7 +17,8 @@ struct UploadAttempt: Sendable {
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
 
-    /// Sends the file once, under the control `transfer`, which is linked to the user's. Throws if nothing could be sent at all.
+    /// Sends the file once, under the control `transfer`, which is linked to the user's. Throws if nothing
+    /// could be sent at all.
     static func send(
         _ upload: PreparedUpload,
         file: FileContent,
@@ -77,8 +78,8 @@ struct UploadAttempt: Sendable {
     }
 }
 
-/// Runs once, when the whole body was sent: finishes the digest and records it in the journal with the state `sent`, so that a
-/// later process can query the file without reading it again.
+/// Runs once, when the whole body was sent: finishes the digest and records it in the journal with the state `sent`, so
+/// that a later process can query the file without reading it again.
 private final class BodyEnd: Sendable {
     /// Below this size a later process reads the file again; a write to disk would cost more than the upload.
     private static let smallestNoted: Int64 = 1 << 20
@@ -139,13 +140,13 @@ enum UploadVerdict: Sendable {
     case stored(UploadResponse)
     /// The server refused the bytes because it has them: to be confirmed.
     case duplicate(UploadResponse)
-    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished, and
-    /// has the file or not.
+    /// The database refused a row because another upload wrote the same key first (trap T19): the server has finished,
+    /// and may or may not have the file.
     case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// It may or may not be on the server: a query decides. `isSettled` if the server has finished working on it, so that a few
-    /// looks suffice.
+    /// It may or may not be on the server: a query decides. `isSettled` if the server has finished working on it, so
+    /// that a few checks suffice.
     case unknown(GigHiveError, isSettled: Bool)
 
     var isStored: Bool { if case .stored = self { true } else { false } }
@@ -189,8 +190,8 @@ enum UploadVerdict: Sendable {
             guard bodyComplete else {
                 return .refused(error, mayRepeat: head.status != 500)
             }
-            // A 500 comes from a script that has ended, perhaps after storing the file (trap T7). Other codes come from a
-            // proxy, while the script behind it may continue.
+            // A 500 comes from a script that has ended, perhaps after storing the file (trap T7). Other codes come from
+            // a proxy, while the script behind it may continue.
             return .unknown(error, isSettled: head.status == 500)
         default:
             return .refused(error, mayRepeat: false)

@@ -4,8 +4,8 @@ internal import MediaFiles
 public import MediaStore
 internal import Synchronization
 
-/// The details of a file that are sent with its bytes (gighive contract 2.1). Made by `UploadDetails.validated`, so that a
-/// value contains nothing that the server would refuse only after the whole body.
+/// The details of a file that are sent with its bytes (gighive contract 2.1). Made by `UploadDetails.validated`, so
+/// that a value contains nothing that the server would refuse only after the whole body.
 public struct UploadDetails: Sendable, Equatable {
     /// `YYYY-MM-DD`, a real calendar date.
     public var eventDate: String
@@ -28,9 +28,9 @@ public struct UploadDetails: Sendable, Equatable {
 
     /// Validates and normalizes: trims, composes (NFC), and omits blank values (trap T6).
     ///
-    /// Lengths are counted in Unicode scalars, like in the server's database (trap T7). Control characters (C0, DEL, C1) are
-    /// refused; only `notes` may contain line breaks and tabs. Blank values consist of whitespace (Unicode's `White_Space`) and
-    /// zero-width characters.
+    /// Lengths are counted in Unicode scalars, as in the server's database (trap T7). Control characters (C0, DEL, C1)
+    /// are refused; only `notes` may contain line breaks and tabs. Blank values consist of whitespace (Unicode's
+    /// `White_Space`) and zero-width characters.
     ///
     /// - Throws: `GigHiveError` with code `.invalidDetail`, the field, the value and the rule.
     public static func validated(
@@ -57,8 +57,8 @@ public struct UploadDetails: Sendable, Equatable {
         )
     }
 
-    /// The same for a guest: the event's fields are the server's, and the label is limited to 255 UTF-8 bytes (gighive contract
-    /// section 6).
+    /// The same for a guest: the event's fields are the server's, and the label is limited to 255 UTF-8 bytes (gighive
+    /// contract section 6).
     ///
     /// - Throws: `GigHiveError` with code `.invalidDetail` for a longer label.
     public func forGuest(of event: GuestAccess.Event) throws(GigHiveError) -> UploadDetails {

@@ -3,8 +3,8 @@ internal import MediaSystem
 
 /// The locks of a running upload: its source on this server, and its row of the journal.
 enum UploadOwnership {
-    /// The lock on a file and a host, so that only one process of this machine uploads it; nil for a source without identity,
-    /// which no other process can open. Throws `.uploadInProgress`.
+    /// The lock on a file and a host, so that only one process of this machine uploads it; nil for a source without
+    /// identity, which no other process can open. Throws `.uploadInProgress`.
     static func ofSource(
         _ upload: PreparedUpload,
         host: String,

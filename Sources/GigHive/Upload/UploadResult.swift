@@ -24,7 +24,7 @@ public struct UploadResult: Sendable {
     public var sizeBytes: Int64 = 0
     /// SHA-256 of the bytes sent.
     public var checksumSHA256: String?
-    /// Whether the server's checksum equals ours; nil when nothing was compared because nothing was stored.
+    /// Whether the server's checksum equals the local one; nil when nothing was compared because nothing was stored.
     public var isVerified: Bool?
     /// Whether a token for the stored file is in the token store.
     public var hasDeleteToken = false
@@ -58,7 +58,7 @@ public struct UploadResult: Sendable {
     public var isSkipped = false
     /// A guest's receipt.
     public var guest: GuestReceipt?
-    /// Set for `duplicate` if the file was uploaded from here and its token is stored.
+    /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
     public var isDeletableDuplicate = false
     /// Why the state is not `done` or `duplicate`.
     public var error: GigHiveError?
@@ -87,23 +87,23 @@ public struct UploadResult: Sendable {
 public enum UploadWarning: Sendable, Equatable {
     /// The server sent no checksum to compare.
     case notVerified
-    /// A success without a delete token: the required message is shown with these fields.
+    /// A success without a delete token; the required message is shown.
     case noDeleteToken
     /// The token has an unusual format; it was stored unchanged.
     case oddToken
-    /// The server sent an invalid delete token: a list, control characters, over 512 bytes. Its response is kept in the rescue
-    /// file; the path is nil if the disk failed.
+    /// The server sent an invalid delete token: a list, control characters, over 512 bytes. Its response is kept in the
+    /// rescue file; the path is nil if the disk failed.
     case unusableToken(rescuePath: String?)
     /// A delete token is in a rescue file, and its file and server are unknown.
     case tokenKept(rescuePath: String)
     /// A response that could not be read completely and may contain a delete token is kept in this file.
     case responseKept(path: String)
-    /// The server had the file from an upload made here whose delete token was lost.
+    /// The server had the file from an earlier upload from this machine, whose delete token was lost.
     case tokenLostEarlier
     /// The server refused the file as a duplicate without identifying the existing file. An earlier attempt from this
     /// machine may have stored it; its delete token is then lost.
     case tokenMayBeLost
-    /// The server responded in HTML, which contained the JSON.
+    /// The server responded with HTML that contained the JSON.
     case respondedInHTML
     /// The response to an earlier upload was found and its token stored.
     case rescued(uploadID: String, fileID: Int64)
@@ -111,8 +111,8 @@ public enum UploadWarning: Sendable, Equatable {
     case aboveDirectLimit
     /// The server ignores these details of uploads over tus.
     case detailsIgnored([String])
-    /// The server cannot delete an unfinished upload: it keeps its data, and counts it, until then; nil if the time is
-    /// unknown.
+    /// The server cannot delete an unfinished upload: it keeps the data, and counts the upload, until this
+    /// time; nil if unknown.
     case keptByServer(until: Date?)
     /// A guest upload is stored, but the response with its status code was lost: it cannot be followed or hidden.
     case guestReceiptLost
@@ -120,13 +120,13 @@ public enum UploadWarning: Sendable, Equatable {
     case typeMismatch(declared: String, sniffed: String)
 }
 
-/// What a server with tus in PHP does not support (gighive-d4 contract sections 3 and 4).
+/// The limitations of a server with tus in PHP (gighive-d4 contract sections 3 and 4).
 public struct TusLimits: Sendable, Equatable {
-    /// Whether the upload gets no delete token although its user could use one.
+    /// Whether the server issues no delete token although the user could use one.
     public var isWithoutToken: Bool
     /// Names of the details that the server ignores.
     public var ignoredDetails: [String] = []
-    /// The chunk size in bytes that replaces a larger requested one; nil if that is not too large.
+    /// The chunk size in bytes that replaces a larger requested one; nil if the requested size is not too large.
     public var reducedChunkBytes: Int64?
     /// Whether parallel parts were requested; the file is sent in one.
     public var isInOnePart = false
@@ -148,10 +148,10 @@ public enum UploadEvent: Sendable {
     case proving(bytes: Int64, byteCount: Int64)
     /// The server no longer has what was sent, or the file has changed: the upload is restarted.
     case restarting(because: GigHiveError)
-    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours (gighive-d4
-    /// contract 4.5).
+    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours
+    /// (gighive-d4 contract 4.5).
     case leavingUnfinished
-    /// Before anything is sent over tus: what the server does not support.
+    /// The limitations of the server, before anything is sent over tus.
     case limited(TusLimits)
     /// The file is uploaded with another transport instead.
     case switching(to: UploadTransport, because: GigHiveError)
@@ -196,15 +196,15 @@ extension UploadSettlement {
         return StoredFile(host: record.host, fileID: fileID, checksumSHA256: checksum, facts: facts)
     }
 
-    /// Tokens of this machine for a stored file. The ID is compared as well where it is known, because a rebuilt server gives
+    /// Tokens of this machine for a stored file. The ID is compared too if it is known, because a rebuilt server gives
     /// the same bytes a new ID and forgets old tokens (gighive contract section 0).
     func knownTokens(fileID: Int64?, checksum: String?) -> [TokenEntry] {
         guard let checksum, let rows = try? store.tokens(host: record.host, checksumSHA256: checksum) else { return [] }
         return rows.filter { !$0.isSuperseded && (fileID == nil || $0.fileID == fileID) }
     }
 
-    /// The address of the media: `/audio/` or `/video/`, then digest and extension (trap T16). The local name replaces what the
-    /// server does not report.
+    /// The address of the media: `/audio/` or `/video/`, then digest and extension (trap T16). The local name replaces
+    /// what the server does not report.
     func mediaURL(_ served: ServedName?) -> String? {
         let localExtension = FileName.pathExtension(of: result.fileName)
         let pathExtension = served?.pathExtension ?? localExtension

@@ -45,7 +45,7 @@ struct UploadRun {
     mutating func perform() async -> UploadResult {
         do throws(GigHiveError) {
             let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
-            // A file whose digest is known was probably uploaded earlier: no lock is taken for finding that out.
+            // A file whose digest is known was probably uploaded earlier: checking that takes no lock.
             if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) { return adopt(end) }
             // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
             let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
@@ -100,11 +100,10 @@ struct UploadRun {
 
     // MARK: Before the first byte
 
-    /// Files of this length take longer to send than their intent to be written, so that nothing is gained by writing it
-    /// ahead.
+    /// Sending a file of this length takes longer than writing its intent, so writing that ahead gains nothing.
     private static let aheadLimit: Int64 = 1 << 20
 
-    /// More uploads wait for slots and commits than may query the server.
+    /// Limits concurrent lookups: more uploads may wait for slots and commits than may query the server.
     private func lookUp(
         _ earlier: EarlierUploads,
         onlyFinished: Bool
@@ -127,7 +126,7 @@ struct UploadRun {
         return false
     }
 
-    // MARK: Tries
+    // MARK: Attempts
 
     private mutating func sendUntilSettled(_ file: FileContent, _ firstRescue: RescueRecord) async {
         var rescue = firstRescue
@@ -173,7 +172,7 @@ struct UploadRun {
                 break
             }
             do {
-                // After a crash an earlier refusal must not be taken for the last response.
+                // After a crash an earlier refusal must not be mistaken for the last response.
                 if settlement.keepsResponse {
                     rescue.keep()
                     rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
@@ -280,8 +279,8 @@ struct UploadRun {
         }
     }
 
-    /// The server has ended this request, with or without the file: it decides whether the file is sent again, which is safe
-    /// because it never stores the same bytes twice.
+    /// The server has ended this request, with or without the file: it decides whether the file is sent again, which is
+    /// safe because it never stores the same bytes twice.
     private mutating func settleCollision(
         _ error: GigHiveError,
         _ attempt: UploadAttempt,

@@ -12,9 +12,9 @@ struct UploadSettlement {
     var isPlanned = false {
         didSet { result.uploadID = isPlanned ? record.uploadID : nil }
     }
-    /// Whether the token is committed at once, without waiting for those of other uploads.
+    /// Whether the token is committed immediately, without waiting for those of other uploads.
     var isUrgent = true
-    /// Whether only the rescue file has what the server sent about the token.
+    /// Whether only the rescue file has the part of the response with the token.
     var keepsResponse = false
     /// A response with a token whose status does not confirm the upload.
     var unconfirmed: UploadResponse?
@@ -72,7 +72,7 @@ extension UploadSettlement {
         isPlanned = true
     }
 
-    /// Writes the intent once more, with the current time: since when the server may be working on the upload.
+    /// Writes the intent once more, with the current time, from which the server may be working on the upload.
     mutating func renewIntent() async throws(GigHiveError) {
         record.updatedAt = now()
         do {
@@ -82,7 +82,8 @@ extension UploadSettlement {
         }
     }
 
-    /// Removes the intent, because nothing is sent. One that cannot be removed is resolved like that of a killed process.
+    /// Removes the intent, because nothing is sent. One that cannot be removed is resolved like that
+    /// of a killed process.
     mutating func withdrawIntent() async {
         guard isPlanned else { return }
         try? await store.withdraw(record.uploadID)
@@ -125,8 +126,8 @@ extension UploadSettlement {
         try await store.note(record.uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
     }
 
-    /// Records, before finalize is sent again, that the response to an earlier one was lost. The response to the second never
-    /// has a token (trap T8); a process that adopts it must not mistake it for the first.
+    /// Records, before finalize is sent again, that the response to an earlier one was lost. The response to the second
+    /// never has a token (trap T8); a process that adopts it must not mistake it for the first.
     mutating func noteLoss() async throws(StoreError) {
         guard !record.state.isFinal, record.state != .unknownOutcome else { return }
         record.state = .unknownOutcome
@@ -177,12 +178,12 @@ extension UploadSettlement {
         result = end
     }
 
-    /// A result without anything to store but the row.
+    /// Sets a result for which only the row is stored.
     mutating func end(_ state: UploadState, _ error: GigHiveError?) {
         result.state = state
         result.error = error
-        // The time that a server may still work counts from the loss of the response, or from the last record of a dead
-        // process. A query does not restart it.
+        // The time for which a server may still be working counts from the loss of the response, or from the last
+        // record of a dead process. A query does not restart it.
         if state != .unknownOutcome || (record.state != .unknownOutcome && !result.isResumed) {
             record.updatedAt = now()
         }
@@ -201,11 +202,11 @@ extension UploadSettlement {
         )
     }
 
-    /// The server has responded to a repeated request with what it remembers of the first one, which never has a token (trap
-    /// T8).
+    /// The server has responded to a repeated request with its record of the first one, which never has
+    /// a token (trap T8).
     ///
-    /// If this machine has no token for the file, it was in the lost response, or there was none because the server had the
-    /// bytes in another event (gighive contract 4.4).
+    /// If this machine has no token for the file, it was in the lost response, or there was none because the server had
+    /// the bytes in another event (gighive contract 4.4).
     mutating func endAsRemembered(_ response: UploadResponse) {
         describe(response)
         if let problem = problem(response, isSourceUnchanged: true) {
@@ -231,9 +232,9 @@ extension UploadSettlement {
 
     /// The server has responded with success: stores the token, a guest's receipt, and the result in one transaction.
     ///
-    /// A file that changed during the upload, or arrived damaged, ends as `failed` with its token stored, so that the bad copy
-    /// can be deleted. A token that cannot be stored leaves the upload `finalized`, its response in the rescue file and the
-    /// token in `result.unstoredToken`.
+    /// A file that changed during the upload, or arrived damaged, ends as `failed` with its token stored, so that the
+    /// bad copy can be deleted. A token that cannot be stored leaves the upload `finalized`, its response in the rescue
+    /// file and the token in `result.unstoredToken`.
     ///
     /// `tokenless` is the state of a success without a token; nil if it is unknown.
     mutating func commit(
@@ -379,7 +380,7 @@ extension UploadSettlement {
             rescuePath: rescuePath,
             store: error
         )
-        // Only the rescue file matters; this row just makes `uploads status` agree. A repetition keeps its time.
+        // Only the rescue file matters; the row is updated for `uploads status`. A repeated call keeps its time.
         guard record.state != .finalized || record.fileID != result.fileID else { return }
         try? store.update(record.uploadID, UploadChange(state: .finalized, fileID: result.fileID))
     }
@@ -395,7 +396,7 @@ extension UploadSettlement {
 
 /// Results of uploads whose bytes the server has, without a response that contains their token.
 extension UploadSettlement {
-    /// Records a refused duplicate, according to what the server confirmed.
+    /// Records a refused duplicate, according to the server's confirmation.
     mutating func end(_ finding: DuplicateCheck.Finding, of response: UploadResponse) {
         switch finding {
         case .inEvent(let fileID, let served):
@@ -438,8 +439,8 @@ extension UploadSettlement {
         )
     }
 
-    /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself; for others
-    /// the server is queried later.
+    /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself;
+    /// for others the server is queried later.
     mutating func endAsUnconfirmedDuplicate(_ response: UploadResponse) {
         guard response.dialect == .assets, let checksum = response.checksumSHA256, checksum == record.checksumSHA256
         else {
@@ -461,8 +462,8 @@ extension UploadSettlement {
         end(.duplicate, nil)
     }
 
-    /// After a lost race the server has the bytes. The transaction of this upload failed, so a copy in the event is from
-    /// another upload, which has its token.
+    /// After a lost race the server has the bytes. The transaction of this upload failed, so a copy in the event is
+    /// from another upload, which has its token.
     mutating func endAfterCollision(_ copy: OutcomeInquiry.Copy, _ error: GigHiveError) {
         guard copy.placement == .event else {
             endAsPresent(copy, cause: error)
@@ -524,22 +525,23 @@ extension UploadSettlement {
 
 /// Responses that do not confirm an upload, and may contain its token nevertheless.
 extension UploadSettlement {
-    /// Takes over a response. The token of one that does not confirm the upload is stored only if a query confirms the file.
+    /// Adopts a response. The token of one that does not confirm the upload is stored only if a query
+    /// confirms the file.
     mutating func note(response: UploadResponse?, isConfirmation: Bool) {
         keepsResponse = false
         unconfirmed = isConfirmation || response?.deleteToken == nil ? nil : response
     }
 
-    /// Stores the token of an unconfirmed response for the file that the server reports, unless the response is about another
-    /// file.
+    /// Stores the token of an unconfirmed response for the file that the server reports, unless the response is
+    /// about another file.
     mutating func storeToken(confirmedBy fileID: Int64?) async {
         guard var response = unconfirmed, let fileID, response.fileID ?? fileID == fileID else { return }
         response.fileID = fileID
         await storeToken(of: response)
     }
 
-    /// Decides at the end of an attempt whether the rescue file of a response stays: as long as it has, or may have, a token
-    /// that is not in the store.
+    /// Decides at the end of an attempt whether the rescue file of a response stays: as long as it has, or may have, a
+    /// token that is not in the store.
     mutating func finish(response: UploadResponse?, rescuePath: String) async {
         if let response = unconfirmed {
             // Without a report of the server, the response's own ID is used; it was not contradicted.

@@ -15,7 +15,7 @@ public struct Uploader: Sendable {
     let directory: DataDirectory
     let options: UploadOptions
     var schedule = OutcomeInquiry.Schedule()
-    /// Retries of finalize while the server's tus side has not notified the application that an upload is complete.
+    /// Retries of finalize while the tus server has not notified the application that an upload is complete.
     var finalizeRetry = RetryPolicy.finalize
     /// Retries of finalize while the server still reports a complete upload as pending; after that it never completes.
     var pendingRetry = RetryPolicy.pendingFinalize
@@ -24,13 +24,13 @@ public struct Uploader: Sendable {
     let inventory: ServerInventory
     /// A large file that is sent for longer than this is watched by a `LookAhead`.
     var lookAheadDelay = Duration.seconds(1)
-    /// Where responses are stored before they are parsed. A batch uses one log until its end.
+    /// The log in which responses are stored before they are parsed. A batch uses one log until its end.
     var rescueLog: RescueLog
     /// Set while a batch runs: the slot of this upload.
     var turn: TransferTurn?
     /// Set while a batch of parallel uploads runs: tokens are committed in groups.
     var groupsCommits = false
-    /// Set while a batch of parallel uploads runs: limits how many of them query the server for earlier uploads.
+    /// Set while a batch of parallel uploads runs: limits the number of them that query the server for earlier uploads.
     var lookups: TransferSlots?
     /// An intent that was written ahead is written again if the upload begins later than this.
     var intentLifetime = Duration.seconds(1)
@@ -49,8 +49,9 @@ public struct Uploader: Sendable {
     /// Set while a batch runs: the result of its query for the file's digest.
     var askedDigest: String??
 
-    /// Makes an uploader. With an event link in the options no login is ever sent; the link's token replaces it. With a hash
-    /// cache, a file with a cached digest is not read to check whether the server has it, and computed digests are stored.
+    /// Creates an uploader. With an event link in the options no login is ever sent; the link's token replaces it.
+    /// With a hash cache, a file with a cached digest is not read to check whether the server has it, and computed
+    /// digests are stored.
     public init(
         client: GigHiveClient,
         store: TokenStore,
@@ -84,8 +85,8 @@ public struct Uploader: Sendable {
     ///
     /// An interrupted upload over tus of the same file to the same event is resumed.
     ///
-    /// Canceling the task is `control.stop()`: it takes effect while bytes are being sent; after that it waits for the token.
-    /// A stopped tus upload ends as `cancelled` here, and stays resumable in the journal.
+    /// Canceling the task is `control.stop()`: it takes effect while bytes are being sent; after that it waits for the
+    /// token. A stopped tus upload ends as `cancelled` here, and stays resumable in the journal.
     public func upload(
         _ upload: PreparedUpload,
         control: TransferControl = TransferControl(),
@@ -118,7 +119,7 @@ public struct Uploader: Sendable {
         }
     }
 
-    /// Uploads over tus, or by multipart where the server accepts no further unfinished uploads.
+    /// Uploads over tus, or by multipart if the server accepts no more unfinished uploads.
     func sendOverTus(
         _ upload: PreparedUpload,
         _ features: TusFeatures,
@@ -148,13 +149,13 @@ public struct Uploader: Sendable {
         return await direct.perform()
     }
 
-    /// Queries the server about an upload that a dead process left in `sending`, `sent` or `unknown_outcome`, and resolves its
-    /// row.
+    /// Queries the server about an upload that a dead process left in `sending`, `sent` or `unknown_outcome`,
+    /// and resolves its row.
     ///
-    /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running process owns
-    /// ends in `.uploadInProgress` and is not changed, nor is a tus upload that was never finalized: it can be resumed. A
-    /// finalize that may be in flight is awaited, and repeated once the server cannot be working on it. Canceling the task
-    /// cancels the query; the row then stays `unknown_outcome`.
+    /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running
+    /// process owns ends in `.uploadInProgress` and is not changed, nor is a tus upload that was never finalized: it
+    /// can be resumed. A finalize that may be in flight is awaited, and repeated once the server cannot be working on
+    /// it. Canceling the task cancels the query; the row then stays `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {
         await resolve(record, control: TransferControl(), onEvent: { _ in })
     }
@@ -185,8 +186,8 @@ public struct Uploader: Sendable {
         return result
     }
 
-    /// Runs work in its own task that is awaited here, so that canceling the caller cannot interrupt the bookkeeping after the
-    /// last byte; it becomes a gentle stop instead.
+    /// Runs work in its own task that is awaited here, so that canceling the caller cannot interrupt the bookkeeping
+    /// after the last byte; it becomes a graceful stop instead.
     func shielded(
         _ control: TransferControl,
         _ work: @escaping @Sendable () async -> UploadResult
@@ -309,7 +310,7 @@ extension Uploader {
     }
 }
 
-/// Rules of one run of uploads.
+/// Options of one run of uploads.
 public struct UploadOptions: Sendable {
     /// Largest file in bytes (default: 6 GiB).
     public var maximumBytes: Int64
@@ -317,29 +318,29 @@ public struct UploadOptions: Sendable {
     public var anyExtension: Bool
     /// Upload files even if they are already in the event.
     public var again: Bool
-    /// Retries, where sending again is safe.
+    /// Retries, if sending again is safe.
     public var retry: RetryPolicy
-    /// Silence limits.
+    /// Timeouts for silent connections.
     public var timeouts: TransferTimeouts
-    /// How long a server may continue after a lost response, from the last body byte: its own limit of 300 s (gighive contract
-    /// 2.6) and some more.
+    /// Maximum time that a server may continue after a lost response, from the last body byte: its own limit of 300 s
+    /// (gighive contract 2.6) plus a margin.
     public var settleTime: Duration
     /// The transport of files.
     public var transport: TransportChoice
     /// Size and adaptation of tus chunks.
     public var chunks: TusSendOptions
-    /// Parallel parts of one file over tus; more than 1 requires the server's concatenation extension, and the file is then
-    /// read again for its hash.
+    /// Parallel parts of one file over tus; more than 1 requires the server's concatenation extension, and the file is
+    /// then read again for its hash.
     public var parallelParts: Int
     /// An event link instead of a login; uploads then go over tus only.
     public var guest: GuestAccess?
-    /// From this size in bytes on, a file that is sent slowly is hashed ahead of its transfer, so that a copy on the server is
-    /// found before all of it was sent.
+    /// From this size in bytes on, a file that is sent slowly is hashed ahead of its transfer, so that a copy on the
+    /// server is found before all of it was sent.
     public var lookAheadBytes: Int64
 
     /// The choice of transport.
     public enum TransportChoice: String, Sendable, CaseIterable {
-        /// tus from 64 MiB if the server supports it, else multipart.
+        /// tus from 64 MiB if the server supports it, otherwise multipart.
         case auto
         /// One request for any size.
         case multipart
@@ -347,7 +348,7 @@ public struct UploadOptions: Sendable {
         case tus
     }
 
-    /// Makes a set of rules; the defaults are those of the command line.
+    /// Creates a set of options; the defaults are those of the command line.
     public init(
         maximumBytes: Int64 = 6_442_450_944,
         anyExtension: Bool = false,

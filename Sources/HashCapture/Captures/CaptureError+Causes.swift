@@ -52,9 +52,7 @@ extension CaptureError {
 }
 
 extension SHA256Digest {
-    /// Fails if the file changes meanwhile (trap 17).
-    ///
-    /// Canceling ends the reading with `.cancelled`.
+    /// Throws if the file changes while it is read (trap 17). Cancellation throws `.cancelled`.
     static func of(_ file: SourceFile) async throws(CaptureError) -> SHA256Digest {
         let digest: SHA256Digest
         do {

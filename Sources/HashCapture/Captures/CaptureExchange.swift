@@ -7,7 +7,7 @@ internal import MediaSystem
 internal import MediaTransport
 
 /// Submits one record, or queries whether it is on the server, and stores each step before the next one. It can access
-/// the store, but not the vault.
+/// the store but not the vault.
 struct CaptureExchange: Sendable {
     let sender: CaptureSender
     let library: LibraryStore
@@ -17,22 +17,22 @@ struct CaptureExchange: Sendable {
     struct Progress {
         var record: CaptureRecord
         var notices: [CaptureNotice] = []
-        /// Seconds by which the server's clock is ahead.
+        /// Number of seconds by which the server's clock is ahead.
         var clockOffset: TimeInterval = 0
     }
 
-    // MARK: Sending
+    // MARK: Submitting
 
-    /// Signs a record again and sends it; once more when the server's clock differs.
+    /// Signs a record again and submits it; repeats this once if the server's clock differs.
     ///
-    /// - Throws: `CaptureError` when the store fails.
+    /// - Throws: `CaptureError` if the store fails.
     func submit(_ record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome {
         try await run(record) { progress throws(CaptureError) in try await attempt(&progress) }
     }
 
-    /// Makes an attempt, and another one when the server's clock differs. `attempt` stores each of its steps.
+    /// Makes an attempt, and another one if the server's clock differs. `attempt` stores each of its steps.
     ///
-    /// - Throws: `CaptureError` when the store fails.
+    /// - Throws: `CaptureError` if the store fails.
     func run(
         _ record: CaptureRecord,
         _ attempt: (inout Progress) async throws(CaptureError) -> Void
@@ -56,8 +56,8 @@ struct CaptureExchange: Sendable {
         }
     }
 
-    /// Another record of the same media that the server has accepted meanwhile: it stores one capture per hash, and the
-    /// reference server would only respond with 500 (contract 1.3).
+    /// Another record of the same media that the server has accepted in the meantime: it stores one capture per hash,
+    /// and the reference server would only respond with 500 (contract 1.3).
     private func twin(of record: CaptureRecord) throws(CaptureError) -> CaptureRecord? {
         try CaptureError.stored(library.captures(ofMedia: record.mediaHash))
             .first { $0.id != record.id && $0.server == record.server && $0.state == .accepted }
@@ -110,7 +110,7 @@ struct CaptureExchange: Sendable {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
         case .duplicate(let id?):
-            // The server returns an id only to the device that owns it (contract 3.4 no. 4).
+            // The server returns an id only to the device that owns the capture (contract 3.4 no. 4).
             try accept(&progress, id, nil, status: 409)
         case .duplicate(nil):
             throw CaptureError(
@@ -121,7 +121,7 @@ struct CaptureExchange: Sendable {
         }
     }
 
-    /// The device's clock is wrong (contract 1.3): takes the offset from the response.
+    /// Handles a wrong device clock (contract 1.3): takes the offset from the response.
     private func adjustClock(_ progress: inout Progress, _ error: CaptureError) throws(CaptureError) {
         try undo(&progress, .queued, error)
         guard let date = error.serverTime else { throw error }
@@ -139,13 +139,14 @@ struct CaptureExchange: Sendable {
 }
 
 extension CaptureExchange {
-    /// Resolves the unknown outcome of a record without sending it. `error` made it unknown. The record is `accepted`
-    /// when it is on the server, `queued` when it cannot be, otherwise unchanged, with the error.
+    /// Resolves the unknown outcome of a record without sending it. `error` is the error that made it unknown. The
+    /// record becomes `accepted` if it is on the server and `queued` if it cannot be; otherwise it is unchanged and the
+    /// outcome has the error.
     ///
-    /// - Throws: `CaptureError` when the store fails.
+    /// - Throws: `CaptureError` if the store fails.
     func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         var progress = progress
-        // The reference server has no route by hash (contract 6.4).
+        // The reference server has no query by hash (contract 6.4).
         guard sender.device.profile == .mediactl1, let hash = SHA256Digest(hex: progress.record.mediaHash) else {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
         }
@@ -165,8 +166,8 @@ extension CaptureExchange {
             try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
             return CaptureOutcome(record: progress.record, notices: progress.notices)
         }
-        // The server's work has ended without a capture. A request whose response was lost may still be in transit; a
-        // full upload is not repeated until the user requests it, and would then be a duplicate.
+        // The server has finished without a capture. A request whose response was lost may still be in transit; a full
+        // upload is not repeated until the user requests it, and would then be a duplicate.
         if SubmissionVerdict(error) == .failedInside || progress.record.mode == .full {
             try keep(&progress, error) { record in
                 record.state = .queued
@@ -188,7 +189,7 @@ extension CaptureExchange {
     }
 }
 
-// Consequences of a failed attempt.
+// Handles failed attempts.
 extension CaptureExchange {
     func failed(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         if error.code == .storeUnusable || error.code == .diskFull { throw error }
@@ -212,8 +213,8 @@ extension CaptureExchange {
         return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
     }
 
-    /// Back to `queued` or to `rejected`: the server did not accept this attempt. It may have accepted an earlier one
-    /// of unknown outcome.
+    /// Resets the record to `queued` or sets it to `rejected`: the server did not accept this attempt. It may have
+    /// accepted an earlier attempt with unknown outcome.
     func undo(
         _ progress: inout Progress,
         _ state: CaptureRecord.State,
@@ -226,7 +227,7 @@ extension CaptureExchange {
         }
     }
 
-    /// The error after the last allowed signing failure.
+    /// The error after the last permitted signing failure.
     static func signingExhausted(_ error: CaptureError?) -> CaptureError {
         let cause = error.map { $0.detail.isEmpty ? "" : ": \($0.detail)" } ?? ""
         return CaptureError(
@@ -237,9 +238,9 @@ extension CaptureExchange {
     }
 }
 
-// Each change is stored before the next step.
+// Stores each change before the next step.
 extension CaptureExchange {
-    /// `queued`, with the signed body and the signer; a record that may be on the server stays `unknown_outcome`.
+    /// `queued`, with the signed body and the signer; a record that may be on the server remains `unknown_outcome`.
     func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
         let device = sender.device
         try keep(&progress) { record in
@@ -254,7 +255,7 @@ extension CaptureExchange {
         CaptureFailpoint.queued.reach()
     }
 
-    /// `submitted`: from now on the server may have it.
+    /// `submitted`: from here on, the server may have received it.
     func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
         try keep(&progress) { record in
             record.state = .submitted
@@ -296,27 +297,29 @@ extension CaptureExchange {
     }
 }
 
-/// The consequence of a failed submission for its record (hash-only contract 1.3). This is the whole table.
+/// The consequence of a failed submission for its record (hash-only contract 1.3); covers all errors.
 enum SubmissionVerdict: Equatable {
-    /// The server did not accept it and may accept it later: `queued`.
+    /// The server did not accept it, but may accept it later: `queued`.
     case again
-    /// The server has accepted it, or may have, without confirming it: `unknown_outcome`.
+    /// The server has accepted it, or may have, without confirmation: `unknown_outcome`.
     case unknown
-    /// The server failed, perhaps after its work: `unknown_outcome` until a query shows that there is no capture.
+    /// The server failed, possibly after storing the capture: `unknown_outcome` until a query shows that there is no
+    /// capture.
     case failedInside
     /// The server rejected this capture permanently: `rejected`.
     case rejected
     /// Nothing was signed: `pending`.
     case unsigned
 
-    /// Judges an error of `CaptureClient.submit`, or of a step before it.
+    /// Classifies an error of `CaptureClient.submit`, or of an earlier step.
     ///
-    /// A problem of the device (its key, its counter, its level, its clock) does not concern the capture, which another
-    /// registration may still submit: it stays `queued`.
+    /// A device problem (its key, counter, level or clock) does not concern the capture, which another registration may
+    /// still submit: it stays `queued`.
     init(_ error: CaptureError) {
         switch error.code {
         case .signingFailed, .keyUnusable, .tpmUnusable, .counterExhausted: self = .unsigned
-        // 500 comes from the server itself; 502 and 504 come from a proxy whose server may still be at work.
+        // 500 comes from the server itself; 502 and 504 come from a proxy whose server may still be processing the
+        // request.
         case .unknownOutcome: self = error.httpStatus == 500 ? .failedInside : .unknown
         case .transport: self = error.isRetryable ? .again : .unknown
         // Thrown only before the whole body was sent.
@@ -333,7 +336,8 @@ enum SubmissionVerdict: Equatable {
         }
     }
 
-    /// An unexpected response. A 404 or 405 without a code comes from a wrong address, and decides nothing.
+    /// Classifies an unexpected response. A 404 or 405 without a code comes from a wrong URL, and shows nothing about
+    /// the capture.
     private static func ofUnexpected(_ status: Int?) -> SubmissionVerdict {
         switch status {
         case .some(404), .some(405): .again

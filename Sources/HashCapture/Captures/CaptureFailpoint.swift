@@ -4,15 +4,15 @@ internal import MediaSystem
 enum CaptureFailpoint: String, CaseIterable, Failpoint {
     /// Registration: the key is on disk, but not registered.
     case keyWritten
-    /// Registration: the device is registered, but only this process knows.
+    /// Registration: the device is registered, but not yet recorded locally.
     case deviceRegistered
-    /// The media is encrypted under a temporary name, there is no record.
+    /// The media is encrypted under a temporary name; there is no record.
     case mediaInDraft
-    /// The record is stored, the media still has its temporary name.
+    /// The record is stored; the media still has its temporary name.
     case recordKept
-    /// Media and record are stored, nothing is signed.
+    /// Media and record are stored; nothing is signed.
     case committed
-    /// Two counters are used up, nothing is signed.
+    /// Two counters are used; nothing is signed.
     case countersTaken
     /// The payload is signed, but not yet stored in the record.
     case payloadSigned
@@ -20,9 +20,9 @@ enum CaptureFailpoint: String, CaseIterable, Failpoint {
     case queued
     /// The request is signed as well.
     case requestSigned
-    /// The record is `submitted`, nothing is sent.
+    /// The record is `submitted`; nothing is sent.
     case submitted
-    /// The server has responded, but the response is not stored.
+    /// The server has responded; the response is not stored.
     case ofResponse
     /// The record has its final state.
     case settled

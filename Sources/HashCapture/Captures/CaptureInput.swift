@@ -6,13 +6,13 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// Everything about a capture but its hash: read, checked and analyzed before anything is written.
+/// All inputs of a capture except its hash: read, checked and analyzed before anything is written.
 struct CaptureInput: Sendable {
     /// nil for a digest.
     var file: SourceFile?
     var mediaType: CaptureMediaType
     var facts: CaptureFacts
-    /// Little-endian binary32; the maps of keyframes are concatenated. Empty without a map.
+    /// Little-endian binary32; the maps of keyframes are concatenated. Empty without a depth map.
     var depthBytes: [UInt8] = []
     var depthSize: (width: Int, height: Int)?
     var analysis = DepthAnalysis.unavailable
@@ -20,9 +20,9 @@ struct CaptureInput: Sendable {
     var analysisMilliseconds: Int64 = 0
     var notices: [CaptureNotice] = []
 
-    /// `isPreview` means that nothing will be submitted, which requires no choice about depth.
+    /// Reads the inputs. `isPreview`: nothing will be submitted, so that no choice about depth is required.
     ///
-    /// - Throws: `CaptureError` for an unreadable file, or something missing that the profile or the type requires.
+    /// - Throws: `CaptureError` for an unreadable file, or missing input that the profile or the media type requires.
     static func read(
         _ request: CaptureRequest,
         profile: CaptureProfile,
@@ -108,13 +108,13 @@ struct CaptureInput: Sendable {
         if !depthBytes.isEmpty, analysis.status == .unavailable { notices.append(.depthUnavailable) }
         if analysis.status == .completed, !analysis.isLikelyRealScene { notices.append(.sceneNotReal) }
         if profile == .reference {
-            // It cannot distinguish an impossible analysis from a failed one (M8).
+            // The server cannot distinguish an unavailable analysis from a failed one (M8).
             if !analysis.isLikelyRealScene { notices.append(.recordedAsSuspicious) }
             notices.append(.labeledByServer)
         }
     }
 
-    /// One map at a time, so that the samples of only one keyframe are in memory.
+    /// Analyzes one map at a time, so that only one keyframe's samples are in memory.
     private mutating func analyze(_ paths: [[UInt8]], _ layout: DepthMapFile.Layout) throws(CaptureError) {
         let clock = ContinuousClock()
         var spent = Duration.zero
@@ -137,8 +137,8 @@ struct CaptureInput: Sendable {
 }
 
 extension CaptureRequest {
-    /// Whether the user has to choose between a depth map and none before this can be submitted: for every photo, and for videos at
-    /// `reference`. False for a file whose type is unknown, which fails anyway. Reads the first bytes of the file.
+    /// Whether the user must choose between a depth map and none before submission: for every photo, and for videos at
+    /// `reference`. False for a file of unknown type, which fails anyway. Reads the first bytes of the file.
     public func needsDepthChoice(at profile: CaptureProfile) -> Bool {
         guard depth == .unspecified else { return false }
         var type = mediaType
@@ -150,7 +150,7 @@ extension CaptureRequest {
 }
 
 extension CaptureMediaType {
-    /// The type shown by a file's first bytes. 4 KiB are enough. nil for neither photo nor video.
+    /// Detects the type by a file's first bytes; 4 KiB are sufficient. nil for neither photo nor video.
     package static func sniffed(_ prefix: [UInt8]) -> CaptureMediaType? {
         if MediaType.isPhoto(prefix) { return .photo }
         return MediaType.sniffed(prefix)?.kind == .video ? .video : nil
@@ -160,7 +160,7 @@ extension CaptureMediaType {
     static func isJPEG(_ prefix: [UInt8]) -> Bool { prefix.starts(with: [0xFF, 0xD8, 0xFF]) }
 }
 
-/// Checks the stored hash-only submission of a record for consistency: without network or private key.
+/// Checks the consistency of the stored hash-only submission of a record, without network or private key.
 struct CaptureBundle {
     typealias Finding = CaptureVerification.Finding
 
@@ -187,7 +187,7 @@ struct CaptureBundle {
         }
     }
 
-    /// Whether the assertion is valid for body, key and relying party.
+    /// Checks whether the assertion is valid for body, key and relying party.
     func signature() -> Finding {
         signed { payload, assertion, profile in
             guard let sec1 = record.publicKey, let key = try? VerifyingKey(sec1: sec1), let rpID = record.rpID else {

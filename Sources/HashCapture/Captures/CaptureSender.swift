@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// A signed body and its counters: all that the sending code gets.
+/// A signed body and its counters: all data that the sending code receives.
 struct SignedSubmission: Sendable {
     let body: HashOnlyBody
     /// Counter of the request's signature; lower than the payload's (M12).
@@ -16,7 +16,7 @@ struct SignedSubmission: Sendable {
 }
 
 /// Signs payloads and sends them, for one device. The device's counter is locked for the lifetime of the value, so that
-/// exchanges are serialized in the order of the counters. It has no store, no vault and no file.
+/// exchanges are serialized in counter order. It has no access to the store, the vault or files.
 struct CaptureSender: Sendable {
     let client: CaptureClient
     let device: CaptureDevice
@@ -38,8 +38,8 @@ struct CaptureSender: Sendable {
         )
     }
 
-    /// The header fields of a request with a body of this digest, signed as late as possible (trap 24). `time` is by the
-    /// server's clock, as far as known.
+    /// The header fields of a request with a body of this digest, signed as late as possible (trap 24). `time` is the
+    /// estimated time of the server's clock.
     ///
     /// - Throws: `.signingFailed`.
     func headers(
@@ -56,7 +56,7 @@ struct CaptureSender: Sendable {
         )
     }
 
-    // MARK: Asking
+    // MARK: Queries
 
     func remote(
         byHash hash: SHA256Digest,
@@ -72,7 +72,7 @@ struct CaptureSender: Sendable {
         try await asking(at: time) { headers throws(CaptureError) in try await client.capture(id, headers: headers) }
     }
 
-    /// Sends a query; once more with the server's time when its clock differs (contract 1.3).
+    /// Sends a query; repeats it once with the server's time if its clock differs (contract 1.3).
     private func asking<Response>(
         at time: Date,
         _ ask: ([HTTPHeader]) async throws(CaptureError) -> Response
@@ -100,7 +100,7 @@ struct CaptureSender: Sendable {
 }
 
 extension CaptureError {
-    /// The server's time, if it rejected the request for a wrong clock.
+    /// The server's time, if it rejected the request because of a wrong clock.
     var serverTime: Date? {
         guard code == .clockWrong, let seconds = value.flatMap(HTTPDate.parse) else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(seconds))
@@ -113,30 +113,30 @@ public struct CaptureRequest: Sendable {
     public enum Subject: Sendable, Equatable {
         /// A file, path as bytes.
         case file([UInt8])
-        /// A file that is not on this machine: recorded as not observed.
+        /// The digest of a file that is not on this machine: recorded as not observed.
         case digest(SHA256Digest)
     }
 
     /// The depth of the scene.
     public enum Depth: Sendable, Equatable {
-        /// Not specified: a photo is previewed, not submitted (hash-only contract, new rule 4). At `reference`, which would record
-        /// it as suspicious (M8), the same applies to a video.
+        /// Not specified: a photo is previewed, not submitted (hash-only contract, new rule 4). For `reference`, which
+        /// would record it as suspicious (M8), the same applies to a video.
         case unspecified
-        /// The user confirms that there is none.
+        /// The user confirms that there is no depth map.
         case declined
-        /// One map.
+        /// One depth map.
         case map(path: [UInt8], layout: DepthMapFile.Layout)
-        /// The maps of a video's keyframes, in order.
+        /// The depth maps of a video's keyframes, in order.
         case keyframes(paths: [[UInt8]], layout: DepthMapFile.Layout)
     }
 
     /// The media.
     public var subject: Subject
-    /// nil derives it from the file; required for a digest.
+    /// If nil, it is derived from the file; required for a digest.
     public var mediaType: CaptureMediaType?
     /// The depth of the scene.
     public var depth: Depth
-    /// Facts given by the user, which take precedence over the file's.
+    /// Facts specified by the user, which take precedence over the file's.
     public var facts: CaptureFacts
     /// Chain, frames and duration of a video, without its temporal analysis.
     public var video: VideoMembers?

@@ -4,9 +4,9 @@ public import MediaStore
 public import MediaTransport
 
 extension CaptureSession {
-    /// The only record whose id has this prefix, in either case.
+    /// The only record whose id has this prefix, ignoring case.
     ///
-    /// - Throws: `CaptureError` `.captureUnknown` when there is none or more than one.
+    /// - Throws: `CaptureError` `.captureUnknown` if there is none or more than one.
     public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {
         let prefix = idPrefix.lowercased()
         let found = prefix.isEmpty ? [] : try CaptureError.stored(dependencies.library.captures(idPrefix: prefix))
@@ -37,7 +37,7 @@ extension CaptureSession {
 
     /// This machine's registration with the server.
     ///
-    /// - Throws: `.notRegistered`, also when it is registered for another profile.
+    /// - Throws: `.notRegistered`, including when it is registered for another profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
         let record = try CaptureError.stored(dependencies.library.captureDevice(for: server))
         guard let record else { throw CaptureError(.notRegistered, value: server) }
@@ -64,8 +64,8 @@ extension CaptureSession {
 
 extension CaptureSession {
     /// Decrypts the media of a record to a file, and optionally its depth map to another. The hash is verified before
-    /// the file gets its name. Nothing is replaced. `id` may be a unique prefix; the depth map is little-endian
-    /// binary32.
+    /// the file gets its final name. Existing files are not replaced. `id` may be a unique prefix; the depth map is
+    /// little-endian binary32.
     ///
     /// - Throws: `CaptureError`: `.mediaMissing` for a capture of a digest only, `.checksumMismatch`, `.targetExists` …
     public func export(_ id: String, to path: [UInt8], depthTo depthPath: [UInt8]?) async throws(CaptureError)
@@ -86,8 +86,8 @@ extension CaptureSession {
         return record
     }
 
-    /// Checks body, hash, signature and counter of a record as others would. Describes the first mismatch; nil without
-    /// one.
+    /// Checks body, hash, signature and counter of a record independently. Returns a description of the first mismatch,
+    /// or nil.
     public static func disagreement(in record: CaptureRecord) -> String? {
         guard let digest = SHA256Digest(hex: record.mediaHash) else { return "the record has no hash" }
         let bundle = CaptureBundle(record)
@@ -99,20 +99,20 @@ extension CaptureSession {
 }
 
 extension CaptureSession {
-    /// What the user allows for one record.
+    /// The operations that the user allows for one record.
     public enum RetryChoice: Sendable {
-        /// Signs a pending record (at most 3 failures), sends a queued one, queries an unknown outcome.
+        /// Signs a pending record (at most 3 failures), sends a queued one, and queries an unknown outcome.
         case ordinary
-        /// Also sends once more, with a new counter, what is probably already on the server (`reference`), and signs
-        /// again after the third failure.
+        /// Also sends a record again, with a new counter, that is probably already on the server (`reference`), and
+        /// signs again after the third failure.
         case resend
-        /// Converts a record without a mode to hash-only, and continues. It discloses only hash and analysis, since
-        /// such a record has no settings.
+        /// Converts a record without a mode to hash-only, and continues. Discloses only hash and analysis, since such a
+        /// record has no settings.
         case adoptAsHashOnly
     }
 
-    /// Continues an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` of
-    /// the outcome is why it was not accepted.
+    /// Resumes an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` of
+    /// the outcome is the reason why it was not accepted.
     ///
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(
@@ -165,7 +165,7 @@ extension CaptureSession {
         }
     }
 
-    /// Sends hash-only records only.
+    /// Sends only hash-only records.
     private func send(_ record: CaptureRecord, _ exchange: CaptureExchange) async throws(CaptureError) -> CaptureOutcome
     {
         guard record.mode == .hashOnly else {
@@ -179,7 +179,7 @@ extension CaptureSession {
         return try await exchange.submit(record)
     }
 
-    /// Queries the server if it supports that; sends again if the capture is not there and cannot become a duplicate.
+    /// Queries the server if it supports that; sends again if the capture is not there and would not be a duplicate.
     private func resolve(
         _ record: CaptureRecord,
         isResend: Bool,
@@ -191,7 +191,7 @@ extension CaptureSession {
             value: record.id
         )
         guard profile == .mediactl1 else {
-            // One deliberate resend; it can only add a 500 (contract 1.3).
+            // One deliberate resend; at worst it causes another 500 (contract 1.3).
             guard isResend, record.submissions < 2 else { return CaptureOutcome(record: record, error: unknown) }
             return try await send(record, exchange)
         }
@@ -199,8 +199,8 @@ extension CaptureSession {
         guard asked.record.state == .unknownOutcome || asked.record.state == .queued, let error = asked.error else {
             return asked
         }
-        // The query failed. A server without it still responds with 409 to a duplicate; after any other failure a
-        // submission would fail too.
+        // The query failed. A server without the query still responds with 409 to a duplicate; after any other failure,
+        // a submission would fail too.
         let cause = (error.underlying as? CaptureError)?.code
         guard cause == nil || cause == .unexpectedResponse || cause == .notFound else { return asked }
         return try await send(asked.record, exchange)

@@ -7,22 +7,22 @@ public import MediaStore
 extension CaptureSession {
     /// Hashes a file, finds its record, and compares record, stored body and, unless offline, the server's capture.
     ///
-    /// Offline, it needs neither network nor key. Online, it uses one counter. A server or a vault that cannot be used hides no
-    /// finding: it is `.skipped`, and its error is in `errors`.
+    /// Offline, neither network nor key is required. Online, one counter is used. If the server or the vault is
+    /// unusable, its check is `.skipped` and its error is in `errors`; the other checks still run.
     ///
     /// - Parameters:
     ///   - path: The file, as bytes.
     ///   - isOffline: Whether to skip the server.
     /// - Returns: Every check with its finding.
-    /// - Throws: `CaptureError` `.captureUnknown` without a record of this hash; `.fileNotFound` …; `.cancelled`.
+    /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` …; `.cancelled`.
     public func verify(file path: [UInt8], isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         try await verify(try await find(.file(path)), isOffline: isOffline)
     }
 
-    /// Hashes a file and finds its record among those that `isIncluded`, preferring one of this session's server. The server
-    /// of the record decides which session can query it.
+    /// Hashes a file and finds its record among those accepted by `isIncluded`, preferring one of this session's
+    /// server. Only a session of the record's server can query it.
     ///
-    /// - Throws: `CaptureError` `.captureUnknown` when no record has this hash; `.fileNotFound` ….
+    /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` …
     public func find(
         _ subject: CaptureRequest.Subject,
         where isIncluded: (CaptureRecord) -> Bool = { _ in true }
@@ -42,7 +42,7 @@ extension CaptureSession {
         return CaptureMatch(subject: subject, digest: digest, record: record)
     }
 
-    /// Compares a match. The server is always skipped for a record of another server.
+    /// Verifies a match. The check of the server is skipped for a record of another server.
     public func verify(_ match: CaptureMatch, isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         let (record, digest) = (match.record, match.digest)
         let bundle = CaptureBundle(record)
@@ -84,7 +84,7 @@ extension CaptureSession {
         }
     }
 
-    // MARK: The server
+    // MARK: Server
 
     private func serverFinding(
         _ record: CaptureRecord,
@@ -110,7 +110,7 @@ extension CaptureSession {
         }
     }
 
-    /// Why the server was not queried, or gave no usable response.
+    /// Why the server was not queried, or returned no usable response.
     private static func reason(_ error: CaptureError) -> String {
         if let status = error.httpStatus { return "server returned \(status)" }
         switch error.code {
@@ -164,19 +164,19 @@ extension CaptureRequest.Subject {
 
 /// The result of comparing a file with its record.
 public struct CaptureVerification: Sendable {
-    /// A check.
+    /// The kind of check.
     public enum Check: String, Sendable, CaseIterable {
-        /// The file's hash is the record's.
+        /// The file's hash matches the record.
         case fileHash = "file_hash"
         /// The stored body contains that hash.
         case bodyHash = "body_hash"
         /// The assertion's signature is valid for body and key.
         case signature
-        /// The assertion's counter is the record's.
+        /// The assertion's counter matches the record.
         case counter
-        /// In a bundle: the members for other programs are those of the body.
+        /// In a bundle: the members for other programs match the body.
         case members
-        /// The copy in the vault decrypts to that hash.
+        /// The copy in the vault decrypts to data with that hash.
         case vault
         /// The server's capture has that hash.
         case server
@@ -198,15 +198,15 @@ public struct CaptureVerification: Sendable {
     public var findings: [(check: Check, finding: Finding)]
     /// The server's capture, if it was queried.
     public var remote: RemoteCapture?
-    /// What kept the vault or the server from being checked.
+    /// The errors that prevented checking the vault or the server.
     public var errors: [CaptureError] = []
 
-    /// Checks a record that was read from a bundle, without store, key or network.
+    /// Checks a record read from a bundle, without store, key or network.
     ///
     /// - Parameters:
     ///   - record: The record, from a file of unknown origin.
-    ///   - file: Whether a media file has its hash.
-    ///   - members: Whether the other members of the bundle are those of the body.
+    ///   - file: Whether a media file has the record's hash.
+    ///   - members: Whether the other members of the bundle match the body.
     public init(ofBundle record: CaptureRecord, file: Finding, members: Finding) {
         let bundle = CaptureBundle(record)
         let digest = SHA256Digest(hex: record.mediaHash)
@@ -233,7 +233,7 @@ public struct CaptureVerification: Sendable {
         self.errors = errors
     }
 
-    /// Whether nothing failed.
+    /// Whether no check failed.
     public var isGood: Bool {
         findings.allSatisfy { if case .failed = $0.finding { false } else { true } }
     }

@@ -8,9 +8,9 @@ public import MediaTransport
 
 /// Captures of this machine for one server: submitting, retrying, verifying, exporting.
 ///
-/// Safe for concurrent processes. The sending part gets a signed body only; it cannot access the vault.
+/// Safe for concurrent processes. The sending part receives only a signed body; it cannot access the vault.
 public struct CaptureSession: Sendable {
-    /// Maximum number of signing failures per record; after that only an explicit resend signs again.
+    /// Maximum number of signing failures per record; after that, only an explicit resend signs again.
     public static let signingLimit = 3
 
     /// The dependencies of a session.
@@ -21,7 +21,7 @@ public struct CaptureSession: Sendable {
         public var library: LibraryStore
         /// The source of the vault's key.
         public var vaultKey: VaultKey
-        /// Version of this program, for the level `full`; an empty one is sent as `unknown`.
+        /// Version of mediactl, for the level `full`; an empty version is sent as `unknown`.
         public var programVersion: String
         /// This machine's clock.
         public var now: @Sendable () -> Date
@@ -44,10 +44,10 @@ public struct CaptureSession: Sendable {
 
     /// The server.
     public let client: CaptureClient
-    /// The server's dialect.
+    /// The server's profile.
     public let profile: CaptureProfile
     let dependencies: Dependencies
-    /// One for the whole session, so that its key is fetched once.
+    /// Shared by the whole session, so that its key is fetched only once.
     let vault: CaptureVault
 
     /// Makes a session.
@@ -60,17 +60,17 @@ public struct CaptureSession: Sendable {
 }
 
 extension CaptureSession {
-    /// Submits one capture: media into the vault, record, signature, submission.
+    /// Submits one capture: stores the media in the vault, stores a record, signs, and submits.
     ///
-    /// Canceling ends it between any two steps; the record has the progress, and `retry` continues. Media that the
-    /// server has accepted from here, or may have, are not submitted again.
+    /// Cancellation takes effect between any two steps; the record has the progress, and `retry` resumes. Media of this
+    /// machine that the server has accepted, or may have, are not submitted again.
     ///
     /// - Parameters:
     ///   - request: The capture.
     ///   - control: Cancels a request.
-    ///   - progress: Bytes of the media read so far, and total.
-    /// - Returns: The current record. `error` is why it was not accepted.
-    /// - Throws: `CaptureError` when there is no record.
+    ///   - progress: Called with the media bytes read so far, and their total.
+    /// - Returns: The current record. `error` is the reason why it was not accepted.
+    /// - Throws: `CaptureError` if there is no record.
     public func capture(
         _ request: CaptureRequest,
         control: TransferControl = TransferControl(),
@@ -98,7 +98,7 @@ extension CaptureSession {
         case ended(CaptureOutcome)
     }
 
-    /// Puts the media into the vault while hashing it, and stores a record.
+    /// Stores the media in the vault while hashing it, and stores a record.
     func keep(
         _ input: CaptureInput,
         _ request: CaptureRequest,
@@ -142,12 +142,12 @@ extension CaptureSession {
 
     // MARK: Records
 
-    /// An earlier capture of these media on this server: one that is or may be there, or an unsent one with the same
-    /// payload.
+    /// An earlier capture of the same media for this server: one that is or may be on the server, or an unsent one with
+    /// the same payload.
     private func earlier(than record: CaptureRecord, _ notices: [CaptureNotice]) throws(CaptureError) -> Kept? {
         let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
         if let accepted = records.first(where: { $0.state == .accepted }) {
-            // A server stores one capture per hash, and accepts no media for it later.
+            // A server stores one capture per hash, and does not accept media for it later.
             guard record.mode != .full || accepted.mode == .full else {
                 throw CaptureError(.duplicate, detail: "the server has only the hash of this media", value: accepted.id)
             }
@@ -241,8 +241,8 @@ extension CaptureSession {
         return outcome
     }
 
-    /// A counter below that of a stored capture: it was restored from a backup, or its file is missing. The server would
-    /// refuse whatever it signs; nothing is sent.
+    /// Returns an error if the counter is below that of a stored capture: it was restored from a backup, or its file is
+    /// missing. The server would refuse anything signed with it, so that nothing is sent.
     private func outdated(
         _ counter: CounterFile,
         of device: CaptureDeviceRecord
@@ -275,7 +275,7 @@ extension CaptureSession {
 }
 
 extension CaptureRecord {
-    /// The notice that an earlier submission of the same media stays as it is, if this record has other content.
+    /// Reports the options that were not sent, if an earlier submission of the same media differs from this record.
     fileprivate func notSent(after earlier: CaptureRecord) -> [CaptureNotice] {
         let differences = differences(from: earlier)
         return differences.isEmpty ? [] : [.optionsNotSent(differences)]
@@ -283,13 +283,13 @@ extension CaptureRecord {
 
     private func differences(from earlier: CaptureRecord) -> [CaptureNotice.Option] {
         guard let mine = payload, let theirs = earlier.payload else {
-            // A full upload has no body; its analysis and its settings are stored.
+            // A full upload has no body; its analysis and settings are stored instead.
             return (analysis == earlier.analysis ? [] : [.depth])
                 + (settings == earlier.settings ? [] : [.privacyLevels])
         }
         let comparisons: [(option: CaptureNotice.Option, isEqual: Bool)] = [
             (.depth, mine.depthAnalysis == theirs.depthAnalysis),
-            // Without a disclosed time `captured_at` is that of the submission.
+            // Without a disclosed time, `captured_at` is the time of the submission.
             (.time, mine.metadata.timestamp == theirs.metadata.timestamp),
             (.location, mine.metadata.location == theirs.metadata.location),
             (.deviceModel, mine.metadata.deviceModel == theirs.metadata.deviceModel),
@@ -299,7 +299,7 @@ extension CaptureRecord {
         return comparisons.filter { !$0.isEqual }.map(\.option)
     }
 
-    /// What the last attempt disclosed, or would disclose.
+    /// The payload that the last attempt disclosed, or would disclose.
     private var payload: HashOnlyPayload? {
         guard mode == .hashOnly, let profile = CaptureProfile(rawValue: profile), let bytes = body ?? unsignedBody
         else {
@@ -308,7 +308,8 @@ extension CaptureRecord {
         return HashOnlyBody(bytes: bytes).flatMap { try? HashOnlyPayload.reading($0, profile: profile).payload }
     }
 
-    /// Whether this record is unsent and has the same payload as another; the time is ignored if it is only "now".
+    /// Whether this record is unsent and has the same payload as another; the time is ignored if it is the submission
+    /// time.
     fileprivate func tellsTheSame(as other: CaptureRecord) -> Bool {
         guard state == .pending || state == .queued, signingFailures < CaptureSession.signingLimit,
             (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
@@ -326,13 +327,13 @@ extension CaptureRecord {
 }
 
 extension CaptureSession {
-    /// The planned submission: reads the file, writes nothing, uses no counter and no key.
+    /// Plans the submission: reads the file, but writes nothing and uses no counter or key.
     ///
-    /// Canceling ends the hashing with `.cancelled`.
+    /// Cancellation throws `.cancelled`.
     ///
     /// - Parameter request: The capture.
-    /// - Returns: The body with a placeholder for the assertion, and what becomes public.
-    /// - Throws: `CaptureError`, as `capture` does before it writes.
+    /// - Returns: The body with a placeholder for the assertion, and the data that become public.
+    /// - Throws: `CaptureError`, like `capture` before it writes.
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {
         let input = try await CaptureInput.read(request, profile: profile, isPreview: true)
         let digest = try await digest(of: request, input)
@@ -368,7 +369,7 @@ extension CaptureSession {
         }
     }
 
-    /// A process that submits a record holds the counter of its device, so a free counter has no owner.
+    /// A process that submits a record locks its device's counter, so that an unlocked counter means no owner.
     private func adopt(_ record: CaptureRecord) async throws(CaptureError) {
         guard let device = record.deviceID else { return try abandon(record.id) }
         let counter: CounterFile
@@ -398,7 +399,7 @@ extension CaptureSession {
 public struct CapturePreview: Sendable {
     /// The payload.
     public var payload: HashOnlyPayload
-    /// Identical to the body to be sent except for the assertion.
+    /// Identical to the body to be sent, except for the assertion.
     public var body: HashOnlyBody
     /// Notices for the user.
     public var notices: [CaptureNotice]
@@ -406,13 +407,13 @@ public struct CapturePreview: Sendable {
     public var analysisMilliseconds: Int64
     /// Length of the media; nil for a digest.
     public var mediaBytes: Int64?
-    /// Another record of the same media, if there is one.
+    /// Id of another record of the same media, if any.
     public var earlierID: String?
-    /// Where the time comes from; nil when it is unknown.
+    /// The source of the time; nil if unknown.
     public var timeSource: CaptureTimeSource?
 }
 
-/// A notice for the user about a capture; the caller phrases it.
+/// A notice for the user about a capture; the caller writes the message.
 public enum CaptureNotice: Sendable, Equatable {
     /// A part of a submission.
     public enum Option: String, Sendable, CaseIterable {
@@ -430,9 +431,9 @@ public enum CaptureNotice: Sendable, Equatable {
         case privacyLevels = "privacy_levels"
     }
 
-    /// No depth map was given.
+    /// No depth map was specified.
     case noDepth
-    /// The depth map could not be analyzed (below 3×3, no valid sample).
+    /// The depth map could not be analyzed (smaller than 3×3, or no valid sample).
     case depthUnavailable
     /// The depth analysis shows a flat scene, such as a print or a screen.
     case sceneNotReal
@@ -446,20 +447,20 @@ public enum CaptureNotice: Sendable, Equatable {
     case captureTimeUnknown
     /// The camera's clock has no zone: only its day is disclosed, although the level is exact.
     case timeWithoutZone
-    /// The media was submitted earlier; what differs now was not sent.
+    /// The media was submitted earlier; these differing options were not sent.
     case optionsNotSent([Option])
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
-    /// The location is known, but the profile does not support its coarse form.
+    /// The location is known, but the profile does not support the coarse form.
     case coarseLocationOmitted
-    /// The location is known, but there are too few places near it to determine its country.
+    /// The location is known, but too few places are near it to determine its country.
     case placeUnknown
-    /// The location is known, but its country is uncertain, since a border is near. Empty where the places are not to be
+    /// The location is known, but its country is uncertain, since a border is near. Empty if the places must not be
     /// disclosed, for example in a log.
     case nearBorder([PlaceCandidate])
     /// A video's depth members are computed from its keyframes (M2).
     case depthFromKeyframes
-    /// The media was not observed here.
+    /// The media was not observed on this machine.
     case notObserved
     /// Seconds by which the server's clock differs (positive: this machine is behind).
     case clockDiffers(seconds: Int64)
@@ -469,12 +470,12 @@ public enum CaptureNotice: Sendable, Equatable {
 public struct CaptureOutcome: Sendable {
     /// The stored record.
     public var record: CaptureRecord
-    /// What to report to the user.
+    /// Notices for the user.
     public var notices: [CaptureNotice] = []
-    /// What kept it from being accepted.
+    /// The reason why it was not accepted.
     public var error: CaptureError?
-    /// Whether the record was there before and nothing had to be sent.
+    /// Whether the record already existed and nothing had to be sent.
     public var isKnown: Bool = false
-    /// Where the time comes from, if the media was read now; nil when it is unknown.
+    /// The source of the time, if the media was read now; nil if unknown.
     public var timeSource: CaptureTimeSource?
 }

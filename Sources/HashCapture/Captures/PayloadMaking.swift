@@ -5,7 +5,7 @@ internal import MediaCrypto
 internal import MediaTransport
 
 extension CaptureSession {
-    /// The payload that the settings of a request allow, and the notices about it.
+    /// The payload that the settings of a request allow, and the resulting notices.
     func payload(
         of input: CaptureInput,
         _ digest: SHA256Digest,
@@ -44,7 +44,7 @@ extension CaptureSession {
 }
 
 extension CaptureInput {
-    /// `finding` is why the table has no city and country for a known position.
+    /// `finding` is the reason why the table has no city and country for a known position.
     fileprivate func notices(
         about payload: HashOnlyPayload,
         _ finding: PlaceTable.Finding?,
@@ -85,7 +85,7 @@ extension CaptureFacts {
 }
 
 extension HashOnlyPayload {
-    /// The payload at the time of its submission: without a disclosed time, `captured_at` is the UTC day of this
+    /// The payload with the time of its submission: without a disclosed time, `captured_at` is the UTC day of this
     /// attempt, not of an earlier one (contract section 4).
     func restamped(at now: Date) -> HashOnlyPayload {
         guard flags.timestampLevel == .none else { return self }
@@ -109,9 +109,9 @@ extension DepthAnalysis {
         return members.json()
     }
 
-    /// Nil for anything but the form stored in records.
+    /// nil for other forms than that stored in records.
     init?(json: String) {
-        // A record always has the status, which a body for the reference server does not contain.
+        // A record always has the status, which a body for the reference server lacks.
         guard let members = JSONValue.object(in: Array(json.utf8)[...]), members["status"] != nil else { return nil }
         self.init(reading: members)
     }

@@ -3,22 +3,22 @@ internal import Glibc
 
 /// Depth analysis 1.0 (hash-only contract section 5).
 ///
-/// The formulas need the mean before the deviation and the extremes before the histogram. A map has these from when its
-/// samples were read (`DepthExtent`), so the analysis is one pass over the rows: deviation and histogram of each row
-/// (`DepthSpread`), and the edges of the row before it (`DepthEdges`), while all three rows are in the cache. Nothing
-/// is copied or sorted.
+/// The formulas need the mean before the deviation, and the extremes before the histogram. Both are computed when a
+/// map's samples are read (`DepthExtent`), so the analysis is one pass over the rows: deviation and histogram of each
+/// row (`DepthSpread`), and the edges of the row before it (`DepthEdges`), while all three rows are in the cache.
+/// Nothing is copied or sorted.
 ///
 /// Two parts of the reference are omitted, since they cannot change a result: the quadrant check, which is only logged,
-/// and "screen-like", which requires a range below 0.15 m while the verdict requires a deviation above 0.5 m, and the
-/// deviation is never more than half the range.
+/// and "screen-like", which requires a range below 0.15 m, whereas the verdict requires a deviation above 0.5 m, and
+/// the deviation is never more than half the range.
 public enum DepthAnalyzer {
     private static let leastSide = 3
     private static let leastDeviation = 0.5
     private static let leastLayers = 3
     private static let leastCoherence = 0.3
 
-    /// Analyzes one map. Numbers are binary64; the payload rounds them. `.unavailable` for a map below 3×3 or without a
-    /// valid sample.
+    /// Analyzes one map. Numbers are binary64; the payload rounds them. `.unavailable` for a map smaller than 3×3 or
+    /// without a valid sample.
     public static func analyze(_ map: DepthMap) -> DepthAnalysis {
         guard map.width >= leastSide, map.height >= leastSide else { return .unavailable }
         let extent = map.extent
@@ -54,7 +54,7 @@ public enum DepthAnalyzer {
 extension DepthAnalyzer {
     private static let leastStability = 0.8
 
-    /// Analyzes the keyframes of a video together, nil without keyframes. An unavailable one counts with zeros.
+    /// Analyzes the keyframes of a video together; nil without keyframes. An unavailable keyframe counts with zeros.
     public static func analyze(keyframes: [DepthAnalysis]) -> TemporalDepthAnalysis? {
         guard !keyframes.isEmpty else { return nil }
         let mean = mean(of: keyframes.map(\.depthVariance))
@@ -69,7 +69,7 @@ extension DepthAnalyzer {
     }
 
     /// The `depth_analysis` required in a video's body (M2): means, the lower median of the layers, the extremes of the
-    /// completed keyframes, the temporal verdict. `.unavailable` without a completed keyframe.
+    /// completed keyframes, and the temporal verdict. `.unavailable` without a completed keyframe.
     public static func summary(of keyframes: [DepthAnalysis], temporal: TemporalDepthAnalysis) -> DepthAnalysis {
         let completed = keyframes.filter { $0.status == .completed }
         guard let nearest = completed.map(\.minDepth).min(), let farthest = completed.map(\.maxDepth).max() else {
@@ -99,13 +99,13 @@ extension DepthAnalyzer {
     }
 }
 
-/// Edges of a map: its inner rows are added one by one, each while it and its two neighbors are in the cache.
+/// Counts the edges of a map: inner rows are added one by one, while each is in the cache with its two neighbors.
 struct DepthEdges {
     private(set) var centerCount = 0
     private(set) var edgeCount = 0
 
-    /// Counts centers and edges of an inner row, four pixels at a time. binary32 decides unless a gradient is so near
-    /// the limit that binary64 is needed: the squares in binary32 are off by a millionth at most.
+    /// Counts centers and edges of an inner row, four pixels at a time, in binary32. binary64 is used only if a
+    /// gradient is very near the limit: the squares in binary32 have a relative error of at most one millionth.
     mutating func add(around row: UnsafePointer<Float>, width: Int) {
         var centers = SIMD4<Int32>.zero
         var edges = SIMD4<Int32>.zero
@@ -133,7 +133,7 @@ struct DepthEdges {
         edgeCount += Int(edges.wrappedSum())
     }
 
-    /// Twice the slope. A neighbor counts when it is finite and strictly above the least valid depth; there is no upper
+    /// Twice the slope. A neighbor counts if it is finite and strictly above the minimum valid depth; there is no upper
     /// limit.
     @inline(__always)
     private static func difference(_ before: SIMD4<Float>, _ after: SIMD4<Float>) -> SIMD4<Float> {
@@ -142,7 +142,7 @@ struct DepthEdges {
         return (after - before).replacing(with: 0, where: .!areUsable)
     }
 
-    /// The same test in binary64, which decides.
+    /// The same test in binary64, whose result is decisive.
     private static func isEdge(_ here: UnsafePointer<Float>, _ width: Int) -> Bool {
         let across = slope(here[-1], here[1])
         let down = slope(here[-width], here[width])
@@ -159,7 +159,8 @@ struct DepthEdges {
 /// Number, sum and extremes of the valid samples. The formulas need them first, and they can be computed while the
 /// samples are read.
 struct DepthExtent: Sendable {
-    /// Samples below it are holes, as are those above `farthest`. Compared in binary32: 0.1 in binary64 differs.
+    /// Samples below this depth are holes, as are those above `farthest`. Compared in binary32: 0.1 in binary64
+    /// differs.
     static let nearest: Float = 0.1
     static let farthest: Float = 20
 
@@ -173,8 +174,8 @@ struct DepthExtent: Sendable {
 
     var mean: Double { sum / Double(validCount) }
 
-    /// Adds in four lanes. The order does not matter: a valid sample is a multiple of 2⁻²⁷ and at most 20, so the sum
-    /// of three million of them is exact.
+    /// Adds samples in four lanes. The order does not matter: a valid sample is a multiple of 2⁻²⁷ and at most 20, so
+    /// the sum of three million samples is exact.
     mutating func add(_ samples: UnsafeBufferPointer<Float>) {
         var count = SIMD4<Int32>.zero
         var sums = SIMD4<Double>.zero
@@ -203,7 +204,7 @@ extension UnsafeRawPointer {
 }
 
 extension UnsafeBufferPointer<Float> {
-    /// Calls `body` with four samples at a time, the last ones padded with NaN. There is only one call of `body`, since
+    /// Calls `body` with four samples at a time, the last ones padded with NaN. `body` is called from only one place;
     /// otherwise the compiler keeps the caller's sums in memory.
     @inline(__always)
     func forEachFour(_ body: (SIMD4<Float>) -> Void) {
@@ -234,13 +235,13 @@ extension SIMD4<Double> {
     }
 }
 
-/// Fifty equal bins between the nearest and the farthest valid sample, and the peaks among them.
+/// Fifty equal bins between the nearest and the farthest valid sample, and the number of peaks.
 struct DepthHistogram {
     private static let binCount = 50
-    /// A peak must rise above this share of the highest smoothed bin.
+    /// A peak must exceed this fraction of the highest smoothed bin.
     private static let prominence = 0.05
-    /// Counters per lane; four lanes have separate ones, so that equal neighbors do not wait for each other's count.
-    /// The counter after the bins takes the holes.
+    /// Counters per lane; the four lanes have separate ones, so that equal adjacent samples do not depend on each
+    /// other's count. The counter after the bins counts the holes.
     private static let stride = 64
     private static let holes = 50.0
 
@@ -253,7 +254,7 @@ struct DepthHistogram {
         fileprivate let least: Double
         fileprivate let width: Double
 
-        /// Counts the valid ones of four samples. The others may have any value.
+        /// Counts the valid ones among four samples. The others may have any value.
         @inline(__always)
         func add(_ depths: SIMD4<Double>, where isValid: SIMDMask<SIMD4<Int64>>) {
             // The farthest sample is on the upper edge of the last bin and belongs to it.
@@ -274,8 +275,8 @@ struct DepthHistogram {
         counts.withUnsafeMutableBufferPointer { body(Statistics(counts: $0, least: least, width: width)) }
     }
 
-    /// Smoothed bins above both neighbors and above a share of the highest; an end has one neighbor. Two adjacent equal
-    /// bins are not a peak.
+    /// Number of smoothed bins above both neighbors and above a fraction of the highest; a bin at an end has one
+    /// neighbor. Two adjacent equal bins are not a peak.
     var peakCount: Int32 {
         let smoothed = smoothed
         let threshold = Self.prominence * (smoothed.max() ?? 0)
@@ -287,7 +288,7 @@ struct DepthHistogram {
         return Int32(peaks.count)
     }
 
-    /// Each bin's mean with its neighbors; at an end the bin replaces the missing one.
+    /// The mean of each bin and its neighbors; at an end, the bin itself replaces the missing neighbor.
     private var smoothed: [Double] {
         let bins = (0..<Self.binCount).map { bin in
             (0..<4).reduce(0) { $0 + counts[$1 * Self.stride + bin] }
@@ -300,11 +301,11 @@ struct DepthHistogram {
     }
 }
 
-/// Squared distances of the valid samples from their mean, and their histogram; rows are added one by one.
+/// Sum of the squared distances of the valid samples from their mean, and their histogram; rows are added one by one.
 struct DepthSpread {
     private(set) var squares = 0.0
     private let mean: Double
-    /// nil when all samples are equal: their distance is 0, though the mean may have a rounding error, and they have no
+    /// nil if all samples are equal: their distance is 0 even if the mean has a rounding error, and they have no
     /// layers.
     private var histogram: DepthHistogram?
 

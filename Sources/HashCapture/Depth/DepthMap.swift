@@ -14,7 +14,7 @@ public struct DepthMap: Sendable {
     public let samples: [Float]
     let extent: DepthExtent
 
-    /// Nil when the number of samples is not `width` × `height`, or a side is below 1.
+    /// nil if the number of samples is not `width` × `height`, or a side is below 1.
     public init?(width: Int, height: Int, samples: [Float]) {
         var extent = DepthExtent()
         samples.withUnsafeBufferPointer { extent.add($0) }
@@ -45,7 +45,7 @@ public struct DepthMap: Sendable {
 
 /// Reads depth maps: raw little-endian binary32, PFM, NPY and 16-bit PNG, distinguished by their first bytes.
 public enum DepthMapFile {
-    /// Properties that a file may lack.
+    /// Properties that a file may not specify.
     public struct Layout: Sendable, Equatable {
         /// Columns of a raw map.
         public var width: Int?
@@ -62,19 +62,19 @@ public enum DepthMapFile {
         }
     }
 
-    /// Maximum number of samples, at four bytes of memory each; no camera makes more.
+    /// Maximum number of samples, at four bytes of memory each; no camera produces more.
     package static let maximumSampleCount = 100_000_000
 
     /// Reads a map.
     ///
-    /// The first four bytes of the three formats, read as a raw sample, are outside the valid range, so a raw map that
-    /// starts with a valid sample is never taken for another format.
+    /// The first four bytes of the other three formats, read as a raw sample, are outside the valid range, so that a
+    /// raw map starting with a valid sample is never mistaken for another format.
     ///
     /// - Parameters:
     ///   - path: Path, as bytes.
-    ///   - layout: Properties that the file may lack; those in the file must be equal.
+    ///   - layout: Properties that the file may not specify; if it does, they must match.
     /// - Returns: The map, top row first.
-    /// - Throws: `CaptureError`: `.depthMapInvalid` for a wrong length, a missing or contradictory size or scale, a
+    /// - Throws: `CaptureError`: `.depthMapInvalid` for a wrong length, a missing or contradictory size or scale, or a
     ///   truncated or unknown file; `.imageLibrariesMissing` for PNG in a build without libpng; `.fileNotFound`,
     ///   `.fileUnreadable`, `.notRegularFile`.
     public static func read(_ path: [UInt8], layout: Layout) throws(CaptureError) -> DepthMap {
@@ -95,7 +95,7 @@ public enum DepthMapFile {
 extension DepthMapFile.Layout {
     /// Checks the size in a file's header. Returns the number of samples.
     ///
-    /// - Throws: When the size is invalid, too large, or contradicts the layout.
+    /// - Throws: If the size is invalid, too large, or contradicts the layout.
     func accept(width: Int, height: Int) throws(DepthMapFlaw) -> Int {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0 else { throw DepthMapFlaw("invalid size \(width)x\(height)") }
@@ -160,10 +160,10 @@ struct DepthMapContent {
         }
     }
 
-    /// The samples from an offset, in the file's order; they must end at the end of the file. Their number is already
-    /// checked against the limit; the file's length is checked before allocating.
+    /// The samples from an offset, in the file's order; they must end at the end of the file. Their number has already
+    /// been checked against the limit; the file's length is checked before allocating.
     ///
-    /// - Throws: With found and expected length.
+    /// - Throws: An error with found and expected length.
     func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapFlaw) -> Samples {
         let expected = offset + sampleCount * encoding.byteCount
         guard count == expected else {
@@ -209,7 +209,7 @@ struct DepthMapContent {
 }
 
 extension DepthMapContent.Encoding {
-    /// binary64 is rounded; a value that is too large becomes infinite, which is a hole.
+    /// binary64 is rounded; a value that is too large becomes infinite, which counts as a hole.
     @inline(__always)
     fileprivate func sample(_ index: Int, of bytes: UnsafeRawBufferPointer) -> Float {
         switch byteCount {
@@ -224,7 +224,7 @@ extension DepthMapContent.Encoding {
 }
 
 extension DepthMapContent {
-    /// A file without a header. It contains exactly the samples of the given size; no size is guessed.
+    /// Reads a file without a header. It must contain exactly the samples of the specified size; no size is guessed.
     func rawMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
         guard let width = layout.width, let height = layout.height else {
             throw DepthMapFlaw("neither PNG, PFM nor NPY; a raw map of \(count) bytes requires --depth-size")
@@ -249,14 +249,15 @@ extension DepthMap {
     }
 }
 
-/// Depth as a 16-bit grayscale PNG: integer units of a given length, 0 for holes.
+/// Depth as a 16-bit grayscale PNG: integers in units of a specified length, 0 for holes.
 enum DepthImage {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
     #if ImageLibraries
-        /// DEFLATE compresses at most 1,032 to 1; a smaller file cannot contain the samples that its header states.
+        /// DEFLATE compresses at most 1,032 to 1; a smaller file cannot contain the samples specified in its header.
         private static let greatestRatio = 1_032
-        /// Bytes by which a file may exceed its samples: other chunks, and overhead of incompressible data.
+        /// Maximum number of bytes by which a file may exceed its samples: other chunks, and overhead of incompressible
+        /// data.
         private static let allowance = 16 << 20
 
         static func read(_ content: DepthMapContent, layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
@@ -298,7 +299,7 @@ enum DepthImage {
             return samples
         }
 
-        /// Throws libpng's message when a call fails.
+        /// Throws libpng's message if a call fails.
         private static func complain(_ call: (UnsafeMutablePointer<CChar>?) -> Int32) throws(DepthMapFlaw) {
             var message = [CChar](repeating: 0, count: Int(DEPTH_PNG_MESSAGE_SIZE))
             guard message.withUnsafeMutableBufferPointer({ call($0.baseAddress) }) != 0 else { return }

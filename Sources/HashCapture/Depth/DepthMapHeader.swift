@@ -1,8 +1,7 @@
-/// The header of an NPY file, versions 1 to 3
-/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+/// The header of an NPY file, versions 1 to 3 (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
 struct NumPyHeader {
     static let magic = [0x93] + Array("NUMPY".utf8)
-    /// numpy itself rejects longer ones.
+    /// numpy itself rejects longer headers.
     static let maximumByteCount = 10_000
 
     let width: Int
@@ -10,10 +9,10 @@ struct NumPyHeader {
     let encoding: DepthMapContent.Encoding
     /// Column-major order.
     let isFortranOrder: Bool
-    /// Length of the header, including the magic.
+    /// Length of the header, including the magic number.
     let byteCount: Int
 
-    /// Parses the start of a file. Throws when it is not the header of a depth map.
+    /// Parses the start of a file. Throws if it is not the header of a depth map.
     init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
         guard bytes.count >= 12, (1...3).contains(bytes[6]) else {
             throw DepthMapFlaw("unknown NPY version, or truncated header")
@@ -123,25 +122,25 @@ extension DepthMapContent {
     }
 }
 
-/// The header of a PFM file: `Pf`, width, height and scale as text, each followed by white space, the last by exactly
-/// one byte of it (http://www.pauldebevec.com/Research/HDR/PFM/).
+/// The header of a PFM file: `Pf`, width, height and scale as text, each followed by whitespace, the last by exactly
+/// one whitespace byte (http://www.pauldebevec.com/Research/HDR/PFM/).
 struct PortableFloatMapHeader {
     let width: Int
     let height: Int
-    /// From the sign of the scale: negative is little-endian.
+    /// From the sign of the scale: negative means little-endian.
     let isBigEndian: Bool
     let byteCount: Int
 
     /// Longer headers are rejected; a real one has about twenty bytes.
     static let maximumByteCount = 256
 
-    /// Whether it is a PFM, of one or three channels.
+    /// Whether the bytes start a PFM of one or three channels.
     static func begins(_ bytes: [UInt8]) -> Bool {
         bytes.count >= 3 && bytes[0] == UInt8(ascii: "P") && [UInt8(ascii: "f"), UInt8(ascii: "F")].contains(bytes[1])
             && isSpace(bytes[2])
     }
 
-    /// Parses the start of a file. Throws when it is not the header of a single-channel map in meters.
+    /// Parses the start of a file. Throws if it is not the header of a single-channel map in meters.
     init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
         var words: [String] = []
         var position = 0
@@ -156,7 +155,7 @@ struct PortableFloatMapHeader {
         guard let width = Int(words[1]), let height = Int(words[2]), let scale = Double(words[3]) else {
             throw DepthMapFlaw("the PFM header has \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
         }
-        // Readers disagree whether other scales multiply or divide, and a wrong distance is worthless.
+        // Readers disagree on whether other scales multiply or divide, and a wrong distance is worthless.
         guard abs(scale) == 1 else {
             throw DepthMapFlaw("PFM scale \(words[3]), expected 1 or -1: samples in meters")
         }
@@ -172,7 +171,7 @@ struct PortableFloatMapHeader {
 }
 
 extension DepthMapContent {
-    /// A PFM; its rows are stored bottom to top.
+    /// Reads a PFM, whose rows are stored bottom to top.
     func portableFloatMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
         let header = try PortableFloatMapHeader(prefix(PortableFloatMapHeader.maximumByteCount))
         let sampleCount = try layout.accept(width: header.width, height: header.height)

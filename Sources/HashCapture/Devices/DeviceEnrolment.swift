@@ -31,12 +31,12 @@ public struct DeviceEnrolment: Sendable {
         public var model: String
         /// The relying party id of the server.
         public var rpID: String
-        /// Evidence that was made before: a certification. Without a fresh proof the level is `software`.
+        /// Existing evidence: a certification. Without a fresh proof, the level is `software`.
         public var evidence: TPM2Evidence?
-        /// To prove with tpm2-tools that the key is in this machine's TPM: certificates of its endorsement key that the TPM does not
-        /// store itself, the key's own one first. nil for no proof.
+        /// For a proof with tpm2-tools that the key is in this machine's TPM: certificates of its endorsement key that
+        /// the TPM does not store itself, starting with the key's own. nil for no proof.
         public var endorsementCertificates: [EndorsementCertificate]?
-        /// The public key; required for an external program, which cannot report it. See `VerifyingKey.reading`.
+        /// The public key; required for an external program, which cannot output it. See `VerifyingKey.reading`.
         public var publicKey: VerifyingKey?
         /// Whether to replace an earlier registration with this server.
         public var replacesEarlier: Bool
@@ -61,11 +61,11 @@ public struct DeviceEnrolment: Sendable {
         }
     }
 
-    /// Registers with the server, and stores device and key. The key is on disk, or in the TPM, before it is registered. A stop of
-    /// `control` ends a signing program or a tool of the TPM, but not the registration itself.
+    /// Registers with the server, and stores device and key. The key is stored on disk or in the TPM before it is
+    /// registered. A stop of `control` ends a signing program or a TPM tool, but not the registration itself.
     ///
-    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`; `.tpmUnusable`;
-    ///   `.cancelled`; `.unexpectedResponse` for a level that was not proven.
+    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
+    ///   `.tpmUnusable`; `.cancelled`; `.unexpectedResponse` for a level that was not proven.
     public func register(
         _ plan: Plan,
         control: TransferControl = TransferControl()
@@ -96,7 +96,7 @@ public struct DeviceEnrolment: Sendable {
             CaptureFailpoint.deviceRegistered.reach()
             device = try keep(response.deviceID, plan, try level(response, plan.evidence), source, signer)
         } catch {
-            // After an unknown outcome the key may be registered.
+            // After an unknown outcome, the key may be registered.
             if plan.key == .new, error.code != .unknownOutcome { keys.remove(source) }
             throw error
         }
@@ -104,8 +104,8 @@ public struct DeviceEnrolment: Sendable {
         return device
     }
 
-    /// Stores a device that was enrolled elsewhere with this key. Sends nothing. The server has issued `deviceID`, a
-    /// UUID.
+    /// Stores a device that was enrolled elsewhere with this key, without sending a request. `deviceID` is the UUID
+    /// issued by the server.
     ///
     /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`.
     public func keep(deviceID: String, _ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
@@ -122,19 +122,20 @@ public struct DeviceEnrolment: Sendable {
         return device
     }
 
-    // MARK: Steps
+    // MARK: Helpers
 
     private var keys: DeviceKey { DeviceKey(session.dependencies.directory) }
 
-    /// The earlier registration that the plan replaces.
+    /// Returns the earlier registration that the plan replaces.
     private func checkPlace(_ plan: Plan) throws(CaptureError) -> CaptureDeviceRecord? {
         let earlier = try CaptureError.stored(session.dependencies.library.captureDevice(for: session.server))
         guard let earlier, !plan.replacesEarlier else { return earlier }
         throw Self.registered(earlier, session.server)
     }
 
-    /// Removes the key of a replaced registration: a file in the data directory, or a key that was created in the TPM. A key
-    /// that was specified by the user stays, as does one that another server has registered. A failure leaves the key.
+    /// Removes the key of a replaced registration: a file in the data directory, or a key that was created in the TPM.
+    /// A key specified by the user is kept, as is one that is registered with another server. If removal fails, the key
+    /// is kept.
     func removeReplacedKey(
         of earlier: CaptureDeviceRecord?,
         in opened: TPMSession? = nil,
@@ -163,7 +164,7 @@ public struct DeviceEnrolment: Sendable {
         )
     }
 
-    /// A key in a file is not in a TPM, whatever a certification says.
+    /// A key in a file is not in a TPM, regardless of any certification.
     private static func checkEvidence(_ plan: Plan) throws(CaptureError) {
         guard plan.evidence != nil || plan.endorsementCertificates != nil else { return }
         switch plan.key {
@@ -190,7 +191,7 @@ public struct DeviceEnrolment: Sendable {
         }
     }
 
-    /// Never a level above what was proven to the server.
+    /// The level of the response, but never above the one proven to the server.
     func level(_ response: RegistrationResponse, _ evidence: TPM2Evidence?) throws(CaptureError) -> KeyLevel {
         switch KeyLevel(rawValue: response.attestationLevel) {
         case .software: return .software

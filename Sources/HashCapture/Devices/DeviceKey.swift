@@ -6,7 +6,7 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// Keys of this machine: files, OpenSSL providers, external programs.
+/// Keys of this machine: in files, OpenSSL providers, or external programs.
 struct DeviceKey: Sendable {
     /// Maximum length in bytes; a key takes a few hundred.
     private static let longestFile = 16_384
@@ -17,7 +17,7 @@ struct DeviceKey: Sendable {
         self.directory = directory
     }
 
-    /// The key of a device, verified to be the registered one.
+    /// Opens the key of a device, and verifies that it is the registered one.
     ///
     /// - Throws: `.keyUnusable`.
     func signer(for device: CaptureDeviceRecord) async throws(CaptureError) -> any CaptureSigner {
@@ -36,7 +36,7 @@ struct DeviceKey: Sendable {
         return signer
     }
 
-    /// An existing key. The public key is required for an external program, and ignored for other sources.
+    /// Opens an existing key. The public key is required for an external program, and ignored for other sources.
     ///
     /// - Throws: `.keyUnusable`.
     func signer(
@@ -67,7 +67,7 @@ struct DeviceKey: Sendable {
 
     // MARK: Files
 
-    /// Generates a key and writes it to a new file in the directory of keys, named after the server.
+    /// Generates a key and writes it to a new file in the key directory, named after the server.
     func make(for server: String) throws(CaptureError) -> (name: String, signer: any CaptureSigner) {
         let key = try Self.usable("", SigningKey.generate())
         let pem = try Self.usable("", key.pem())
@@ -84,7 +84,7 @@ struct DeviceKey: Sendable {
         }
     }
 
-    /// Removes a key file that `make` wrote; a path that the user specified is not one. A failure leaves the file.
+    /// Removes a key file written by `make`, but not a file specified by the user. If removal fails, the file is kept.
     func remove(_ source: CaptureDeviceRecord.KeySource) {
         guard case .file(let name) = source, !name.contains("/"),
             let keys = try? TargetDirectory.open(Array(directory.path(of: .captureKeys).utf8), creating: false)
@@ -98,7 +98,7 @@ struct DeviceKey: Sendable {
         guard let keys = try TargetDirectory.open(path, creating: false) else {
             throw FileWriteError(.unsafe, path: path)
         }
-        // Earlier keys are not replaced: another server may have them registered.
+        // Earlier keys are not replaced, since they may be registered with another server.
         var number = 1
         while true {
             let name = number == 1 ? "\(stem).pem" : "\(stem)-\(number).pem"
@@ -112,7 +112,8 @@ struct DeviceKey: Sendable {
         }
     }
 
-    /// `capture.example.org_8443`: the address without scheme, with `_` for all but letters, digits, `.` and `-`.
+    /// `capture.example.org_8443`: the address without scheme, with `_` for characters other than letters, digits, `.`
+    /// and `-`.
     static func stem(of server: String) -> String {
         let rest = server.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).joined()
         let letters = rest.lowercased().map { letter in
@@ -163,7 +164,7 @@ struct DeviceKey: Sendable {
 
 struct KeySigner: CaptureSigner {
     private let key: SigningKey
-    /// Nil for a key in memory. Hardware blocks for a while, so it must not run on Swift's cooperative threads.
+    /// nil for a key in memory. Hardware blocks for a while, so it must not run on Swift's cooperative threads.
     private let provider: String?
 
     var publicKey: VerifyingKey { key.publicKey }
@@ -192,7 +193,7 @@ struct KeySigner: CaptureSigner {
 }
 
 extension CaptureDeviceRecord.KeySource {
-    /// The OpenSSL provider that reaches the key; nil for a file or a program.
+    /// The OpenSSL provider of the key; nil for a file or a program.
     var provider: String? {
         if case .provider(_, let provider, _) = self { provider } else { nil }
     }

@@ -7,9 +7,9 @@ internal import MediaFiles
 /// Signs with an external program, for keys that OpenSSL cannot open (a security token's own tool, a remote signer).
 ///
 /// The program reads the SHA-256 digest to sign from its standard input: 64 lowercase hexadecimal digits and a line
-/// feed. It prints the ECDSA P-256 signature of that digest, in hexadecimal or base64, as DER or as 64 bytes r‖s; white
-/// space is ignored. It must not hash again, and must exit with 0. It is run without a shell; its standard error is
-/// passed to the user. It is terminated after 60 seconds, or when the command is stopped.
+/// feed. It prints the ECDSA P-256 signature of that digest, in hexadecimal or base64, as DER or as 64 bytes r‖s;
+/// whitespace is ignored. It must not hash the digest again, and must exit with 0. It is run without a shell; its
+/// standard error is passed to the user. It is terminated after 60 seconds, or when the command is stopped.
 ///
 /// A signature is used only if the registered public key verifies it.
 struct ProgramSigner: CaptureSigner {
@@ -19,7 +19,7 @@ struct ProgramSigner: CaptureSigner {
 
     /// Larger than any form of a signature.
     private static let longestOutput = 4096
-    /// Enough to enter a PIN and to touch a token. Another process waits as long for the counter.
+    /// Long enough to enter a PIN and touch a token. Another process waits as long for the counter.
     static let usualTimeLimit = Duration.seconds(60)
 
     init(_ arguments: [String], publicKey: VerifyingKey, timeLimit: Duration = usualTimeLimit) {
@@ -40,10 +40,10 @@ struct ProgramSigner: CaptureSigner {
         return signature
     }
 
-    /// The signature as 64 bytes r‖s; nil for anything else.
+    /// The signature as 64 bytes r‖s; nil for invalid output.
     static func signature(in output: [UInt8]) -> [UInt8]? {
         let text = String(decoding: output, as: UTF8.self).filter { !$0.isWhitespace }
-        // No signature in base64 consists of hexadecimal digits alone: DER begins with `M`, and 64 bytes end with `==`.
+        // No signature in base64 consists only of hexadecimal digits: DER begins with `M`, and 64 bytes end with `==`.
         let bytes = HexText.bytes(text) ?? Data(base64Encoded: text).map(Array.init)
         return bytes.flatMap(ECDSASignature.raw)
     }
@@ -69,8 +69,8 @@ struct ProgramSigner: CaptureSigner {
 }
 
 extension VerifyingKey {
-    /// Parses a public key: SubjectPublicKeyInfo in PEM or DER, or an uncompressed point in 65 bytes (SEC 1); nil for anything
-    /// but a P-256 key.
+    /// Parses a public key: SubjectPublicKeyInfo in PEM or DER, or an uncompressed point of 65 bytes (SEC 1); nil if it
+    /// is not a P-256 key.
     public static func reading(_ file: [UInt8]) -> VerifyingKey? {
         (try? VerifyingKey(pem: file)) ?? (try? VerifyingKey(der: file)) ?? (try? VerifyingKey(sec1: file))
     }

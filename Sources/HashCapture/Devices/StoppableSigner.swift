@@ -2,7 +2,7 @@ internal import CaptureSubmission
 internal import MediaCrypto
 internal import MediaTransport
 
-/// A signer that a stop interrupts: nothing is sent while it signs, so nothing has to be waited for.
+/// A signer that a stop interrupts: no request is in transit while it signs, so that a stop can end it immediately.
 struct StoppableSigner: CaptureSigner {
     private let signer: any CaptureSigner
     private let control: TransferControl
@@ -21,9 +21,9 @@ struct StoppableSigner: CaptureSigner {
 }
 
 extension TransferControl {
-    /// Runs a step that a stop cancels, like the cancellation of the task.
+    /// Runs a step that a stop cancels, as the cancellation of the task does.
     ///
-    /// - Throws: `CaptureError` `.cancelled` after a stop, also when the step has finished; what `step` throws.
+    /// - Throws: `CaptureError` `.cancelled` after a stop, even if the step has finished; errors thrown by `step`.
     func canceling<Value: Sendable>(
         _ step: @escaping @Sendable () async throws(CaptureError) -> Value
     ) async throws(CaptureError) -> Value {

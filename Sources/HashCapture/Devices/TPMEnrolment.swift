@@ -5,14 +5,15 @@ internal import MediaSystem
 internal import MediaTransport
 
 extension DeviceEnrolment {
-    /// Registers a key of this machine's TPM with the proof that it is one (hash-only contract 3.4; ADR 0045):
+    /// Registers a key of this machine's TPM with the proof that it is in the TPM (hash-only contract 3.4; ADR 0045):
     ///
-    /// 1. Credential activation: the server encrypts a secret to the endorsement key of a certificate that it trusts, bound to an
-    ///    attestation key. The TPM decrypts it only if it has both.
-    /// 2. Quote: the attestation key signs the server's challenge, so that the proof is not an old one.
-    /// 3. Certification: the attestation key signs that the signing key is in the same TPM and cannot leave it.
+    /// 1. Credential activation: the server encrypts a secret to the endorsement key of a certificate that it trusts,
+    ///    bound to an attestation key. The TPM decrypts it only if it has both.
+    /// 2. Quote: the attestation key signs the server's challenge, so that an old proof cannot be reused.
+    /// 3. Certification: the attestation key signs a statement that the signing key is in the same TPM and cannot leave
+    ///    it.
     ///
-    /// A TPM key that this machine has registered at the level `software` is upgraded: device and counter stay.
+    /// A TPM key that this machine has registered at the level `software` is upgraded: device and counter are kept.
     func registerTPM(
         _ plan: Plan,
         _ certificates: [EndorsementCertificate],
@@ -50,13 +51,13 @@ extension DeviceEnrolment {
                     quoteSignature: quote.signature
                 )
             )
-            // After the tools: not every connection to a TPM takes several programs at once.
+            // After the tools: some connections to a TPM allow only one program at a time.
             let source = known?.source ?? .provider(uri: "handle:" + handle, provider: "tpm2", isOurs: true)
             let device = try await register(plan, source, publicKey, challenge, evidence, control: control)
             await removeReplacedKey(of: earlier, in: tpm, control: control)
             return device
         } catch {
-            // After an unknown outcome the key may be registered.
+            // After an unknown outcome, the key may be registered.
             if known == nil, error.code != .unknownOutcome { await tpm.removeKey(handle) }
             throw error
         }
@@ -90,10 +91,10 @@ extension DeviceEnrolment {
         return try keep(response.deviceID, plan, try level(response, evidence), source, signer)
     }
 
-    /// The key to prove; nil to make a new one.
+    /// The key to prove; nil to create a new one.
     ///
-    /// - Throws: `.alreadyRegistered` unless the earlier registration can be upgraded or is replaced; `.keyUnusable` for a key that
-    ///   is not in the TPM.
+    /// - Throws: `.alreadyRegistered` unless the earlier registration can be upgraded or is replaced; `.keyUnusable`
+    ///   for a key that is not in the TPM.
     private func keyOfTPM(
         _ plan: Plan,
         _ earlier: CaptureDeviceRecord?
@@ -126,7 +127,8 @@ extension DeviceEnrolment {
 }
 
 extension DeviceEnrolment.Plan {
-    /// Whether this proves the TPM key of an earlier registration at the level `software`, and so keeps the device.
+    /// Whether this plan proves the TPM key of an earlier registration at the level `software`, and thus keeps the
+    /// device.
     public func upgrades(_ earlier: CaptureDeviceRecord) -> Bool {
         guard endorsementCertificates != nil, !replacesEarlier, earlier.level == KeyLevel.software.rawValue,
             case .provider(let uri, "tpm2", _) = earlier.keySource

@@ -6,19 +6,19 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
-/// This machine's TPM 2.0 during one registration, through tpm2-tools.
+/// Access to this machine's TPM 2.0 during one registration, through tpm2-tools.
 ///
-/// The tools exchange files: contexts of loaded keys, public areas, statements and signatures. They are in a private directory
-/// beside the keys, which `close` removes. No private key is among them in the clear.
+/// The tools exchange files: contexts of loaded keys, public areas, attestations and signatures. They are in a private
+/// directory beside the keys, which `close` removes. They contain no unencrypted private key.
 struct TPMSession: Sendable {
-    /// Where a TPM stores the certificate of its endorsement key: RSA 2048 and P-256 with the usual templates (TCG EK Credential
-    /// Profile, section 2.2.1.4).
+    /// NV indexes of a TPM for the certificate of its endorsement key: RSA 2048 and P-256 with the usual templates (TCG
+    /// EK Credential Profile, section 2.2.1.4).
     private static let certificateIndexes = ["0x1c00002", "0x1c0000a"]
-    /// Persistent handles that are free for any use by the owner (TCG Registry of Reserved TPM 2.0 Handles and Localities).
+    /// Persistent handles available to the owner (TCG Registry of Reserved TPM 2.0 Handles and Localities).
     private static let ownerHandles = 0x8102_0000...0x8102_ffff
-    /// A TPM makes an RSA key in seconds.
+    /// A TPM creates an RSA key in seconds.
     private static let timeLimit = Duration.seconds(60)
-    /// More than any file of the tools has.
+    /// Larger than any file of the tools.
     private static let longestFile = 64 << 10
     private static let signingAttributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign"
 
@@ -53,7 +53,8 @@ struct TPMSession: Sendable {
 
     // MARK: Steps
 
-    /// Loads the endorsement key. Returns its certificate and those of its issuers: what the TPM stores, then `given`.
+    /// Loads the endorsement key. Returns its certificate and those of its issuers: those stored in the TPM, then
+    /// `given`.
     func openEndorsementKey(
         _ given: [EndorsementCertificate]
     ) async throws(CaptureError) -> [EndorsementCertificate] {
@@ -77,7 +78,7 @@ struct TPMSession: Sendable {
         return certificates
     }
 
-    /// Makes an attestation key below the endorsement key. Returns its TPMT_PUBLIC.
+    /// Creates an attestation key below the endorsement key. Returns its TPMT_PUBLIC.
     func makeAttestationKey() async throws(CaptureError) -> [UInt8] {
         try await run(
             "tpm2_createak",
@@ -88,7 +89,7 @@ struct TPMSession: Sendable {
         return TPM2Structure.unsized(try bytes("ak.pub"))
     }
 
-    /// Decrypts a credential. Only the TPM of the endorsement certificate can, and only for this attestation key.
+    /// Decrypts a credential. Only the TPM with the endorsement key can do this, and only for this attestation key.
     func activate(_ credential: TPM2Credential) async throws(CaptureError) -> [UInt8] {
         try write(credential.toolFile, to: "credential")
         try await run("tpm2_startauthsession", ["-Q", "--policy-session", "-S", "session.ctx"])
@@ -99,14 +100,14 @@ struct TPMSession: Sendable {
                 ["-Q", "-c", "ak.ctx", "-C", "ek.ctx", "-i", "credential", "-o", "secret", "-P", "session:session.ctx"]
             )
         }
-        // A TPM has few sessions; they outlive the tools.
+        // A TPM has few sessions, and they outlive the tools.
         await cleanUp("tpm2_flushcontext", ["-Q", "session.ctx"])
         try result.get()
         try await freeSlots()
         return try bytes("secret")
     }
 
-    /// Makes a signing key and stores it in the TPM. Returns its handle, such as `0x81020000`.
+    /// Creates a signing key and stores it in the TPM. Returns its handle, such as `0x81020000`.
     func makeKey() async throws(CaptureError) -> String {
         try await run("tpm2_createprimary", ["-Q", "-C", "o", "-G", "ecc", "-c", "parent.ctx"])
         try await freeSlots()
@@ -137,16 +138,16 @@ struct TPMSession: Sendable {
         return handle
     }
 
-    /// Removes the key that `makeKey` has made. A failure leaves it in the TPM; a key that another program has stored at the
-    /// handle stays.
+    /// Removes the key created by `makeKey`. If removal fails, it stays in the TPM. A key that another program has
+    /// stored at the handle is kept.
     func removeKey(_ handle: String) async {
         await cleanUp("tpm2_readpublic", ["-Q", "-c", handle, "-o", "stored.pub"])
         guard let made = try? bytes("new.pub"), made == (try? bytes("stored.pub")) else { return }
         await evict(handle)
     }
 
-    /// Removes the key of an earlier registration. A failure leaves it in the TPM; a key that another program has stored at the
-    /// handle stays.
+    /// Removes the key of an earlier registration. If removal fails, it stays in the TPM. A key that another program
+    /// has stored at the handle is kept.
     func removeKey(_ handle: String, of publicKey: [UInt8]) async {
         await cleanUp("tpm2_readpublic", ["-Q", "-c", handle, "-f", "pem", "-o", "earlier.pem"])
         guard let pem = try? bytes("earlier.pem"), VerifyingKey.reading(pem)?.sec1 == publicKey else { return }
@@ -157,7 +158,7 @@ struct TPMSession: Sendable {
         await cleanUp("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", handle])
     }
 
-    /// The public half of a key, and its TPMT_PUBLIC.
+    /// The public part of a key, and its TPMT_PUBLIC.
     func publicKey(_ handle: String) async throws(CaptureError) -> (key: VerifyingKey, area: [UInt8]) {
         try await run("tpm2_readpublic", ["-Q", "-c", handle, "-o", "key.pub"])
         try await run("tpm2_readpublic", ["-Q", "-c", handle, "-f", "pem", "-o", "key.pem"])
@@ -168,7 +169,7 @@ struct TPMSession: Sendable {
         return (key, TPM2Structure.unsized(try bytes("key.pub")))
     }
 
-    /// The attestation key's statement that a key is in this TPM.
+    /// An attestation that a key is in this TPM, signed by the attestation key.
     func certify(_ handle: String) async throws(CaptureError) -> (statement: [UInt8], signature: [UInt8]) {
         try await run(
             "tpm2_certify",
@@ -178,8 +179,8 @@ struct TPMSession: Sendable {
         return (TPM2Structure.unsized(try bytes("certify.attest")), try bytes("certify.sig"))
     }
 
-    /// A statement of the attestation key that contains the challenge. It also contains a digest of PCR 0, since a quote needs a
-    /// PCR; its value is not used.
+    /// An attestation that contains the challenge, signed by the attestation key. It also contains a digest of PCR 0,
+    /// since a quote requires a PCR; its value is not used.
     func quote(_ challenge: [UInt8]) async throws(CaptureError) -> (statement: [UInt8], signature: [UInt8]) {
         try await run(
             "tpm2_quote",
@@ -192,21 +193,21 @@ struct TPMSession: Sendable {
 
     // MARK: Tools
 
-    /// A TPM has room for three loaded keys. A resource manager (/dev/tpmrm0) frees them by itself.
+    /// A TPM has room for three loaded keys. A resource manager (/dev/tpmrm0) frees them automatically.
     private func freeSlots() async throws(CaptureError) {
         try await run("tpm2_flushcontext", ["-Q", "-t"])
     }
 
-    /// Handles that a tool lists, `- 0x81000001` in each line.
+    /// The handles listed by a tool, one `- 0x81000001` per line.
     private func lines(_ tool: String, _ arguments: [String]) async throws(CaptureError) -> Set<Int> {
         let output = String(decoding: try await run(tool, arguments), as: UTF8.self)
         return Set(output.split(separator: "\n").map { Self.number(String($0.drop { $0 == "-" || $0 == " " })) })
     }
 
-    /// Of `0x…`; -1 for anything else.
+    /// Parses `0x…`; -1 for other text.
     private static func number(_ text: String) -> Int { Int(text.dropFirst(2), radix: 16) ?? -1 }
 
-    /// Runs a tool after a stop too, and in a task that was canceled. Failures are ignored.
+    /// Runs a tool even after a stop, and in a canceled task. Failures are ignored.
     private func cleanUp(_ tool: String, _ arguments: [String]) async {
         let work = Task { [directory] in try await Self.run([tool] + arguments, in: directory) }
         _ = try? await work.value
@@ -226,7 +227,7 @@ struct TPMSession: Sendable {
         program.directory = directory
         program.keptErrors = 4096
         program.timeLimit = timeLimit
-        // The provider that signs and the tools must use the same TPM.
+        // The signing provider and the tools must use the same TPM.
         if program.environment["TPM2TOOLS_TCTI"] == nil, let other = program.environment["TPM2OPENSSL_TCTI"] {
             program.environment["TPM2TOOLS_TCTI"] = other
         }
@@ -239,7 +240,7 @@ struct TPMSession: Sendable {
             throw unusable("\(tool) \(error.detail)")
         }
         guard let failure = result.failure else { return result.output }
-        // The tools print the cause first, and what follows from it after that.
+        // The tools print the cause first, followed by its consequences.
         let lines = String(decoding: result.errors, as: UTF8.self).split(separator: "\n")
         let cause = lines.first { $0.hasPrefix("ERROR: ") }?.dropFirst("ERROR: ".count) ?? lines.first
         throw unusable("\(tool) \(failure)" + (cause.map { ": \($0)" } ?? ""))
@@ -284,7 +285,7 @@ struct TPMSession: Sendable {
     }
 }
 
-/// Files of tpm2-tools.
+/// Structures in files of tpm2-tools.
 package enum TPM2Structure {
     /// Removes the size from a TPM2B structure (TPM 2.0 Library Part 2, 10.4); returns anything else unchanged.
     package static func unsized(_ bytes: [UInt8]) -> [UInt8] {

@@ -8,22 +8,22 @@ public struct CaptureFacts: Sendable, Equatable {
     public var latitude: Double?
     /// Degrees.
     public var longitude: Double?
-    /// City given by the user; with a country it replaces the table's.
+    /// City specified by the user; with a country, it replaces the table's.
     public var city: String?
-    /// ISO 3166-1 alpha-2, given by the user.
+    /// ISO 3166-1 alpha-2, specified by the user.
     public var country: String?
-    /// When it was taken.
+    /// The capture time.
     public var capturedAt: Date?
-    /// The camera's clock when the zone is unknown, its digits taken as UTC. Only its day can be disclosed.
+    /// The camera's clock if its zone is unknown, with its digits interpreted as UTC. Only its day can be disclosed.
     public var localTime: Date?
-    /// The camera's offset from UTC in seconds, given by the user for files that do not specify one.
+    /// The camera's offset from UTC in seconds, specified by the user for files that do not contain one.
     public var utcOffset: Int?
-    /// The source of `capturedAt` or `localTime` of a file.
+    /// The source of `capturedAt` or `localTime` in a file.
     public var timeSource: CaptureTimeSource?
     /// Model of the camera.
     public var deviceModel: String?
 
-    /// Makes facts; nil is unknown.
+    /// Makes facts; nil means unknown.
     public init(
         latitude: Double? = nil,
         longitude: Double? = nil,
@@ -47,25 +47,25 @@ public struct CaptureFacts: Sendable, Equatable {
     }
 }
 
-/// Where the time of a capture comes from, in the order in which the sources are used (hash-only contract, new rule 2).
+/// The source of a capture's time, in order of precedence (hash-only contract, new rule 2).
 public enum CaptureTimeSource: String, Sendable, CaseIterable {
-    /// Given by the user.
+    /// Specified by the user.
     case given = "captured_at"
-    /// A time of the file with its own offset: `OffsetTimeOriginal` and the like, `com.apple.quicktime.creationdate`.
+    /// A time in the file with its own offset: `OffsetTimeOriginal` and similar, or `com.apple.quicktime.creationdate`.
     case fileOffset = "file_offset"
-    /// The date and time of the satellites, in the same file.
+    /// The GPS date and time in the same file.
     case satellites = "gps"
     /// The container's time, in UTC.
     case container
-    /// The camera's clock, with the offset that the user gave.
+    /// The camera's clock, with the offset specified by the user.
     case userOffset = "utc_offset"
     /// The camera's clock without a zone.
     case localClock = "local_clock"
 }
 
 extension CaptureFacts {
-    /// Fills unknown facts from the file. A location is one fact: with a part of it given, nothing is taken from the
-    /// file.
+    /// Fills unknown facts from the file. A location is one fact: if part of it was specified, none of it is taken from
+    /// the file.
     func completed(by file: CaptureFacts) -> CaptureFacts {
         var facts = self
         if latitude == nil, longitude == nil, city == nil, country == nil {
@@ -92,15 +92,16 @@ extension CaptureFacts {
 }
 
 extension CaptureFacts {
-    /// Facts in a file: position, time and model from the Exif data of a photo (JPEG, PNG, WebP, HEIF, TIFF and the raw formats
-    /// based on it), or from the metadata of a movie. Missing, damaged and impossible values are unknown; nothing is guessed.
+    /// Facts in a file: position, time and model from the Exif data of a photo (JPEG, PNG, WebP, HEIF, TIFF and the raw
+    /// formats based on it), or from the metadata of a movie. Missing, damaged and impossible values are unknown;
+    /// nothing is guessed.
     ///
-    /// `capturedAt` is the file's time with its offset; else that of the satellites, if it can belong to the photo; else the
-    /// container's UTC time. A clock without a zone is not UTC: it is `localTime`. So is the time in the header of a movie, since
-    /// many cameras write their local time there.
+    /// `capturedAt` is the file's time with its offset; otherwise the GPS time, if it is plausible for the photo;
+    /// otherwise the container's UTC time. A clock without a zone is not treated as UTC but stored in `localTime`. So
+    /// is the time in the header of a movie, since many cameras write their local time there.
     ///
-    /// - Parameter file: Read in a few places, 64 KiB in all.
-    /// - Returns: Facts, not filtered.
+    /// - Parameter file: Read in a few places, 64 KiB in total.
+    /// - Returns: The facts, unfiltered.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
         var facts = PhotoExif(of: file).map(CaptureFacts.init(of:)) ?? CaptureFacts()
         guard facts.timeSource == nil else { return facts }
@@ -146,8 +147,8 @@ extension CaptureFacts {
         Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
 
-    /// Whether a wall clock anywhere on earth can show these digits at that time: offsets range from −12 to +14 hours.
-    /// Some cameras keep a GPS fix of another day, which is not of this photo.
+    /// Whether any wall clock on earth can show these digits at that time: offsets range from −12 to +14 hours. Some
+    /// cameras keep a GPS fix of another day, which does not belong to this photo.
     private static func canBeOneMoment(wallClock: Int64?, utc: Int64) -> Bool {
         guard let wallClock else { return true }
         return UTCOffset.range.contains((wallClock - utc) / 1_000_000)

@@ -1,14 +1,14 @@
 internal import CPlaces
 internal import Foundation
 
-/// City and country of a position, from a table in the program (GeoNames, CC BY 4.0), without network access.
+/// Finds city and country of a position in a table in the program (GeoNames, CC BY 4.0), without network access.
 ///
-/// The city is that of the nearest place of the country with at least 15,000 inhabitants, or the larger city that absorbs
-/// this place. The country is that of the nearest place, unless a foreign place is too near to be sure: the table has
-/// places, not borders. Rule and error rates: Sources/CPlaces/README.md.
+/// The city is that of the country's nearest place with at least 15,000 inhabitants, or the larger city that absorbs
+/// this place. The country is that of the nearest place, unless a foreign place is too near to be certain: the table
+/// contains places, not borders. Rule and error rates: Sources/CPlaces/README.md.
 package enum PlaceTable {
     package struct Place: Sendable, Equatable {
-        /// nil when no city is near enough.
+        /// nil if no city is near enough.
         package var city: String?
         /// ISO 3166-1 alpha-2.
         package var country: String
@@ -16,18 +16,18 @@ package enum PlaceTable {
 
     package enum Finding: Sendable, Equatable {
         case place(Place)
-        /// The country is uncertain: the nearest place, and the nearest one of another country.
+        /// The country is uncertain; contains the nearest place, and the nearest one in another country.
         case border([PlaceCandidate])
-        /// Too few places nearby, a country of less than 1,000 people, or an invalid position.
+        /// Too few places nearby, a country with fewer than 1,000 inhabitants, or an invalid position.
         case unknown
     }
 
-    /// Maximum distance of the nearest place, and of the place whose city is named, in kilometers.
+    /// Maximum distance of the nearest place, and of the place whose city is disclosed, in kilometers.
     static let placeRadius = 30.0
-    /// Maximum distance at which foreign places are looked for, in kilometers.
+    /// Maximum distance at which foreign places are searched for, in kilometers.
     static let foreignRadius = 100.0
 
-    /// Finds the place of a position, or the reason why there is none. Reads some hundred to some thousand entries.
+    /// Finds the place of a position, or the reason why there is none. Reads hundreds to thousands of entries.
     package static func find(latitude: Double, longitude: Double) -> Finding {
         guard let position = GeoPosition(latitude: latitude, longitude: longitude), let grid = PlaceGrid() else {
             return .unknown
@@ -50,7 +50,7 @@ package enum PlaceTable {
         return .place(Place(city: city, country: code))
     }
 
-    /// Whether these letters are a country code: ISO 3166-1 alpha-2, and XK, which GeoNames uses for Kosovo.
+    /// Whether the text is a country code: ISO 3166-1 alpha-2, or XK, which GeoNames uses for Kosovo.
     package static func isCountryCode(_ text: String) -> Bool {
         guard let grid = PlaceGrid() else { return false }
         return grid.countryNumbers.contains { grid.countryCode($0) == text }
@@ -58,10 +58,10 @@ package enum PlaceTable {
 
     // MARK: Border
 
-    /// Whether the country of the nearest place is that of the position. The nearest foreign place must be three times as
-    /// far away. In the center of a place of the country it must be 3 km farther away: the border is then at least 1.5 km
-    /// away. Elsewhere it must be 12 km away, with 15 places of the country nearer than it; without any foreign place
-    /// within 100 km a city is enough.
+    /// Whether the country of the nearest place is certainly that of the position. The nearest foreign place must be
+    /// three times as far away. In the center of a place of the country, it must be 3 km farther away: the border is
+    /// then at least 1.5 km away. Elsewhere it must be 12 km away, with 15 places of the country nearer than it;
+    /// without any foreign place within 100 km, a city is sufficient.
     private static func isCertain(
         _ nearest: PlaceGrid.Neighbor,
         _ foreign: PlaceGrid.Neighbor?,
@@ -104,7 +104,7 @@ package enum PlaceTable {
 
 /// A place near a border.
 public struct PlaceCandidate: Sendable, Equatable {
-    /// City of the country near the position; nil when none is near enough.
+    /// City of the country near the position; nil if none is near enough.
     public var city: String?
     /// ISO 3166-1 alpha-2.
     public var country: String
@@ -112,19 +112,19 @@ public struct PlaceCandidate: Sendable, Equatable {
     public var kilometers: Double
 }
 
-/// Reads the table in the program (Sources/CPlaces/README.md): places by cells of one degree. It is read in place, so
-/// it needs neither startup time nor memory.
+/// Reads the table in the program (Sources/CPlaces/README.md): places in cells of one degree. It is read in place, so
+/// it requires no startup time and no memory.
 struct PlaceGrid {
     struct Entry {
         var country: Int
-        /// Offset of the name of its city: itself or the city that absorbs it. nil for a place that only counts for the
-        /// country.
+        /// Offset of the name of its city: itself or the city that absorbs it. nil for a place that is only used to
+        /// determine the country.
         var name: Int?
-        /// Distance up to which a position is certainly inside the place, in kilometers.
+        /// Distance within which a position is certainly inside the place, in kilometers.
         var centerRadius: Double
     }
 
-    /// Largest `centerRadius` that the table can hold.
+    /// Largest `centerRadius` that the table can store.
     static let maximumCenterRadius = 15.5
 
     private static let rowCount = 180
@@ -138,13 +138,13 @@ struct PlaceGrid {
     private let names: Int
     private let namedCountries: Int
 
-    /// nil when the program's table is invalid, which a test rules out.
+    /// nil if the program's table is invalid, which a test excludes.
     init?() {
         // Static data of the program, which is never freed.
         self.init(UnsafeRawBufferPointer(start: places_table(), count: places_table_size()))
     }
 
-    /// - Parameter bytes: Must live as long as this value.
+    /// - Parameter bytes: Must outlive this value.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.headerSize, bytes.prefix(8).elementsEqual("PLACES2\0".utf8) else { return nil }
         self.bytes = bytes
@@ -164,7 +164,7 @@ struct PlaceGrid {
         var distance: Double
     }
 
-    /// The nearest place of a kind within `limit` kilometers. Usually it is found in the cells around the position.
+    /// The nearest accepted place within `limit` kilometers, usually in the cells around the position.
     func nearest(to position: GeoPosition, within limit: Double, where isWanted: (Entry) -> Bool) -> Neighbor? {
         for radius in [10, PlaceTable.placeRadius, PlaceTable.foreignRadius] where radius <= limit {
             var nearest: Neighbor?
@@ -176,7 +176,7 @@ struct PlaceGrid {
         return nil
     }
 
-    /// Calls `body` with each place of a kind within a radius, and with its distance, in kilometers.
+    /// Calls `body` with each accepted place within a radius, and with its distance in kilometers.
     func forEachEntry(
         within radius: Double,
         of position: GeoPosition,
@@ -185,7 +185,8 @@ struct PlaceGrid {
     ) {
         let reach = radius / GeoPosition.earthRadius * 180 / .pi
         let rows = row(position.latitude - reach)...row(position.latitude + reach)
-        // A circle around a pole covers every longitude; otherwise it is widest at this angle from its center's.
+        // A circle around a pole covers every longitude; otherwise it is widest at this angle from its center's
+        // longitude.
         let ratio = sin(reach * .pi / 180) / cos(position.latitude * .pi / 180)
         let width = abs(position.latitude) + reach < 90 && ratio < 1 ? asin(ratio) * 180 / .pi : 180
         let columns =
@@ -197,7 +198,7 @@ struct PlaceGrid {
                 // Wraps around at ±180°.
                 let wrapped = (column + 180 + Self.columnCount) % Self.columnCount
                 forEachEntry(row: row, column: wrapped) { entry, latitude, longitude in
-                    // Cheaper than the distance, and true for most.
+                    // Cheaper than the distance, and sufficient for most entries.
                     guard abs(latitude - position.latitude) <= reach, isWanted(entry) else { return }
                     let distance = position.kilometres(toLatitude: latitude, longitude: longitude)
                     if distance <= radius { body(entry, distance) }
@@ -221,7 +222,7 @@ struct PlaceGrid {
                 Entry(
                     country: Int(bytes[start + 4]),
                     name: name == 0 ? nil : name,
-                    // 50 m for a place too small for a half kilometer.
+                    // 50 m for a place whose radius rounds to zero half kilometers.
                     centerRadius: max(0.05, Double(packed >> 19) / 2)
                 ),
                 Double(row - 90) + (Double(whole(start, UInt16.self)) + 0.5) / 65_536,
@@ -232,7 +233,7 @@ struct PlaceGrid {
 
     var countryNumbers: Range<Int> { 0..<(names - countries) / 2 }
 
-    /// Whether a country is named: naming Pitcairn would be to name one of fifty people.
+    /// Whether the country may be disclosed: disclosing Pitcairn would identify one of about fifty people.
     func isNamed(_ country: Int) -> Bool { country < namedCountries }
 
     func countryCode(_ number: Int) -> String? {
@@ -241,7 +242,7 @@ struct PlaceGrid {
         return String(decoding: bytes[start..<start + 2], as: UTF8.self)
     }
 
-    /// A name is stored as its length in one byte, then UTF-8.
+    /// A name is stored as its length in one byte, followed by UTF-8.
     func name(at offset: Int) -> String? {
         let start = names + offset
         guard start < bytes.count, start + 1 + Int(bytes[start]) <= bytes.count else { return nil }

@@ -12,7 +12,7 @@ public import MediaTransport
 struct FullUpload: Sendable {
     static let photoLimit: Int64 = 10 << 20
     static let depthLimit = 5 << 20
-    /// The body limit of the server's framework, which takes precedence over the server's own limits.
+    /// The body limit of the server's framework, which is lower than the server's own limits.
     static let frameworkLimit: Int64 = 2 << 20
 
     let photo: SourceFile
@@ -25,7 +25,7 @@ struct FullUpload: Sendable {
 
     /// Checks the limits and compresses the depth map.
     ///
-    /// - Throws: `.unknownMediaType` for anything but JPEG, `.depthRequired`, `.depthMapInvalid`, `.payloadTooLarge`,
+    /// - Throws: `.unknownMediaType` if it is not a JPEG; `.depthRequired`, `.depthMapInvalid`, `.payloadTooLarge`,
     ///   `.imageLibrariesMissing`.
     init(
         _ input: CaptureInput,
@@ -59,13 +59,13 @@ struct FullUpload: Sendable {
         self.isAsserted = isAsserted
     }
 
-    /// The text that the assertion signs, as sent.
+    /// The text signed by the assertion, as sent.
     func clientData(_ digest: SHA256Digest) -> [UInt8] { Array("\(digest.hex)|\(capturedAt)".utf8) }
 
     func metadataPart(_ digest: SHA256Digest, assertion: String?) -> String {
         var members: JSONObject = [
             "captured_at": .string(capturedAt),
-            // The member is required, also for an unknown camera.
+            // The member is required, even for an unknown camera.
             "device_model": .string(metadata.deviceModel ?? "unknown"),
             "photo_hash": .string(digest.hex),
             "depth_map_dimensions": .object(["width": JSONValue(size.width), "height": JSONValue(size.height)]),
@@ -77,7 +77,7 @@ struct FullUpload: Sendable {
         return members.json()
     }
 
-    /// The body; it reads the photo from a separate descriptor.
+    /// The body; it reads the photo through a separate descriptor.
     func form(metadata: String) throws(CaptureError) -> FullCaptureForm {
         let descriptor = try CaptureError.reading(photo.duplicateDescriptor())
         let content = FileContent(owning: descriptor, byteCount: photo.status.size)
@@ -85,8 +85,8 @@ struct FullUpload: Sendable {
     }
 }
 
-/// The multipart body of a full upload (hash-only contract 7): the compressed depth map, then metadata and photo by
-/// `MultipartForm`. The photo is read while it is sent.
+/// The multipart body of a full upload (hash-only contract section 7): the compressed depth map, then metadata and
+/// photo by `MultipartForm`. The photo is read while it is sent.
 struct FullCaptureForm: RequestBody {
     private let depthPart: [UInt8]
     private let rest: MultipartForm
@@ -95,7 +95,7 @@ struct FullCaptureForm: RequestBody {
 
     var contentType: String { rest.contentType }
 
-    /// `photo` is JPEG, `depthMap` a gzip stream, `metadata` JSON.
+    /// `photo` is a JPEG, `depthMap` a gzip stream, `metadata` JSON.
     init(photo: FileContent, depthMap: [UInt8], metadata: String) {
         let boundary = MultipartForm.randomBoundary()
         let head =
@@ -115,7 +115,7 @@ struct FullCaptureForm: RequestBody {
 
     func makeReader() -> any RequestBodyReader { Reader(depthPart, rest.makeReader()) }
 
-    /// The digest of the whole body, which the request's signature covers. Reads the photo an additional time.
+    /// The digest of the whole body, which is covered by the request's signature. Reads the photo an additional time.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`.
     func digest() async throws(CaptureError) -> SHA256Digest {
@@ -166,13 +166,13 @@ struct FullCaptureForm: RequestBody {
 extension CaptureClient {
     /// `POST /api/v1/captures` (hash-only contract section 7), at most once: **sends the media**.
     ///
-    /// It is here, not beside `submit`, so that the module that sends hash-only captures has no call that accepts
-    /// anything but their bodies.
+    /// This method is not part of `CaptureSubmission`, so that the module that sends hash-only captures has no function
+    /// that accepts other bodies.
     ///
-    /// `contentType` has the form's boundary. `headers` are those of `RequestSignature` for the whole form; `requestID`
-    /// is a UUID that the server echoes. `progress` gets bytes of the whole form.
+    /// `contentType` contains the form's boundary. `headers` are those of `RequestSignature` for the whole form;
+    /// `requestID` is a UUID that the server echoes. `progress` is called with the bytes of the whole form.
     ///
-    /// - Throws: As `submit`.
+    /// - Throws: Like `submit`.
     package func upload(
         _ body: any RequestBody,
         contentType: String,
@@ -204,9 +204,10 @@ extension CaptureClient {
 extension CaptureExchange {
     typealias Progressing = @Sendable (TransferProgress) -> Void
 
-    /// Signs a full upload and sends it, at most once per attempt. `onProgress` gets bytes of the whole body.
+    /// Signs a full upload and sends it, at most once per attempt. `onProgress` is called with the bytes of the whole
+    /// body.
     ///
-    /// - Throws: `CaptureError` when the store fails.
+    /// - Throws: `CaptureError` if the store fails.
     func submit(
         _ record: CaptureRecord,
         _ upload: FullUpload,
@@ -271,7 +272,7 @@ extension CaptureExchange {
         }
     }
 
-    /// Servers do not document their framework's limit of 2 MiB: they reject a real photo with 400 only.
+    /// Servers do not report their framework's limit of 2 MiB: they reject a larger photo with a bare 400.
     private static func explained(_ error: CaptureError, byteCount: Int64) -> CaptureError {
         guard error.code == .badRequest || error.code == .payloadTooLarge, byteCount > FullUpload.frameworkLimit else {
             return error
@@ -286,18 +287,18 @@ extension CaptureExchange {
 }
 
 extension CaptureSession {
-    /// Uploads the media itself (contract section 7). Refused while privacy mode is on.
+    /// Uploads the media itself (contract section 7). Refused while privacy mode is enabled.
     ///
-    /// The media is also stored in the vault. Only another call repeats the upload.
+    /// The media is also stored in the vault. The upload is repeated only by another call.
     ///
     /// - Parameters:
     ///   - request: A JPEG photo of at most 10 MiB, with a depth map.
-    ///   - isAsserted: Whether the photo is signed; false for a device whose key the server does not have, since it
-    ///     would record the signature as a failure.
+    ///   - isAsserted: Whether to sign the photo; false for a device whose key the server does not have, since it would
+    ///     record the signature as a failure.
     ///   - control: Cancels the upload.
-    ///   - progress: Bytes of the whole body.
-    /// - Returns: The current record. `error` is why it was not accepted.
-    /// - Throws: `CaptureError` `.privacyModeOn`, and others when there is no record.
+    ///   - progress: Called with the bytes of the whole body.
+    /// - Returns: The current record. `error` is the reason why it was not accepted.
+    /// - Throws: `CaptureError` `.privacyModeOn`, and others if there is no record.
     public func sendMedia(
         _ request: CaptureRequest,
         isAsserted: Bool = true,
@@ -331,7 +332,7 @@ extension CaptureSession {
 
 extension CaptureInput {
     fileprivate func notices(about upload: FullUpload) -> [CaptureNotice] {
-        // The server labels hash-only evidence only.
+        // The server labels only hash-only evidence.
         var notices = notices.filter { $0 != .labeledByServer } + [.capturedAtIsPublic(upload.capturedAt)]
         if case .coordinates? = upload.metadata.location { notices.append(.coordinatesArePublic(decimals: 2)) }
         return notices

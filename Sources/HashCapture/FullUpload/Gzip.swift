@@ -10,11 +10,11 @@ enum Gzip {
     /// - Throws: `.imageLibrariesMissing` in a build without zlib.
     static func compress(_ bytes: [UInt8]) throws(CaptureError) -> [UInt8] {
         #if ImageLibraries
-            // zlib keeps the address of the stream, so it must not change between the calls.
+            // zlib stores the address of the stream, so it must not change between the calls.
             let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
             stream.initialize(to: z_stream())
             defer { stream.deallocate() }
-            // 15 bits of window, and 16 to select the gzip header.
+            // A window of 15 bits, plus 16 to select the gzip header.
             let code = deflateInit2_(
                 stream,
                 Z_DEFAULT_COMPRESSION,

@@ -6,17 +6,17 @@ internal import MediaCore
 package struct MetadataFilter: Sendable {
     package var settings: PrivacySettings
     package var profile: CaptureProfile
-    /// On `reference`, which cannot take city and country: whether the user requested latitude and longitude with one
-    /// decimal, half away from zero.
+    /// For `reference`, which does not accept city and country: whether the user requested latitude and longitude with
+    /// one decimal, rounded half away from zero.
     package var sendsCoarseCoordinates: Bool = false
-    /// Release of Linux, for the level `full`.
+    /// Linux kernel release, for the level `full`.
     package var systemVersion: String
     package var programVersion: String
 
-    /// Members that the levels allow and whose values are known; impossible facts count as unknown.
+    /// Members that the levels allow and whose values are known; impossible facts are treated as unknown.
     package func metadata(of facts: CaptureFacts) -> CaptureMetadata { metadata(of: facts, placeFinding(of: facts)) }
 
-    /// The same with the result of `placeFinding`.
+    /// Like `metadata(of:)`, with the result of `placeFinding`.
     func metadata(of facts: CaptureFacts, _ finding: PlaceTable.Finding?) -> CaptureMetadata {
         CaptureMetadata(
             location: location(of: facts, finding),
@@ -25,7 +25,7 @@ package struct MetadataFilter: Sendable {
         )
     }
 
-    /// What the offline table has for a position; nil if no place is to be disclosed, or the user gave the country.
+    /// The table's result for a position; nil if no place is to be disclosed, or the user specified the country.
     func placeFinding(of facts: CaptureFacts) -> PlaceTable.Finding? {
         guard settings.location == .coarse, profile == .mediactl1, facts.country == nil,
             let latitude = facts.latitude, let longitude = facts.longitude
@@ -33,10 +33,11 @@ package struct MetadataFilter: Sendable {
         return PlaceTable.find(latitude: latitude, longitude: longitude)
     }
 
-    /// `captured_at`: the second, that UTC day (of a clock without a zone, the day that it shows), or the UTC day of the submission (contract section 4). An unknown time
-    /// is replaced by `now`, that of the submission. RFC 3339 with `Z`.
+    /// `captured_at`, RFC 3339 with `Z`: the second, its UTC day, or the UTC day of the submission (contract section
+    /// 4). For a clock without a zone, the day is the one that it shows. An unknown time is replaced with `now`, the
+    /// time of the submission.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
-        // The epoch is for clocks outside the years 1 to 9999; a server rejects it by its time window.
+        // The epoch is used for clocks outside the years 1 to 9999; a server rejects it by its time window.
         let submission = Self.second(of: now)
         let taken = time(of: facts) ?? submission
         return switch timestampLevel(for: facts) {
@@ -46,7 +47,7 @@ package struct MetadataFilter: Sendable {
         }
     }
 
-    /// The level that applies to these facts: of a clock without a zone only the day is disclosed.
+    /// The level that applies to these facts: for a clock without a zone, only the day is disclosed.
     package func timestampLevel(for facts: CaptureFacts) -> TimestampLevel {
         settings.timestamp == .exact && isZoneUnknown(in: facts) ? .dayOnly : settings.timestamp
     }
@@ -55,17 +56,17 @@ package struct MetadataFilter: Sendable {
         facts.capturedAt.flatMap(Self.second) == nil && facts.localTime.flatMap(Self.second) != nil
     }
 
-    /// The time in UTC, else the camera's clock.
+    /// The time in UTC, otherwise the camera's clock.
     private func time(of facts: CaptureFacts) -> CivilTime? {
         (isZoneUnknown(in: facts) ? facts.localTime : facts.capturedAt).flatMap(Self.second)
     }
 
     private static let epoch = "1970-01-01T00:00:00Z"
 
-    /// The UTC second of a time; nil outside the years 1 to 9999, the range of contract section 4.
+    /// The UTC second of a time; nil outside the years 1 to 9999, the range in contract section 4.
     private static func second(of time: Date) -> CivilTime? {
         let seconds = time.timeIntervalSince1970.rounded(.down)
-        // 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z; NaN is in no range.
+        // 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z; NaN is outside every range.
         guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
         return CivilTime(secondsSince1970: Int64(seconds))
     }
@@ -81,8 +82,8 @@ package struct MetadataFilter: Sendable {
         }
     }
 
-    /// The model is stated by the file or the user, for the camera; ` / Linux ` is added for this machine (M13).
-    /// Without a model nothing is disclosed.
+    /// The model of the camera, from the file or the user; ` / Linux ` is added for this machine (M13). Without a
+    /// model, nothing is disclosed.
     private func device(of facts: CaptureFacts) -> String? {
         guard let model = facts.deviceModel.flatMap(ToldText.cleaned) else { return nil }
         switch settings.deviceInfo {
@@ -112,7 +113,7 @@ package struct MetadataFilter: Sendable {
         return .coordinates(latitude: spelled(position.latitude) + 0, longitude: spelled(position.longitude) + 0)
     }
 
-    /// City and country given by the user, otherwise from the offline table. Never coordinates.
+    /// City and country specified by the user, otherwise from the offline table. Never coordinates.
     private func place(of facts: CaptureFacts, _ finding: PlaceTable.Finding?) -> CaptureMetadata.Location? {
         let city = facts.city.flatMap(ToldText.cleaned)
         if let country = facts.country { return Self.countryCode(country).map { .place(city: city, country: $0) } }
@@ -120,14 +121,14 @@ package struct MetadataFilter: Sendable {
         return .place(city: city ?? place.city, country: place.country)
     }
 
-    /// Two letters; nil for anything else, so that no other text is disclosed.
+    /// Two letters; nil for other text, so that it is never disclosed.
     private static func countryCode(_ text: String) -> String? {
-        // Checked before uppercasing: `ß` would become two letters.
+        // Checked before uppercasing, since `ß` would become two letters.
         guard text.utf8.count == 2, text.utf8.allSatisfy({ (0x41...0x5A).contains($0 & ~0x20) }) else { return nil }
         return text.uppercased()
     }
 
-    /// The precision of `reference` for the level `coarse`: rounded half away from zero.
+    /// The precision for `reference` at the level `coarse`: rounded half away from zero.
     private static func oneDecimal(_ degrees: Double) -> Double {
         (degrees * 10).rounded(.toNearestOrAwayFromZero) / 10
     }
@@ -138,13 +139,13 @@ package struct MetadataFilter: Sendable {
     }
 }
 
-/// Cleans texts of a file or user before they are disclosed.
+/// Sanitizes texts of a file or user before they are disclosed.
 enum ToldText {
-    /// Longer than the name of any model or city, and short enough for a body.
+    /// Longer than the name of any model or city, but short enough for a body.
     static let byteLimit = 128
 
-    /// One line without control characters, bidirectional controls and surrounding blanks, truncated between characters
-    /// to the limit, nil when nothing is left.
+    /// One line without control characters, bidirectional controls and surrounding whitespace, truncated between
+    /// characters to the limit; nil if nothing is left.
     static func cleaned(_ text: String) -> String? {
         var kept = String.UnicodeScalarView()
         // Bounds the work for very long texts.

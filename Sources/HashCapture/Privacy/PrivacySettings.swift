@@ -5,7 +5,7 @@ internal import MediaFiles
 internal import MediaSystem
 internal import MediaTransport
 
-/// What captures may disclose (hash-only contract section 4).
+/// Limits on the data that captures may disclose (hash-only contract section 4).
 public struct PrivacySettings: Sendable, Equatable {
     /// Whether full uploads are refused.
     public var isPrivacyModeEnabled = false
@@ -21,7 +21,7 @@ public struct PrivacySettings: Sendable, Equatable {
 
     /// The settings as stored in their file and in records.
     public var json: String {
-        // No value needs escaping: they are a boolean and names of levels.
+        // No value needs escaping: they are a boolean and the names of levels.
         """
         {"\(Member.privacyMode.rawValue)":\(isPrivacyModeEnabled),"\(Member.location.rawValue)":"\(location.rawValue)",\
         "\(Member.timestamp.rawValue)":"\(timestamp.rawValue)","\(Member.deviceInfo.rawValue)":"\(deviceInfo.rawValue)"}
@@ -41,11 +41,11 @@ extension PrivacySettings {
     private static let byteLimit = 65_536
 
     /// Reads the settings from a JSON object with `privacyModeEnabled`, `locationLevel`, `timestampLevel` and
-    /// `deviceInfoLevel`; the defaults when there is no file. Links are followed. The file must be owned by this user
-    /// or root and must not be writable by others, since it decides what is disclosed about this user.
+    /// `deviceInfoLevel`; returns the defaults if there is no file. Links are followed. The file must be owned by this
+    /// user or root and must not be writable by others, since it controls which data about this user is disclosed.
     ///
-    /// - Throws: `CaptureError` `.settingsUnusable` for an unreadable or invalid file: privacy is never disabled by
-    ///   accident.
+    /// - Throws: `CaptureError` `.settingsUnusable` for an unreadable or invalid file: privacy must never be disabled
+    ///   by accident.
     public static func read(_ path: String) throws(CaptureError) -> PrivacySettings {
         let file: SourceFile
         do {
@@ -72,7 +72,7 @@ extension PrivacySettings {
     }
 
     /// Writes the file atomically, with mode 0600. Creates its directory if missing; if the path is a link, its target
-    /// is written.
+    /// is replaced.
     ///
     /// - Throws: `CaptureError` `.targetUnusable`; `.settingsUnusable` for a dangling link.
     public func write(to path: String) throws(CaptureError) {
@@ -89,7 +89,7 @@ extension PrivacySettings {
         let name = url.lastPathComponent
         let parent = Array(url.deletingLastPathComponent().path.utf8)
         guard let directory = try TargetDirectory.open(parent, creating: true) else { return }
-        // The fixed temporary name is locked, so that two processes do not write at once.
+        // The fixed temporary name is locked, so that two processes do not write at the same time.
         try WholeFile(in: directory, temporaryName: ".\(name).new", audience: .owner)
             .write(text, as: Array(name.utf8), replacing: true)
     }
@@ -119,13 +119,13 @@ extension PrivacySettings {
 
 extension PrivacySettings {
     struct Unreadable: Error {
-        /// The reason, to follow a file's name in a message.
+        /// The reason, to be printed after a file's name.
         var detail: String
         var value: String?
     }
 
-    /// Parses the stored form: all four members, each once, and no other. A missing or misspelled member would become a
-    /// default that discloses more than intended.
+    /// Parses the stored form: all four members, each once, and no others. A missing or misspelled member would
+    /// otherwise get a default that may disclose more than intended.
     init(json text: [UInt8]) throws(Unreadable) {
         guard String(validating: text, as: UTF8.self) != nil else { throw Unreadable(detail: "it is not UTF-8") }
         var cursor = JSONCursor(text[...])

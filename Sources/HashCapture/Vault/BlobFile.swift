@@ -2,7 +2,7 @@ internal import CaptureSubmission
 internal import MediaFiles
 internal import Synchronization
 
-/// A file written sequentially: 0600, empty at first, on disk after `settle`.
+/// A sequentially written file: mode 0600, initially empty, on disk after `settle`.
 final class BlobFile: Sendable {
     private let file: PartialFile
     private let end = Mutex<Int64>(0)
@@ -25,7 +25,7 @@ final class BlobFile: Sendable {
         }
     }
 
-    /// One caller at a time. Returns the new length.
+    /// Only one caller at a time. Returns the new length.
     @discardableResult
     func append(_ bytes: UnsafeRawBufferPointer) throws(FileWriteError) -> Int64 {
         let begin = end.withLock { $0 }

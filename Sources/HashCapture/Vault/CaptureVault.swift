@@ -14,7 +14,7 @@ internal import MediaSystem
 ///       .draft-<id>/       the same while it is created; locked (`flock`) by its process
 ///
 /// The associated data of a blob is `<id>|<kind>|1` in UTF-8, such as `0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff|media|1`;
-/// the last member is the format version. So blobs cannot be exchanged (hash-only contract section 8).
+/// the last part is the format version. This prevents blobs from being exchanged (hash-only contract section 8).
 package struct CaptureVault: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         /// The bytes of the photo or video.
@@ -23,8 +23,8 @@ package struct CaptureVault: Sendable {
         case depth
     }
 
-    /// A capture that is not committed: its files have temporary names. Its lock is held for as long as this value, or
-    /// a copy of it, is in use.
+    /// An uncommitted capture: its files have temporary names. Its lock is held as long as this value, or a copy of it,
+    /// is in use.
     package struct Draft: Sendable {
         package let id: String
         let directory: TargetDirectory
@@ -42,7 +42,7 @@ package struct CaptureVault: Sendable {
 
     static func associatedData(_ kind: Kind, of id: String) -> [UInt8] { Array("\(id)|\(kind.rawValue)|1".utf8) }
 
-    /// Nil when there are no captures yet.
+    /// nil if there are no captures yet.
     func captures() throws(CaptureError) -> TargetDirectory? {
         try CaptureError.inVault {
             try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false)
@@ -51,7 +51,7 @@ package struct CaptureVault: Sendable {
 }
 
 extension CaptureVault {
-    /// Starts a capture, whose id is a lowercase UUID that no capture has. The draft is locked.
+    /// Starts a capture with an unused id, a lowercase UUID. The draft is locked.
     ///
     /// - Throws: `.vaultUnusable`, `.diskFull`.
     package func begin(id: String) throws(CaptureError) -> Draft {
@@ -64,8 +64,8 @@ extension CaptureVault {
                 try captures.status(of: Array(id.utf8)) == nil
             else { throw CaptureError(.vaultUnusable, detail: "a capture with this ID exists", value: id) }
             while true {
-                // Named by another UUID until it is locked: a process that adopts drafts may remove it before, and then
-                // the next name is tried.
+                // Named with another UUID until it is locked: a process that adopts drafts may remove it first; the
+                // next name is then used.
                 let name = Self.draftPrefix + UUID().uuidString.lowercased()
                 guard let draft = try captures.makePrivateSubdirectory(name),
                     try Self.hold(draft, name, in: captures)
@@ -76,7 +76,7 @@ extension CaptureVault {
         }
     }
 
-    /// - Returns: false when another process has locked the draft, or it was removed.
+    /// - Returns: false if another process has locked the draft, or it was removed.
     static func hold(
         _ draft: TargetDirectory,
         _ name: String,
@@ -91,12 +91,13 @@ extension CaptureVault {
         return try draft.isEntry(Array(name.utf8), of: captures)
     }
 
-    /// Encrypts a file, and hashes exactly the encrypted bytes, in one pass; synced when it returns. Needs a few MiB of
-    /// memory for any size. The first capture creates the key. Canceling ends it with `.cancelled`. The original must
-    /// not change meanwhile. `progress` gets bytes done and total, on another thread. Returns the SHA-256 of the file.
+    /// Encrypts a file, and hashes exactly the encrypted bytes, in one pass; synced when it returns. Uses a few MiB of
+    /// memory for any size. The first capture creates the key. Cancellation throws `.cancelled`. The original must not
+    /// change while it is read. `progress` is called with the finished bytes and their total, on another thread.
+    /// Returns the SHA-256 of the file.
     ///
-    /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, also for a key that opens none of the
-    ///   newest captures. The draft contains nothing of the file then.
+    /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, including for a key that opens
+    ///   none of the newest captures. The draft then contains nothing of the file.
     package func keepMedia(
         _ file: SourceFile,
         in draft: Draft,
@@ -133,14 +134,14 @@ extension CaptureVault {
             associatedData: Self.associatedData(.media, of: draft.id)
         ) { bytes in
             let written = try blob.append(bytes)
-            // Ignores header and tags, a few bytes per million; the last call is for the end.
+            // Disregards header and tags, a few bytes per million; the last call reports the end.
             progress?(min(written, total), total)
         }
         try await BlockingWork.run { try blob.settle() }
         return digest
     }
 
-    /// A changed file takes precedence over the error of reading it.
+    /// If the file changed, that takes precedence over the error of reading it.
     private static func failure(_ error: any Error, reading file: SourceFile) -> CaptureError {
         if error is CryptoError, let status = try? file.currentStatus(), status != file.status {
             return changed(file)
@@ -162,8 +163,8 @@ extension CaptureVault {
         CaptureError(.sourceChanged, detail: "changed while it was read", isRetryable: true, path: file.path)
     }
 
-    /// Encrypts a depth map; synced when it returns. Blocks. Little-endian binary32, row by row, after `keepMedia`; the
-    /// record has width and height.
+    /// Encrypts a depth map; synced when it returns. Blocks. The map is little-endian binary32, row by row; the record
+    /// has width and height. Called after `keepMedia`.
     ///
     /// - Throws: `.diskFull`, `.vaultUnusable`.
     package func keepDepth(_ bytes: [UInt8], in draft: Draft) throws(CaptureError) {
@@ -183,16 +184,16 @@ extension CaptureVault {
         }
     }
 
-    /// Removes a draft without a record. Leftovers are removed by `adopt`.
+    /// Removes a draft without a record. `adopt` removes any leftovers.
     package func discard(_ draft: Draft) {
         guard let captures = try? captures() else { return }
         try? Self.remove(draft.directory, Self.draftPrefix + draft.id, from: captures)
     }
 
-    /// Gives the files their final names and syncs. The record is stored before this; `adopt` commits after a crash in
-    /// between. Blocks. The draft is unusable afterwards.
+    /// Gives the files their final names and syncs. The record must be stored first, so that `adopt` commits the draft
+    /// after a crash in between. Blocks. The draft is unusable afterwards.
     ///
-    /// - Throws: `.vaultUnusable`; the draft is left for `adopt`.
+    /// - Throws: `.vaultUnusable`; the draft is left to `adopt`.
     package func commit(_ draft: Draft) throws(CaptureError) {
         guard let captures = try captures() else { throw CaptureError(.vaultUnusable, detail: "the vault is gone") }
         try CaptureError.inVault { try Self.publish(draft.directory, draft.id, in: captures) }
@@ -219,12 +220,12 @@ extension CaptureVault {
 }
 
 extension CaptureVault {
-    /// Decrypts a blob to a new file (0600) and returns the digest of the plaintext. The file gets its name only when
-    /// it is complete and verified, and replaces nothing. Canceling ends it with `.cancelled`. `path` is the target,
+    /// Decrypts a blob to a new file (0600) and returns the digest of the plaintext. The file gets its final name only
+    /// when it is complete and verified, and replaces nothing. Cancellation throws `.cancelled`. `path` is the target,
     /// as bytes; its directory must exist. `expecting` is the required digest of the plaintext.
     ///
     /// - Throws: `.mediaMissing`, `.mediaDamaged`, `.checksumMismatch`, `.vaultUnusable`, `.targetExists`,
-    ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is left at the target then.
+    ///   `.targetUnusable`, `.diskFull`, `.busy`; nothing is then left at the target.
     package func export(
         _ kind: Kind,
         of id: String,
@@ -330,10 +331,10 @@ extension StreamingAEAD {
 
 extension CaptureVault {
     /// Recovers from crashed processes: commits drafts with a record and removes those without, which were never
-    /// reported and whose originals are untouched. Ignores drafts of running processes and everything not made by the
+    /// reported and whose originals are unchanged. Ignores drafts of running processes and entries not created by the
     /// vault.
     ///
-    /// - Throws: `.vaultUnusable`, `.storeUnusable` when `hasRecord` throws anything but a `CaptureError`.
+    /// - Throws: `.vaultUnusable`, `.storeUnusable` if `hasRecord` throws an error other than `CaptureError`.
     package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
         guard let captures = try captures() else { return }
         var names: [String] = []
@@ -359,7 +360,7 @@ extension CaptureVault {
             return try Self.hold(draft, name, in: captures) ? draft : nil
         }
         guard let draft else { return }
-        // Checked with the lock held: no process can still store a record.
+        // Checked while holding the lock: no process can still store a record.
         let isRecorded = try Self.isRecorded(id, hasRecord)
         try CaptureError.inVault {
             if isRecorded {

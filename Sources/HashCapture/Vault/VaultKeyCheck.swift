@@ -5,13 +5,13 @@ internal import MediaStore
 internal import MediaSystem
 
 extension CaptureVault {
-    /// Number of captures that are tried: one damaged copy must not look like another key.
+    /// Number of captures to try, so that one damaged copy is not mistaken for a wrong key.
     private static let triedCaptures = 8
 
-    /// Checks that a key opens one of the newest captures, before anything else is sealed with it. A vault whose captures
-    /// need several keys could not be read after one of them is lost.
+    /// Checks that a key opens one of the newest captures before new data is encrypted with it. A vault whose captures
+    /// use several keys could not be read after one of them is lost.
     ///
-    /// - Throws: `.vaultUnusable` when it opens none of them.
+    /// - Throws: `.vaultUnusable` if the key opens none of them.
     func checkKey(_ key: StreamingAEAD.Key) async throws(CaptureError) {
         let ids = try newestCaptures()
         guard !ids.isEmpty else { return }
@@ -26,7 +26,7 @@ extension CaptureVault {
         )
     }
 
-    /// Those with media, newest first.
+    /// Captures with media, newest first.
     private func newestCaptures() throws(CaptureError) -> [String] {
         guard let captures = try captures() else { return [] }
         return try CaptureError.inVault {
@@ -62,7 +62,7 @@ extension CaptureVault {
         } catch is CancellationError {
             throw CaptureError(.cancelled)
         } catch {
-            // Unreadable or damaged, or sealed with another key.
+            // Unreadable or damaged, or encrypted with another key.
             return false
         }
     }

@@ -22,8 +22,8 @@ public enum VaultKey: Sendable {
 
 /// `captures/vault.key`: 64 hexadecimal digits and a line feed. Base64 of 32 bytes is also read.
 ///
-/// Blobs without their key cannot be decrypted, so a key is never replaced, and none is created while there are blobs:
-/// the old one may be restored from a backup.
+/// Blobs cannot be decrypted without their key, so a key is never replaced, and none is created while there are blobs:
+/// the old key may be restored from a backup.
 struct VaultKeyFile {
     private let directory: DataDirectory
     private let path: [UInt8]
@@ -36,20 +36,20 @@ struct VaultKeyFile {
         path = Array("\(directory.path(of: .captures))/\(Self.name)".utf8)
     }
 
-    /// - Throws: `.vaultUnusable`, also when there is none.
+    /// - Throws: `.vaultUnusable`, including when there is none.
     func read() throws(CaptureError) -> StreamingAEAD.Key {
         guard let key = try existing() else { throw missing }
         return key
     }
 
-    /// Reads the key, or creates the first one. Of several processes exactly one creates it.
+    /// Reads the key, or creates the first one. If several processes run this, exactly one creates it.
     ///
     /// - Throws: `.vaultUnusable`, `.diskFull`.
     func readOrMake() throws(CaptureError) -> StreamingAEAD.Key {
         if let key = try existing() { return key }
         try CaptureError.inVault { _ = try directory.make(.captures) }
         let hasBlobs = try CaptureError.inVault { try self.hasBlobs() }
-        // A blob may have appeared with its key since the first read.
+        // A blob may have been created with its key since the first read.
         if let key = try existing() { return key }
         guard !hasBlobs else { throw missing }
         try CaptureError.inVault { try make() }
@@ -92,7 +92,7 @@ struct VaultKeyFile {
         return key
     }
 
-    /// Writes a key under a temporary name and renames it unless another process was faster.
+    /// Writes a key under a temporary name and renames it, unless another process was faster.
     private func make() throws {
         guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
             throw CaptureError(.vaultUnusable, detail: "the vault is gone", path: path)
@@ -111,7 +111,7 @@ struct VaultKeyFile {
         }
     }
 
-    /// A process that removes drafts may lock a new one first: then another one is created.
+    /// A process that removes drafts may lock a new one first; another one is then created.
     private func makeDraft(in captures: TargetDirectory) throws(FileWriteError) -> BlobFile {
         while true {
             do throws(FileWriteError) {
@@ -152,7 +152,7 @@ final class VaultKeyring: Sendable {
     private let source: VaultKey
     private let directory: DataDirectory
     private let known = Mutex<StreamingAEAD.Key?>(nil)
-    /// Whether `known` was compared with the captures that are kept.
+    /// Whether `known` was checked against the stored captures.
     private let isChecked = Mutex(false)
 
     init(_ source: VaultKey, in directory: DataDirectory) {
@@ -160,8 +160,8 @@ final class VaultKeyring: Sendable {
         self.directory = directory
     }
 
-    /// Returns the cached key, or fetches it. If `isCreated`, the first key may be created; never while there are
-    /// blobs.
+    /// Returns the cached key, or fetches it. If `isCreated` is true, the first key may be created, but never while
+    /// there are blobs.
     ///
     /// - Throws: `.vaultUnusable`, `.diskFull`, `.cancelled`.
     func key(creating isCreated: Bool) async throws(CaptureError) -> StreamingAEAD.Key {
@@ -177,9 +177,9 @@ final class VaultKeyring: Sendable {
         return key
     }
 
-    /// The key for a new capture, created if there are no blobs. `check` compares it with those that are kept, once.
+    /// The key for a new capture, created if there are no blobs. `check` compares it with the stored captures, once.
     ///
-    /// - Throws: What `key` and `check` throw.
+    /// - Throws: The errors of `key` and `check`.
     func sealingKey(
         _ check: (StreamingAEAD.Key) async throws(CaptureError) -> Void
     ) async throws(CaptureError) -> StreamingAEAD.Key {
@@ -190,7 +190,7 @@ final class VaultKeyring: Sendable {
         return key
     }
 
-    /// The key fetched before; a key in a file is read if necessary.
+    /// The previously fetched key; a key in a file is read if necessary.
     ///
     /// - Throws: `.vaultUnusable`.
     func knownKey() throws(CaptureError) -> StreamingAEAD.Key {
@@ -199,7 +199,7 @@ final class VaultKeyring: Sendable {
         return try VaultKeyFile(directory).readOrMake()
     }
 
-    /// Errors contain the program only, since its arguments may be secret.
+    /// Errors contain only the program, since its arguments may be secret.
     private static func run(_ arguments: [String]) async throws(CaptureError) -> StreamingAEAD.Key {
         let program = "vault_key_command \"\(TerminalText.escaped(arguments.first ?? ""))\""
         let result: ProgramResult

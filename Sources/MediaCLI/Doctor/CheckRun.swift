@@ -33,10 +33,10 @@ struct CheckRun: Sendable {
     /// Path of the JUnit report.
     let junit: String?
 
-    /// How long an upload whose last byte is sent may still wait for its response after the time limit or a signal.
+    /// Grace period after the time limit or a signal for the response to an upload whose last byte was sent.
     private static let finishTime = Duration.seconds(5)
 
-    /// Runs `body`, which must end soon after its task is canceled. Those of `names` that it does not report are reported
+    /// Runs `body`, which must return soon after its task is canceled. Checks in `names` without a result are reported
     /// as skipped. Returns success if no check failed, otherwise the code of the first failure.
     ///
     /// - Throws: `Diagnosis` if the report cannot be written.
@@ -110,7 +110,7 @@ struct CheckRun: Sendable {
         return failure.error.map { ExitCode($0.code) } ?? .server
     }
 
-    // MARK: Words
+    // MARK: Messages
 
     private func report(_ check: ServerCheck) {
         var diagnosis = check.error.map { ErrorCatalog.diagnosis(of: $0) }
@@ -157,7 +157,7 @@ private final class Deadline: Sendable {
         hasPassed.withLock { $0 = true }
     }
 
-    /// Reports a check that the limit canceled as timed out.
+    /// Returns the check, marked as timed out if the time limit canceled it.
     func excused(_ check: ServerCheck) -> ServerCheck {
         guard isOver, check.error?.code == .cancelled else { return check }
         var check = check
@@ -208,11 +208,11 @@ extension TextRenderer {
             case .skipped: style.dim("skip")
             }
         let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
-        // The role is more informative than the server's refusal.
+        // The role is more informative than the server's error message.
         let found = check.facts["role"] == nil ? diagnosis?.message : nil
         let detail = ErrorCatalog.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)
-        // Narrower than a dozen columns is not worth wrapping.
+        // Do not wrap into fewer than 12 columns.
         let room = width.map { $0 - indent.count } ?? .max
         let parts = room > 12 ? WordWrap.lines(detail, width: room) : [detail]
         var lines = ["\(word)  \(name)  \(parts[0])"] + parts.dropFirst().map { indent + $0 }
@@ -223,10 +223,10 @@ extension TextRenderer {
     }
 }
 
-/// Checks as a JUnit XML report in the form that CI servers read: one suite, one test case per check.
+/// Checks as a JUnit XML report in the format read by CI servers: one suite, one test case per check.
 struct JUnitReport: Sendable {
     var suite: String
-    /// The server's address, written as a property of the suite.
+    /// Address of the server, written as a property of the suite.
     var server: String
     var checks: [ServerCheck]
     var duration: Duration

@@ -28,7 +28,7 @@ struct Doctor: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let server = try settings.requireServer()
         let servers = try ServerSession(settings, credentials: credentials)
-        // A check reports the refusal.
+        // A failure is reported by one of the checks.
         try? await servers.contact(server)
         let (client, missingLogin) = try await client(for: server, servers, console)
         let checkup = ServerCheckup(

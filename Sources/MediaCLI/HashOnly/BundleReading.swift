@@ -14,12 +14,12 @@ struct BundleReading: Sendable {
     /// Far above the two bodies of 10 KiB and the key that a bundle contains.
     private static let limit = 1 << 20
 
-    /// The bundle.
+    /// Path of the bundle.
     let path: [UInt8]
-    /// The media file that was compared.
+    /// Path of the media file that was compared.
     let media: [UInt8]?
     let verification: CaptureVerification
-    /// SHA-256 of the public key as SubjectPublicKeyInfo, as `openssl pkey -pubin -outform DER | sha256sum` prints it.
+    /// SHA-256 of the public key as SubjectPublicKeyInfo, as printed by `openssl pkey -pubin -outform DER | sha256sum`.
     let keyHash: String
     /// Names of the members of bundle and body that could be changed without breaking the signature.
     let unsignedMembers: [String]
@@ -69,14 +69,14 @@ struct BundleReading: Sendable {
         )
     }
 
-    /// The members that the checks compare with the signature, directly or as the body that was signed.
+    /// Members that are verified against the signature, directly or as part of the signed body.
     private static let signedMembers: Set<String> = [
         "schema", "profile", "rp_id", "counter", "media_hash", "body", "signed_bytes", "authenticator_data",
         "signature",
         "public_key",
     ]
 
-    /// The record of which a bundle was made, without the members that only the server can confirm.
+    /// The record from which a bundle was made, without the members that only the server can confirm.
     private static func record(_ members: JSONObject) -> CaptureRecord? {
         guard let id = members["capture_id"]?.text, let server = members["server"]?.text,
             let profile = members["profile"]?.text, let hash = members["media_hash"]?.text,
@@ -108,7 +108,7 @@ struct BundleReading: Sendable {
 
     // MARK: Findings
 
-    /// Whether the members that other programs read are those that the body and the key result in.
+    /// Whether the members for other programs match those computed from the body and the key.
     private static func agreement(of members: JSONObject, with record: CaptureRecord) -> CaptureVerification.Finding {
         guard let expected = try? CaptureBundle(record).json.members else { return .failed("the body cannot be read") }
         for name in ["signed_bytes", "authenticator_data", "signature", "public_key", "counter"]
@@ -124,7 +124,7 @@ struct BundleReading: Sendable {
         return digest.hex == hash ? .passed : .failed("\(ErrorCatalog.quoted(path)) has a different hash")
     }
 
-    /// The media in a directory: one with this hash is enough; others without one are a mismatch.
+    /// The media in a directory: one match with this hash is enough; otherwise any other media file is a mismatch.
     private static func finding(
         in directory: [UInt8],
         _ hash: String

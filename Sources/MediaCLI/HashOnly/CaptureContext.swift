@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// What all commands of `hash-only` share: the open stores, and a session for each server.
+/// Shared dependencies of all `hash-only` commands: the open stores, and a session for each server.
 struct CaptureContext: Sendable {
     let settings: SettingsSession
     let library: LibraryStore
@@ -14,7 +14,7 @@ struct CaptureContext: Sendable {
 
     var console: Console { settings.console }
 
-    /// Opens the stores and warns about what was repaired. Sends nothing. `scratch` replaces the data directory.
+    /// Opens the stores and prints a warning for each repair. Sends nothing. `scratch` replaces the data directory.
     ///
     /// - Throws: `StoreError`, `TransportError`.
     static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureContext {
@@ -31,7 +31,7 @@ struct CaptureContext: Sendable {
         )
     }
 
-    /// Opens the settings and stores of a command, and completes what dead processes left unfinished. Sends nothing.
+    /// Opens the settings and stores of a command and completes unfinished work of dead processes. Sends nothing.
     ///
     /// - Throws: `SettingsError`, `StoreError`, `TransportError`, `ServerURLError`, `CaptureError`.
     static func open(
@@ -60,7 +60,7 @@ struct CaptureContext: Sendable {
         return session(try ServerURL(record.server, allowingPath: true), profile)
     }
 
-    /// A session that may send.
+    /// A session that may send captures.
     ///
     /// - Throws: `CredentialError` if captures would be sent unencrypted.
     func confidential(_ session: CaptureSession) throws -> CaptureSession {
@@ -68,7 +68,8 @@ struct CaptureContext: Sendable {
         return session
     }
 
-    /// A session for local work, where the server hardly matters: the configured one, else that of the newest capture.
+    /// A session for local work, for which any server will do: the configured one, otherwise that of the newest
+    /// capture.
     ///
     /// - Throws: `StoreError`, `ServerURLError`; `Diagnosis` if there is neither.
     func anySession() throws -> CaptureSession {
@@ -79,11 +80,11 @@ struct CaptureContext: Sendable {
         return try session(for: newest)
     }
 
-    /// Completes what dead processes left unfinished. Sends nothing.
+    /// Completes unfinished work of dead processes. Sends nothing.
     ///
     /// - Throws: `StoreError`, `ServerURLError`, `CaptureError`.
     func adopt() async throws {
-        // A process may have died before its first record; then any server's session will do.
+        // A process may have died before its first record; in this case the session of any server will do.
         if let newest = try library.captures().first {
             try await session(for: newest).adopt()
         } else if try settings.configuredCaptureServer != nil {
@@ -91,7 +92,7 @@ struct CaptureContext: Sendable {
         }
     }
 
-    /// The only record whose ID begins with a prefix.
+    /// The only record with this ID prefix.
     ///
     /// - Throws: `StoreError`; `CaptureError` if there is none; `Diagnosis` if there are several.
     func record(_ idPrefix: String) throws -> CaptureRecord {
@@ -119,9 +120,10 @@ struct CaptureContext: Sendable {
 }
 
 extension SettingsSession {
-    /// Runs `body` with the stores of the data directory if there is one, else with empty ones in a temporary directory.
+    /// Runs `body` with the stores of the data directory if it exists, otherwise with empty ones in a temporary
+    /// directory.
     ///
-    /// - Throws: What `body` throws, and `StoreError`, `TransportError`.
+    /// - Throws: The errors of `body`, and `StoreError`, `TransportError`.
     func withReadOnlyCaptures<Value>(_ body: (CaptureContext) async throws -> Value) async throws -> Value {
         let path = locations.dataDirectory
         if FileManager.default.fileExists(atPath: path + "/library.sqlite") {
@@ -144,7 +146,7 @@ extension SettingsSession {
         return file[...slash] + "hash-only.json"
     }
 
-    /// - Throws: `CaptureError` if they cannot be read: an unreadable file must not turn privacy off.
+    /// - Throws: `CaptureError` if they cannot be read: an unreadable file must not disable privacy.
     func privacySettings() throws(CaptureError) -> PrivacySettings {
         try PrivacySettings.read(privacyFile)
     }

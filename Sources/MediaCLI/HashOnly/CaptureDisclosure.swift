@@ -2,9 +2,9 @@ internal import CaptureSubmission
 internal import HashCapture
 internal import MediaCore
 
-/// Describes a request body: one line for each thing it discloses.
+/// Describes a request body: one line for each disclosed item.
 enum CaptureDisclosure {
-    /// `timeSource` is nil if the capture time is unknown. The lines may be printed without escaping.
+    /// `timeSource` is nil if the capture time is unknown. The lines can be printed without escaping.
     static func lines(
         _ payload: HashOnlyPayload,
         _ profile: CaptureProfile,
@@ -37,7 +37,7 @@ enum CaptureDisclosure {
         }
     }
 
-    /// Where the time comes from if the user did not specify it.
+    /// The source of the time, unless the user specified the time.
     private static func source(_ source: CaptureTimeSource?, of payload: HashOnlyPayload) -> String? {
         guard payload.flags.timestampLevel != .none else { return nil }
         let words: String? =
@@ -97,7 +97,7 @@ extension CaptureNotice {
         }
     }
 
-    /// Whether it may be a mistake, rather than only information.
+    /// Whether it may be caused by a mistake, rather than being only information.
     var isWarning: Bool {
         switch self {
         case .noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,

@@ -6,21 +6,21 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Submits captures one after the other, since a server accepts a device's counters only in ascending order, and
-/// reports the result of each.
+/// Submits captures one at a time, since a server accepts a device's counters only in ascending order, and reports the
+/// result of each.
 final class CaptureRun: Sendable {
-    /// The current job, and how a signal reaches it.
+    /// The current job, and the state needed to stop it on a signal.
     private struct Stage {
         var work: Task<CaptureItem, any Error>
         var control: TransferControl
-        /// Whether the media is still being read. No request is sent before that ends.
+        /// Whether the media is still being read. No request is sent before reading is complete.
         var isReading: Bool
     }
 
     struct Job: Sendable {
-        /// The path as the user wrote it.
+        /// The path as entered by the user.
         var path: [UInt8]?
-        /// Whether it reads media before it sends anything.
+        /// Whether media is read before anything is sent.
         var readsMedia: Bool
         var work:
             @Sendable (TransferControl, _ progress: @escaping @Sendable (Int64, Int64) -> Void) async throws ->
@@ -39,8 +39,8 @@ final class CaptureRun: Sendable {
         finishTimeout = settings.settings.finishTimeout.value
     }
 
-    /// Runs one job after the other, and returns whether all ran. No further job starts after a signal or once standard
-    /// output is closed. `tell` runs for each result before the next job starts.
+    /// Runs one job at a time and returns whether all ran. No further job starts after a signal or once standard output
+    /// is closed. `tell` runs for each result before the next job starts.
     func run(_ jobs: [Job], tell: (CaptureItem) -> Void) async -> Bool {
         let interruption = console.context.interruption
         return await interruption.handling({ [self] in heed($0) }) {
@@ -81,8 +81,8 @@ final class CaptureRun: Sendable {
         return console.context.output.failure != nil
     }
 
-    /// A signal cancels reading at once. A request that is already sent waits for its response; a second signal abandons
-    /// it, and its outcome stays unknown until `retry` queries the server.
+    /// A signal cancels reading immediately. A request that is already sent waits for its response; a second signal
+    /// abandons it, and its outcome stays unknown until `retry` queries the server.
     private func heed(_ request: Interruption.Request) {
         guard let stage = stage.withLock({ $0 }) else { return }
         if request.isFinal || stage.isReading {
@@ -94,9 +94,9 @@ final class CaptureRun: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Result
 
-    /// Prints the totals and writes the summary, which begins with `members`.
+    /// Prints the totals and writes the summary, which starts with `members`.
     func conclude(isDone: Bool, _ members: JSONObject) -> ExitCode {
         let code = console.exitCode(statistics.exitCode(isStopped: !isDone))
         let words: [(state: CaptureItem.State, words: String)] = [
@@ -115,7 +115,7 @@ final class CaptureRun: Sendable {
 }
 
 struct CaptureItem: Sendable {
-    /// The states of records, and those of captures without a record.
+    /// States of records, and of captures without a record.
     enum State: String, Sendable, CaseIterable {
         case pending, queued, submitted, accepted, rejected
         case unknownOutcome = "unknown_outcome"
@@ -139,16 +139,16 @@ struct CaptureItem: Sendable {
         }
     }
 
-    /// The path as the user wrote it or as the record has it; nil for a digest.
+    /// The path as entered by the user or as stored in the record; nil for a digest.
     var path: [UInt8]?
     var state: State
     var record: CaptureRecord?
     var preview: CapturePreview?
     var notices: [CaptureNotice] = []
     var error: Diagnosis?
-    /// Where the capture time comes from; nil when it is unknown, and when the file was not read.
+    /// Source of the capture time; nil if the time is unknown or the file was not read.
     var timeSource: CaptureTimeSource?
-    /// Whether the server already had it, so nothing was sent.
+    /// Whether the capture was already on the server, so that nothing was sent.
     var isKnown = false
 
     init(_ outcome: CaptureOutcome, path: [UInt8]?) {
@@ -157,7 +157,7 @@ struct CaptureItem: Sendable {
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
         timeSource = outcome.timeSource
-        // Nothing was disclosed this time; only that is reported.
+        // Nothing was disclosed in this run, so only notices about the earlier submission apply.
         notices = outcome.notices.filter { !isKnown || $0.isAboutEarlierSubmission }.map(\.withoutLocation)
         error = state == .accepted ? nil : Self.diagnosis(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
@@ -166,7 +166,7 @@ struct CaptureItem: Sendable {
         }
     }
 
-    /// Why retrying this record helps; nil if the error has its own hint.
+    /// The reason to retry this record; nil if the error has its own hint.
     private var reasonToRetry: String? {
         switch state {
         case .pending where error?.code == OutcomeCode.signingFailed.rawValue:
@@ -199,7 +199,7 @@ struct CaptureItem: Sendable {
         error = diagnosis
     }
 
-    /// This run's error, else the one stored in the record.
+    /// The error of this run, otherwise the error stored in the record.
     private static func diagnosis(of outcome: CaptureOutcome) -> Diagnosis {
         if let error = outcome.error { return ErrorCatalog.diagnosis(of: error) }
         let record = outcome.record
@@ -213,10 +213,10 @@ struct CaptureItem: Sendable {
 
     var exitCode: ExitCode { error?.exitCode ?? .success }
 
-    /// For messages.
+    /// Name for messages.
     var name: String { (path ?? record?.path).map { ErrorCatalog.quoted($0) } ?? digestName }
 
-    /// For results.
+    /// Name for results.
     var resultName: String { (path ?? record?.path).map { TerminalText.escaped($0) } ?? digestName }
 
     private var digestName: String {
@@ -226,8 +226,8 @@ struct CaptureItem: Sendable {
 }
 
 extension CaptureItem {
-    /// Whether only an explicit resend helps: the server cannot be queried (hash-only contract 1.3), or signing has failed
-    /// too often (section 8).
+    /// Whether only an explicit resend can succeed: the server cannot be queried (hash-only contract 1.3), or signing
+    /// has failed too often (section 8).
     var needsResend: Bool {
         switch state {
         case .unknownOutcome: record?.profile == CaptureProfile.reference.rawValue
@@ -237,7 +237,7 @@ extension CaptureItem {
     }
 }
 
-/// How much of the media has been read.
+/// Progress of reading the media.
 struct CaptureReading: RunReading {
     var path: [UInt8]
     var done: Int64
@@ -319,7 +319,7 @@ extension JSONRenderer {
 
 /// Failures go to standard error. Assertions, places and full hashes appear only in JSON (hash-only contract, trap 25).
 extension TextRenderer {
-    /// The kind of a key by the level that the server assigned to it.
+    /// Name of a key by the level that the server assigned to it.
     static func key(level: String) -> String {
         switch level {
         case "software": "software key"

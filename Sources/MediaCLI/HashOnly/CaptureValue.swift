@@ -35,8 +35,8 @@ enum CaptureValue {
 
     // MARK: Facts
 
-    /// `52.5163,13.3777`: degrees, north and east positive. At most 15 significant digits each, so that every JSON reader
-    /// gets the same number.
+    /// `52.5163,13.3777`: degrees, north and east are positive. At most 15 significant digits each, so that every JSON
+    /// parser reads the same number.
     static func coordinates(_ text: String) throws(InvalidValue) -> (latitude: Double, longitude: Double) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 2, let latitude = decimal(parts[0]), let longitude = decimal(parts[1]),
@@ -48,12 +48,16 @@ enum CaptureValue {
             )
         }
         guard parts.allSatisfy({ significantDigits($0) <= 15 }) else {
-            throw InvalidValue(rule: "has more than 15 digits in a number", hint: "7 decimals are a centimeter")
+            throw InvalidValue(
+                rule: "has more than 15 digits in a number",
+                hint: "7 decimals are precise to about 1 cm"
+            )
         }
         return (latitude, longitude)
     }
 
-    /// `Berlin,DE`, or a country alone. The city is free text, since the table has no small towns; the country must exist.
+    /// `Berlin,DE`, or a country alone. The city is free text, since the table lacks small towns; the country must
+    /// exist.
     static func place(_ text: String) throws(InvalidValue) -> (city: String?, country: String) {
         let comma = text.lastIndex(of: ",")
         let city = comma.map { text[..<$0].trimmingCharacters(in: .whitespaces) }
@@ -80,7 +84,7 @@ enum CaptureValue {
         return (city, country)
     }
 
-    /// RFC 3339 with a zone that exists, and a year that photos can have.
+    /// RFC 3339 with a valid zone, and a year that is possible for a photo.
     static func time(_ text: String) throws(InvalidValue) -> Date {
         guard let microseconds = RFC3339.microseconds(text) else {
             throw InvalidValue(
@@ -111,7 +115,7 @@ enum CaptureValue {
         return Int(seconds)
     }
 
-    /// Printable text: not blank, one line.
+    /// Printable text on one line; not blank.
     static func words(_ text: String) throws(InvalidValue) -> String {
         let isBlank = text.allSatisfy(\.isWhitespace)
         guard !isBlank, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
@@ -133,7 +137,7 @@ enum CaptureValue {
         return digest
     }
 
-    /// The last digest of a camera's hash chain, a colon, and its number of frames.
+    /// The last digest of a camera's hash chain, a colon, and the number of frames.
     static func hashChain(_ text: String) throws(InvalidValue) -> VideoMembers.HashChain {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let hash = SHA256Digest(hex: String(parts[0])), let length = positive(parts[1]),
@@ -155,7 +159,7 @@ enum CaptureValue {
         return amount
     }
 
-    /// A UUID (RFC 9562), in lower case.
+    /// A UUID (RFC 9562), in lowercase.
     static func uuid(_ text: String) throws(InvalidValue) -> String {
         guard let uuid = UUID(uuidString: text) else {
             throw InvalidValue(rule: "is not a UUID", hint: "specify it as issued by the server")

@@ -24,7 +24,7 @@ struct HashOnly: ParsableCommand {
     )
 }
 
-/// Has no credentials: capture servers identify devices by their signatures.
+/// Without credential options: capture servers identify devices by their signatures.
 struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
 

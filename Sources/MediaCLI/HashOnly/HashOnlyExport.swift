@@ -43,7 +43,7 @@ struct HashOnlyExport: ContextCommand {
     )
     var bundle: String?
 
-    /// A directory that exists, or is to be created, gets a file of the usual name.
+    /// For a directory, existing or to be created, the path of a file with the default name in it.
     private var bundleFile: String? {
         guard let bundle else { return nil }
         return isDirectory(bundle) ? bundleDirectory(bundle) + "/" + BundleReading.fileName : bundle
@@ -115,7 +115,8 @@ struct HashOnlyExport: ContextCommand {
         }
     }
 
-    /// Checks all targets first, so that no export stops halfway. Each is checked again when the file gets its name.
+    /// Checks all targets first, so that no export stops halfway. Each target is checked again when the file is renamed
+    /// to it.
     private func refuseExistingTargets() throws(CaptureError) {
         for target in [media, depthTo, bundleFile].compactMap({ $0 }) {
             let path = RawArguments.bytes(of: target)
@@ -127,8 +128,8 @@ struct HashOnlyExport: ContextCommand {
     }
 }
 
-/// What is needed to check a capture without this program or the server: the exact body, the signed bytes, the
-/// signature and the public key. Nothing in it is secret except the time and place that were disclosed.
+/// Everything needed to verify a capture without this program or the server: the exact body, the signed bytes, the
+/// signature and the public key. Nothing in it is secret except the disclosed time and location.
 struct CaptureBundle: Sendable {
     private let record: CaptureRecord
     private let body: [UInt8]
@@ -159,7 +160,7 @@ struct CaptureBundle: Sendable {
         signedBytes = try payload.signedBytes(for: profile)
     }
 
-    /// The format is `docs/schemas/hash-only-bundle-1.json`.
+    /// The format is defined by `docs/schemas/hash-only-bundle-1.json`.
     var json: JSONValue {
         .object([
             "schema": .string(BundleReading.schema), "capture_id": .string(record.id),
@@ -175,8 +176,8 @@ struct CaptureBundle: Sendable {
         ])
     }
 
-    /// Members of the body that the signature does not cover: with the profile `reference` those of a video (M9). The
-    /// assertion, which contains the signature, is not one. None for a body that cannot be read, or is not signed.
+    /// Members of the body that are not covered by the signature: with the profile `reference` those of a video (M9).
+    /// The assertion, which contains the signature, is not included. Empty if the body cannot be read or is not signed.
     static func unsignedMembers(of record: CaptureRecord) -> [String] {
         guard let bundle = try? CaptureBundle(record), let body = JSONValue.object(in: bundle.body[...]),
             let signed = JSONValue.object(in: bundle.signedBytes[...])
@@ -186,7 +187,7 @@ struct CaptureBundle: Sendable {
 
     private func base64(_ bytes: [UInt8]) -> JSONValue { .string(Data(bytes).base64EncodedString()) }
 
-    // MARK: Forms that openssl reads
+    // MARK: Formats for openssl
 
     /// `Ecdsa-Sig-Value` (RFC 3279 section 2.2.3) of r‖s.
     static func der(_ signature: [UInt8]) -> [UInt8] {
@@ -203,7 +204,7 @@ struct CaptureBundle: Sendable {
         return [0x02, UInt8(digits.count)] + digits
     }
 
-    /// `SubjectPublicKeyInfo` (RFC 5480) of an uncompressed point of P-256, in DER.
+    /// `SubjectPublicKeyInfo` (RFC 5480) of an uncompressed P-256 point, in DER.
     static func subjectPublicKeyInfo(_ point: [UInt8]) -> [UInt8] {
         let head: [UInt8] = [
             0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01,

@@ -40,13 +40,13 @@ struct HashOnlyList: ContextCommand {
 }
 
 extension CaptureRecord {
-    /// Whether it is for the server with this host; nil stands for all.
+    /// Whether the capture is for the server with this host; nil matches all.
     func isAt(_ scope: String?) -> Bool {
         guard let scope else { return true }
         return (try? ServerURL(server, allowingPath: true))?.scope == scope
     }
 
-    /// Whether `retry` may advance it. One without a mode needs `--as-hash-only` first.
+    /// Whether `retry` can advance it. A capture without a mode requires `--as-hash-only` first.
     var isOpen: Bool {
         guard mode != nil else { return false }
         return switch state {
@@ -81,7 +81,7 @@ extension TextRenderer {
                 TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
                 record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
                 record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
-                // Only the host, as in `uploads list`.
+                // Only the host, the same as in `uploads list`.
                 TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
             ]
         }

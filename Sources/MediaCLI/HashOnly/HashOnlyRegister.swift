@@ -14,10 +14,10 @@ struct HashOnlyRegister: ContextCommand {
         commandName: "register",
         abstract: "Register this machine with a capture server.",
         discussion: """
-            Without key options, a new key is created in the data directory. The level is what was proven to the server: \
-            software for a key that can be copied, tpm2 for one that is proven to be in a TPM. --tpm creates a \
-            key in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level \
-            is software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
+            Without key options, a new key is created in the data directory. The level depends on the proof to the \
+            server: software for a key that can be copied, tpm2 for a key proven to be in a TPM. --tpm creates a key \
+            in the TPM and proves it with tpm2-tools; with the same command, a TPM key whose registered level is \
+            software is upgraded. A server with the profile reference has no level for Linux and accepts only a \
             device that was enrolled elsewhere: --device-id.
 
             Examples:
@@ -90,7 +90,7 @@ struct HashOnlyRegister: ContextCommand {
     }
 }
 
-/// The signing key. Without any of these options a new key file is created.
+/// The signing key. Without any of these options, a new key file is created.
 struct CaptureKeyOptions: ParsableArguments {
     @Option("Sign with the key in this file: P-256, PKCS#8 in PEM.", value: .file)
     var key: String?
@@ -183,7 +183,7 @@ struct CaptureKeyOptions: ParsableArguments {
         return signerCommand == nil ? .new : .existing(.command(words))
     }
 
-    /// The public half of the signing program's key.
+    /// The public key of the signing program.
     ///
     /// - Throws: `Diagnosis` if the file contains no such key.
     func verifyingKey() throws(Diagnosis) -> VerifyingKey? {
@@ -230,7 +230,7 @@ struct RegistrationRun: Sendable {
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
 
-    /// - Throws: `Diagnosis`, `StoreError`, `CaptureError` for what `run` would refuse as well.
+    /// - Throws: `Diagnosis`, `StoreError`, `CaptureError` for anything that `run` would refuse as well.
     func preview() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         let earlier = try await settings.withReadOnlyCaptures { try $0.library.captureDevice(for: server.description) }
@@ -261,14 +261,14 @@ struct RegistrationRun: Sendable {
         let (plan, deviceID) = (plan, deviceID)
         let earlier = try context.library.captureDevice(for: server.description)
         let control = TransferControl()
-        // Canceling at once could leave a device registered on the server that this machine does not know.
+        // Canceling immediately could leave a device registered on the server but unknown to this machine.
         let finishTimeout = settings.settings.finishTimeout.value
         let work = Task {
             if let deviceID { return try await enrolment.keep(deviceID: deviceID, plan) }
             return try await enrolment.register(plan, control: control)
         }
         let device = try await console.context.interruption.handling({ [console] request in
-            // Ends a signing program and a tool of the TPM; only the server's response is waited for.
+            // Ends a signing program or a TPM tool; the command waits only for the server's response.
             control.stop()
             if request.isFinal {
                 work.cancel()
@@ -343,8 +343,9 @@ struct RegistrationRun: Sendable {
 }
 
 extension TPM2Evidence {
-    /// Reads what tpm2-tools write: `key.pub` and `ak.pub` (`tpm2_create -u`, `tpm2_readpublic -o`), `certify.attest` and
-    /// `certify.sig` (`tpm2_certify -o -s`), and the certificates `ek-*.der` in the order of their names, leaf first.
+    /// Reads the output of tpm2-tools: `key.pub` and `ak.pub` (`tpm2_create -u`, `tpm2_readpublic -o`),
+    /// `certify.attest` and `certify.sig` (`tpm2_certify -o -s`), and the certificates `ek-*.der` in the order of their
+    /// names, leaf first.
     ///
     /// - Throws: `Diagnosis` if a file is missing.
     static func reading(_ directory: String) throws(Diagnosis) -> TPM2Evidence {
@@ -371,7 +372,7 @@ extension TPM2Evidence {
     }
 }
 
-/// Small files that a registration reads.
+/// Reads small files for a registration.
 enum EvidenceFile {
     /// Far larger than any certificate.
     private static let limit = 64 << 10

@@ -74,7 +74,7 @@ struct HashOnlyRetry: ContextCommand {
                 "skipped \(Formats.count(silent, "capture")) made before modes existed; to submit: mediactl hash-only retry ID --as-hash-only"
             )
         }
-        // Oldest first: they have waited longest.
+        // Oldest first.
         return records.filter(\.isOpen).reversed()
     }
 }

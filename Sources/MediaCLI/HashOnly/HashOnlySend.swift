@@ -104,8 +104,8 @@ struct HashOnlySend: ContextCommand {
         }
     }
 
-    /// Without `send`, the parser takes any word for a file. So that no file leaves by a mistyped command, a bare word is always a
-    /// command, and all files are checked before anything is sent.
+    /// Without `send`, the parser accepts any word as a file. So that no file is sent because of a mistyped command, a
+    /// bare word is always treated as a command, and all files are checked before anything is sent.
     private func checkShortForm(_ arguments: [String]) throws {
         guard let parent = arguments.firstIndex(of: HashOnly.configuration.commandName ?? ""),
             arguments.dropFirst(parent + 1).first != Self.configuration.commandName
@@ -133,7 +133,7 @@ struct HashOnlySend: ContextCommand {
         return .usage("unknown command \(name); nothing was sent", hint: hint)
     }
 
-    /// Nothing is submitted for a photo without a choice about depth: a terminal prompts for it, once for all files.
+    /// A photo is not submitted without a choice about depth: a terminal prompts for it, once for all files.
     private func chooseDepth(of requests: inout [CaptureRequest], _ settings: SettingsSession) async throws {
         let profile = settings.settings.captureProfile.value
         let open = requests.indices.filter { requests[$0].needsDepthChoice(at: profile) }
@@ -147,7 +147,7 @@ struct HashOnlySend: ContextCommand {
     }
 }
 
-/// The kind of media. A video's hash chain, frame count and duration come from the camera and are never invented here.
+/// The type of media. A video's hash chain, frame count and duration come from the camera and are never generated here.
 struct CaptureMediaOptions: ParsableArguments {
     @Option("Submit the digest of a file that is elsewhere; it is recorded as not observed.", value: "sha256:hex")
     var digest: String?
@@ -201,7 +201,8 @@ struct CaptureMediaOptions: ParsableArguments {
     }
 }
 
-/// What the user specifies about a capture, in place of the file's data. The levels decide how much is disclosed.
+/// Details of a capture specified by the user instead of taken from the file. The levels determine how much is
+/// disclosed.
 struct CaptureFactOptions: ParsableArguments {
     @Option("Capture location in degrees, for example 52.5163,13.3777.", value: "lat,lon", parsing: .unconditional)
     var location: String?
@@ -337,7 +338,7 @@ struct SubmissionRun: Sendable {
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
 
-    /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError` for what ends the whole run.
+    /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError` for errors that end the whole run.
     func run() async throws -> ExitCode {
         guard let server = try settings.configuredCaptureServer else { throw settings.noServer }
         if kind == .media, requests.contains(where: { $0.settings.isPrivacyModeEnabled }) {
@@ -384,7 +385,7 @@ struct SubmissionRun: Sendable {
                     path: path
                 )
             case .media:
-                // Printed before it is sent, so that media is not sent by accident.
+                // Printed before anything is sent, to prevent sending media by accident.
                 console.warning(
                     "\(path.map { ErrorCatalog.quoted($0) } ?? "the media") itself is uploaded to "
                         + "\(ErrorCatalog.clean(server)), with its depth map and metadata"
@@ -397,7 +398,7 @@ struct SubmissionRun: Sendable {
         }
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     private func tell(_ item: CaptureItem) {
         console.result(JSONRenderer.captureItem(item), lines(for: item))

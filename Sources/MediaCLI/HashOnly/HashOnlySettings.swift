@@ -96,7 +96,7 @@ enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
     case privacyMode = "privacy-mode"
     case location, timestamp, device
 
-    /// The value in the form that `set` accepts.
+    /// The value in the format that `set` accepts.
     func value(in settings: PrivacySettings) -> String {
         let raw =
             switch self {

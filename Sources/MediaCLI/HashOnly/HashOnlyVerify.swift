@@ -13,10 +13,10 @@ struct HashOnlyVerify: ContextCommand {
         commandName: "verify",
         abstract: "Verify a file against its capture: the record, the signature, the vault, the server.",
         discussion: """
-            The file is hashed here; it is never sent. The server that has the capture is queried; with --server, only captures \
-            for that server are considered. What can be checked here is printed whatever the server returns. Exits with 8 if \
-            anything differs, with 5 if no capture of the file is stored; if only the server or the vault could not be checked, \
-            with the code of that error.
+            The file is hashed on this machine and never sent. The server that has the capture is queried; with \
+            --server, only captures for that server are considered. Local checks are printed regardless of the \
+            server's response. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
+            the server or the vault could not be checked, with the code of that error.
             With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
             The members that the signature does not cover are listed.
 
@@ -27,7 +27,7 @@ struct HashOnlyVerify: ContextCommand {
             """
     )
 
-    @Argument("The file; with --bundle optional.", value: .file)
+    @Argument("The file (optional with --bundle).", value: .file)
     var file: String?
 
     @Option("Verify this bundle, or the bundle.json and the media in this directory.", value: .file("path"))
@@ -64,7 +64,7 @@ struct HashOnlyVerify: ContextCommand {
         do {
             try await context.adopt()
         } catch {
-            // The checks do not depend on the adoption.
+            // The checks do not depend on completing unfinished work.
             console.warning(ErrorCatalog.diagnosis(of: error).message)
         }
         let (verification, failure) = try await console.context.interruption.canceling {
@@ -73,7 +73,7 @@ struct HashOnlyVerify: ContextCommand {
         return report(verification, path, failure: failure, on: console)
     }
 
-    /// The second value is why the server could not even be queried.
+    /// The second value is the reason why the server could not be queried.
     private func verify(
         _ path: [UInt8],
         _ context: CaptureContext
@@ -85,7 +85,7 @@ struct HashOnlyVerify: ContextCommand {
         let session = try context.anySession()
         let scope = try connection.choice.scope
         let match = try await session.find(.file(path)) { $0.isAt(scope) }
-        // Query the server that has the capture, whichever server is configured now.
+        // Query the server that has the capture, regardless of the configured server.
         let querying: CaptureSession
         do {
             let own = try context.session(for: match.record)
@@ -101,7 +101,7 @@ struct HashOnlyVerify: ContextCommand {
         return (try await querying.verify(match, isOffline: offline), nil)
     }
 
-    /// `failure` is why the server was not queried; `bundle` was verified instead of the store.
+    /// `failure` is the reason why the server was not queried; `bundle` was verified instead of the store.
     private func report(
         _ verification: CaptureVerification,
         _ path: [UInt8],

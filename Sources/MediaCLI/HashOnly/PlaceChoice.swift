@@ -1,7 +1,7 @@
 internal import HashCapture
 internal import MediaCore
 
-/// The places near a border between which only the user can decide.
+/// The candidate places near a border, between which only the user can choose.
 struct PlaceChoice {
     /// Empty outside of a dry run: locations are not printed there (hash-only contract, trap 25).
     private let candidates: [PlaceCandidate]
@@ -47,7 +47,7 @@ struct PlaceChoice {
 }
 
 extension CaptureNotice {
-    /// The same notice without locations, for everything but a dry run.
+    /// The same notice without locations, for all runs except a dry run.
     var withoutLocation: CaptureNotice {
         if case .nearBorder = self { return .nearBorder([]) }
         return self

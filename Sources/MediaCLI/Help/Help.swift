@@ -99,8 +99,8 @@ enum HelpText {
         tidied(MediactlCommand.helpMessage(for: command))
     }
 
-    /// The parser lists up to a dozen options on the usage line, and only `<options>` if there are more. This replaces both
-    /// with `[<options>]`, since the list below has the details. Required arguments stay.
+    /// Replaces the options on the usage line with `[<options>]`, since the list below has the details. The parser
+    /// prints up to a dozen options there, or only `<options>` if there are more. Required arguments are kept.
     static func tidied(_ help: String) -> String {
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.hasPrefix("USAGE: mediactl ") ? usage(String(line)) : String(line)
@@ -114,7 +114,7 @@ enum HelpText {
             with: ""
         )
         guard short != line else { return line }
-        // The command name ends where its arguments begin.
+        // The command name ends where its arguments start.
         let name = short.prefixMatch(of: /USAGE: mediactl(?: [a-z][a-z-]*)*/).map { String($0.0) } ?? short
         return name + " [<options>]" + short.dropFirst(name.count)
     }
@@ -148,8 +148,8 @@ enum HelpText {
         "--help", "--password-stdin", "--api-key-stdin",
     ])
 
-    /// The help of a command for `-h`: its abstract and its most important options. A group of commands without options has
-    /// only one help.
+    /// The help of a command for `-h`: its abstract and its most important options. A command group without options has
+    /// only one help text.
     static func short(_ help: String, of command: [String]) -> String {
         let name = command.joined(separator: " ")
         let blocks = help.split(separator: "\n\n").map { $0.split(separator: "\n") }

@@ -125,8 +125,8 @@ struct UploadLoginRun: Sendable {
 
     private var console: Console { settings.console }
 
-    /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, before a
-    /// prompt, the server offers one.
+    /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, if a
+    /// prompt would follow, the server supports logins.
     func isMeant(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
         guard let server = try? settings.configuredServer else { return false }
@@ -134,12 +134,12 @@ struct UploadLoginRun: Sendable {
         let environment = console.context.environment
         let hasKey = ["MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains { environment[$0]?.isEmpty == false }
         guard !hasKey, settings.prompter.isAllowed else { return false }
-        // The login itself reports a server that does not respond.
+        // A server that does not respond is reported by the login itself.
         let anonymous = settings.client(for: server, nil, try settings.httpClient(for: .uploadsURL))
         return (try? await anonymous.offersLogin()) ?? false
     }
 
-    /// An earlier login stays until the new one is verified.
+    /// An earlier login is kept until the new one is verified.
     func run() async throws -> ExitCode {
         let server = try settings.requireServer()
         let origin = server.origin
@@ -159,7 +159,7 @@ struct UploadLoginRun: Sendable {
         }
         try settings.logins.update(origin) { entry in
             entry.login = login
-            // A server that accepts a login accepts no passwords.
+            // A server that supports logins does not accept passwords.
             if isVerified { entry.requiresLogin = true }
         }
         if !isVerified {
@@ -168,7 +168,7 @@ struct UploadLoginRun: Sendable {
         return finish(server, login)
     }
 
-    // MARK: Parts
+    // MARK: Steps
 
     private func logIn(
         _ server: ServerURL,
@@ -188,7 +188,7 @@ struct UploadLoginRun: Sendable {
         return (issued, try await settings.client(for: server, authorization, http).verifyLogin())
     }
 
-    /// `--user`, `MEDIACTL_USER`, profile, settings file or netrc; otherwise a prompt.
+    /// The user from `--user`, `MEDIACTL_USER`, profile, settings file or netrc, otherwise from a prompt.
     private func user(at origin: Origin) async throws -> String {
         try await settings.search(flags, at: origin, of: .uploadsURL) { search in
             if let user = search.server.user?.value { return user }
@@ -233,7 +233,7 @@ struct LoginRun: Sendable {
     private var console: Console { session.console }
     private var server: String { session.address }
 
-    // MARK: With an issued key
+    // MARK: With an API key
 
     /// Verifies the key, registers this machine, and stores both.
     func run(_ flags: CredentialFlags) async throws -> ExitCode {
@@ -253,7 +253,7 @@ struct LoginRun: Sendable {
         return finish(login, isKeyRotated: false)
     }
 
-    // MARK: By e-mail
+    // MARK: With e-mail address and password
 
     /// Logs in by e-mail address and password, after confirmation, since it replaces the user's API key.
     ///
@@ -293,7 +293,7 @@ struct LoginRun: Sendable {
         return finish(login, isKeyRotated: true)
     }
 
-    /// The key may be new although the login failed: a later step failed, or the response with the key was lost.
+    /// A failed login may still have replaced the key: a later step failed, or the response with the key was lost.
     private func warn(of error: PhotoSyncError) {
         if let key = try? session.library.login(for: server)?.apiKey, key != session.login?.apiKey {
             console.warning(
@@ -306,7 +306,7 @@ struct LoginRun: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Result
 
     private func finish(_ login: Login?, isKeyRotated: Bool, code: ExitCode = .success) -> ExitCode {
         let code = console.exitCode(code)
@@ -336,7 +336,7 @@ struct LoginRun: Sendable {
 }
 
 extension PhotoSyncError {
-    /// Whether the server may have carried out a login that failed with this error: it was sent, and not refused.
+    /// Whether a login that failed with this error may still have replaced the key: it was sent and not refused.
     fileprivate var mayHaveRotatedKey: Bool {
         switch code {
         case .transport: transport?.metrics.bodyComplete ?? true

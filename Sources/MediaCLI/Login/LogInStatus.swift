@@ -67,7 +67,7 @@ struct LogInStatus: ContextCommand {
 }
 
 struct LoginList: Sendable {
-    /// Never contains the secret.
+    /// A stored login, without its secret.
     struct Row: Sendable, Equatable {
         /// Address of a photo server, origin of an upload server.
         var server: String
@@ -89,7 +89,7 @@ struct LoginList: Sendable {
     let logins: LoginStore
     let library: LibraryStore
 
-    /// Opens the stores, and prints their warnings.
+    /// Opens the stores and prints their warnings.
     static func open(_ settings: SettingsSession) throws -> LoginList {
         let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
         for warning in library.warnings { settings.console.warning(ErrorCatalog.clean(warning)) }

@@ -86,7 +86,7 @@ struct LogOut: ContextCommand {
         if row.service == "photo" {
             _ = try list.library.removeLogin(for: row.server)
         } else {
-            // Keep that the server requires a login: logging out must not permit passwords again.
+            // Keep the flag that the server requires a login: logging out must not allow passwords again.
             try list.logins.update(try ServerURL(row.server).origin) { $0.login = nil }
         }
     }

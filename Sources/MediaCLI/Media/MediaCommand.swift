@@ -39,7 +39,7 @@ struct MediaSession: Sendable {
         return MediaSession(settings: settings, server: server, client: try await servers.client(for: server))
     }
 
-    /// The files that match. Details take one request per file; a file that is deleted meanwhile is omitted.
+    /// The matching files. Details require one request per file; a file that is deleted in the meantime is omitted.
     func files(matching query: MediaQuery, withDetails: Bool) async throws -> [ServerMedia] {
         let files = try await client.media(matching: query)
         guard withDetails else { return files }

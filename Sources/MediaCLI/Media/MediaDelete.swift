@@ -71,7 +71,8 @@ struct MediaDelete: MediaServerCommand {
     }
 }
 
-/// Deletes files on a server as its administrator: finds them, shows them, prompts once, deletes one after the other.
+/// Deletes files on a server as its administrator: finds them, shows them, prompts once, and deletes them one at a
+/// time.
 struct MediaDeletionRun: Sendable {
     let console: Console
     let session: MediaSession
@@ -88,7 +89,7 @@ struct MediaDeletionRun: Sendable {
         var result: DeleteResult
         /// As listed before the deletion.
         var file: ServerMedia?
-        /// Why it failed, if `result` has no error.
+        /// The error, if `result` has none.
         var refusal: Diagnosis?
 
         var error: (any Error)? { refusal ?? result.error }
@@ -96,7 +97,7 @@ struct MediaDeletionRun: Sendable {
         var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
     }
 
-    /// A file that was found, or an ID that was not. Without a file, there is a refusal.
+    /// A file to delete, or an ID without a file. In the latter case `refusal` is set.
     private struct Candidate: Sendable {
         var fileID: Int64
         var file: ServerMedia?
@@ -105,7 +106,7 @@ struct MediaDeletionRun: Sendable {
 
     private var host: String { session.server.scope }
 
-    /// Returns the code of the batch; `.notFound` if no file matches.
+    /// Returns the exit code of the batch; `.notFound` if no file matches.
     ///
     /// - Throws: `GigHiveError` if the files cannot be listed or the user is not an administrator.
     func run(_ choice: Choice) async throws -> ExitCode {

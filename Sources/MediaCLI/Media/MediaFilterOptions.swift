@@ -89,9 +89,9 @@ struct MediaFilterOptions: ParsableArguments {
 }
 
 enum LocalChecksum {
-    /// Returns 64 lower-case hexadecimal characters.
+    /// Returns 64 lowercase hexadecimal characters.
     ///
-    /// - Throws: `SourceFileError`; `Diagnosis` if reading fails or the file changes meanwhile.
+    /// - Throws: `SourceFileError`; `Diagnosis` if reading fails or the file changes while it is read.
     static func hex(of path: String) async throws -> String {
         let file = try SourceFile(path: RawArguments.bytes(of: path))
         let digest: SHA256Digest

@@ -108,7 +108,7 @@ struct ClaimRun: Sendable {
         let pages = PhotoTable(console, device: account.deviceID)
         let run = LongRun<ListingReading>(console, writesRecords: false)
         return try await console.context.interruption.handling({ _ in }) {
-            // Blocks are printed where they are read, one after the other: a queue of them would hold all photos.
+            // Blocks are printed where they are read, one at a time: a queue of them would keep all photos in memory.
             let count = try await run.run(telling: { (_: Never) in }) { dependencies in
                 try await LegacyClaim(account).list(control: dependencies.control) { photos in
                     pages.show(photos)
@@ -118,7 +118,7 @@ struct ClaimRun: Sendable {
                     }
                 }
             }
-            // A closed standard output ends the list.
+            // The list ends when standard output is closed.
             let isStopped = count == nil && console.context.output.failure == nil
             let code = console.exitCode(isStopped ? .partly : .success)
             if count == 0 { console.note("all photos are assigned to a device; there is nothing to claim") }
@@ -185,7 +185,7 @@ struct ClaimRun: Sendable {
         }
     }
 
-    /// nil if it was stopped.
+    /// nil if the run was stopped.
     private func result(
         of claim: LegacyClaim,
         _ plan: ClaimPlan,
@@ -249,7 +249,7 @@ struct ClaimRun: Sendable {
 }
 
 extension ClaimPlan {
-    /// The exit code if nothing, or all that is possible, was claimed: unknown IDs are failures.
+    /// The exit code if there was nothing to claim or everything possible was claimed: unknown IDs are failures.
     fileprivate var unclaimableCode: ExitCode {
         guard !unknown.isEmpty else { return .success }
         return count == 0 && alreadyClaimed.isEmpty ? .notFound : .partly

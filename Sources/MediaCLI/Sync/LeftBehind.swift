@@ -3,20 +3,21 @@ internal import MediaFiles
 internal import PhotoSync
 internal import Synchronization
 
-/// Counts the pictures and videos of directories that no push uploads, by type, to warn that they are not backed up. Texts,
-/// files of the system and files of unknown types are not counted. The type of a file without an extension is that of its first bytes.
+/// Counts, by type, the pictures and videos in directories that a push does not upload, to warn that they are not
+/// backed up. Text files, system files and files of unknown types are not counted. The type of a file without an
+/// extension is detected from its first bytes.
 final class LeftBehind: Sendable {
-    /// The kind of content of a file.
+    /// Type of the content of a file.
     enum Kind: String {
         case picture
         case raw
         case video
-        /// Edits or metadata of the picture beside it.
+        /// Edits or metadata of a picture in the same directory.
         case sidecar
     }
 
     private struct FileType: Hashable {
-        /// Empty for files without one.
+        /// Empty for files without an extension.
         var pathExtension: String
         var kind: Kind
     }
@@ -60,7 +61,7 @@ final class LeftBehind: Sendable {
         return Self.list(types) + " not backed up: the server does not accept \(what)\(reason)"
     }
 
-    /// The same for sidecars, which are not photos.
+    /// The same for sidecar files, which are not photos.
     var note: String? {
         let types = types { $0 == .sidecar }
         guard !types.isEmpty else { return nil }
@@ -99,7 +100,7 @@ final class LeftBehind: Sendable {
 
     // MARK: Types
 
-    /// nil for a file that is neither a picture nor a video, nor belongs to one.
+    /// nil for a file that is not a picture, a video or a sidecar file.
     static func kind(of pathExtension: String) -> Kind? {
         if raws.contains(pathExtension) { return .raw }
         if pictures.contains(pathExtension) { return .picture }
@@ -116,10 +117,10 @@ final class LeftBehind: Sendable {
         return MediaType.sniffed(prefix)?.kind == .video ? .video : nil
     }
 
-    /// Of phones and cameras, beyond the types that an upload server accepts.
+    /// Types used by phones and cameras, in addition to those that an upload server accepts.
     private static let cameraVideos: Set<String> = ["3gp", "3g2", "mts", "insv", "lrv", "mod", "tod", "dv"]
 
-    /// Tables beside the streams of a DVD.
+    /// Tables of a DVD, stored beside its streams.
     private static let dvdTables: Set<String> = ["ifo", "bup"]
 
     private static let raws: Set<String> = [
@@ -132,6 +133,6 @@ final class LeftBehind: Sendable {
         "tif", "tiff", "xcf",
     ]
 
-    /// XMP of Adobe and others, Apple's adjustments, and edits of Capture One, RawTherapee, darktable and DxO.
+    /// XMP of Adobe and others, Apple's adjustments, and edits by Capture One, RawTherapee, darktable and DxO.
     private static let sidecars: Set<String> = ["aae", "cos", "dop", "pp3", "xmp"]
 }

@@ -4,7 +4,7 @@ internal import MediaTransport
 internal import PhotoSync
 internal import Synchronization
 
-/// Shows that a command waits for a photo server that restarts, or whose database is down.
+/// Shows that a command waits for a photo server that is restarting or whose database is down.
 final class OutageNotice: Sendable {
     static let policy = RetryPolicy.photoOutage
 
@@ -16,7 +16,7 @@ final class OutageNotice: Sendable {
     }
 
     private let console: Console
-    /// Whether an earlier command has listed photos of the server, so that its address is right.
+    /// Whether an earlier command has listed photos of the server, so that its address is known to be correct.
     private let isKnown: Bool
     private let state = Mutex(State())
 
@@ -25,15 +25,15 @@ final class OutageNotice: Sendable {
         self.isKnown = isKnown
     }
 
-    /// Whether to wait after a failed attempt. Until the server has responded, an address that does not resolve is wrong, and
-    /// without an earlier listing one that cannot be reached may be.
+    /// Whether to wait after a failed attempt. Until the server has responded, a host name that cannot be resolved is
+    /// wrong, and an unreachable address may be wrong unless an earlier command has listed photos.
     func mayRetry(_ outcome: Result<Int, TransportError>) -> Bool {
         guard case .failure(let error) = outcome, !state.withLock({ $0.hasResponded }) else { return true }
         if error.kind == .unknownHost { return false }
         return isKnown || !error.isBeforeRequest
     }
 
-    /// A retry after a second of failures is an outage; a single lost response is not.
+    /// Failures that last longer than a second are an outage; a single lost response is not.
     func retrying(_ notice: RetryNotice) {
         guard let reason = Self.reason(notice.outcome) else { return }
         let now = console.context.elapsed()
@@ -76,8 +76,8 @@ final class OutageNotice: Sendable {
 }
 
 extension SyncSession {
-    /// The same session for a command that waits for a server in an outage, visibly and with a limit. `retries` in the
-    /// settings, if set, takes precedence.
+    /// The same session for a command that waits during an outage of the server, with a notice and a limit. `retries`
+    /// in the settings, if set, takes precedence.
     func waiting() -> SyncSession {
         guard settings.settings.retries.origin == .builtIn else { return self }
         var session = self
@@ -85,14 +85,15 @@ extension SyncSession {
         return session
     }
 
-    /// Whether an earlier command has listed photos of the server. The index has a server also before its first response.
+    /// Whether an earlier command has listed photos of the server. The index has an entry for a server even before its
+    /// first response.
     private var isServerKnown: Bool {
         guard let state = try? index.state(of: address) else { return false }
         if state.lastCompleteAt != nil { return true }
         return ((try? index.counts(of: address, device: nil)).map { $0.total + $0.gone > 0 }) ?? false
     }
 
-    /// When uploads and downloads are retried.
+    /// Policy for retrying uploads and downloads.
     var retryPolicy: RetryPolicy { outage == nil ? settings.retryPolicy : OutageNotice.policy }
 
     /// - Throws: `PhotoSyncError` `.neverSynchronized` before the first listing is complete.

@@ -1,8 +1,8 @@
 internal import MediaStore
 internal import PhotoSync
 
-/// Asks before a push tests again whether a server records the owner of an upload: the test is an upload, and a server
-/// with the defect deletes it (photosync contract 3.5).
+/// Prompts before a push tests again whether a server records the owner of an upload: the test is an upload, and a
+/// server with the defect deletes it (photosync contract 3.5).
 struct OwnershipGate: Sendable {
     let console: Console
     let account: SyncAccount
@@ -10,7 +10,7 @@ struct OwnershipGate: Sendable {
 
     static let question = "Upload one photo to test it again?"
 
-    /// - Throws: `Diagnosis` without consent; `StoreError`.
+    /// - Throws: `Diagnosis` without confirmation; `StoreError`.
     func pass() async throws {
         guard try account.index.ownsUploads(at: account.server) == false else { return }
         guard confirmation.isGiven || confirmation.prompter.isAllowed else {

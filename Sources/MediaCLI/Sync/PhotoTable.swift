@@ -50,18 +50,18 @@ final class PhotoTable: Sendable {
 
     /// The widths of the columns other than the name; 0 for an omitted column.
     private struct Layout {
-        /// The length of a UUID.
+        /// Length of a UUID.
         var id = 36
         var time = 19
         var size = 8
         var device = 16
 
-        /// The widest layout that leaves room for a name.
+        /// The widest layout that leaves space for a name.
         static func fitting(_ width: Int?) -> Layout {
             let all = [
                 Layout(), Layout(time: 11), Layout(time: 11, device: 11), Layout(time: 11, size: 0, device: 11),
                 Layout(time: 11, size: 0, device: 0), Layout(time: 0, size: 0, device: 0),
-                // A name is more useful than an ID without a name; --json has the IDs.
+                // A name without an ID is more useful than an ID without a name; --json has the IDs.
                 Layout(id: 0, time: 11, device: 0), Layout(id: 0, time: 11, size: 0, device: 0),
             ]
             guard let width else { return Layout() }
@@ -109,7 +109,7 @@ final class PhotoTable: Sendable {
 struct PhotoOrigin: Sendable {
     /// `this`, `other` or `legacy`.
     var name: String
-    /// For text. May contain control characters.
+    /// For text output. May contain control characters.
     var words: String
 
     init(_ photo: PhotoRecord, device: String?) {

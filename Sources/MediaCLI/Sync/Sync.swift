@@ -35,9 +35,9 @@ struct Sync: ParsableCommand {
 }
 
 enum PointInTime {
-    /// Parses RFC 3339 with a zone, or a day, which begins at midnight of the local time zone. Returns UTC.
+    /// Parses RFC 3339 with a zone, or a day, which starts at midnight in the local time zone. Returns UTC.
     ///
-    /// - Throws: `Diagnosis` for anything else.
+    /// - Throws: `Diagnosis` for any other input.
     static func parse(_ text: String, flag: String) throws(Diagnosis) -> PhotoTime {
         let midnight = CivilTime(day: text).map { $0.localSecondsSince1970 * 1_000_000 }
         // The server would ignore a zone other than Z (photosync contract, trap 4).
@@ -53,15 +53,16 @@ enum PointInTime {
     }
 }
 
-/// One photo server from this machine's view: login, stores, and connection.
+/// One photo server as used by this machine: login, stores, and connection.
 struct SyncSession: Sendable {
     let settings: SettingsSession
     let server: ServerURL
     let library: LibraryStore
     let index: SyncIndex
-    /// The stored login; nil without one.
+    /// The stored login; nil if there is none.
     let login: Login?
-    /// Shows the waits of a command that survives an outage of the server; nil for one that reports it at once.
+    /// Shows the waits of a command that continues after an outage of the server; nil for a command that fails
+    /// immediately.
     var outage: OutageNotice?
 
     var console: Console { settings.console }
@@ -69,7 +70,7 @@ struct SyncSession: Sendable {
     /// Identifies the server in the stores.
     var address: String { server.description }
 
-    /// Opens the stores and warns about what was repaired. Sends nothing.
+    /// Opens the stores and prints a warning for each repair. Sends nothing.
     ///
     /// - Throws: `StoreError`, `Diagnosis`, `ServerURLError`.
     static func open(_ settings: SettingsSession) throws -> SyncSession {
@@ -112,7 +113,7 @@ struct SyncSession: Sendable {
         )
     }
 
-    /// The user of the server: by the key from flags or environment, else by the stored login.
+    /// The account on the server, for the key from flags or environment, otherwise for the stored login.
     ///
     /// - Throws: `Diagnosis` without a key; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func account(_ options: KeyOptions) async throws -> SyncAccount {

@@ -96,9 +96,9 @@ struct SyncDirectory: ContextCommand {
 struct SyncedDirectory: Sendable {
     /// As given.
     let path: [UInt8]
-    /// Without `.` and empty components, as the paths of copies.
+    /// Without `.` and empty components, the same as for stored copies.
     let absolutePath: [UInt8]
-    /// What text output omits of paths below it.
+    /// Prefix that text output omits from paths in the directory.
     let base: [UInt8]
 
     init(_ argument: String, in context: CommandContext) {
@@ -138,7 +138,7 @@ struct DirectoryRun: Sendable {
 
     let parts = Parts()
 
-    /// - Throws: `PhotoSyncError` for what ends the whole run, `StoreError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, `StoreError`, `Diagnosis`.
     func run() async throws -> ExitCode {
         let began = console.context.elapsed()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
@@ -168,7 +168,7 @@ struct DirectoryRun: Sendable {
         return code
     }
 
-    /// The first failure of a part; mixed results if they differ.
+    /// The first failure of a part; mixed results if the failures differ.
     private var combinedCode: ExitCode {
         let failures = Set(parts.codes.withLock { $0 }).subtracting([.success])
         return failures.count > 1 ? .partly : failures.first ?? .success
@@ -192,7 +192,7 @@ struct DirectoryRun: Sendable {
     }
 
     private func plan() async throws {
-        // What is here already is not downloaded, although no earlier run has recorded it.
+        // Photos that are already present are not downloaded, even if no earlier run has recorded them.
         let present = PresentPhotos()
         try await push(isDryRun: true) { present.note($0) }
         guard console.mayGoOn else { return }
@@ -213,7 +213,7 @@ struct DirectoryRun: Sendable {
         func contains(_ id: String) -> Bool { ids.withLock { $0.contains(id) } }
     }
 
-    /// The codes and counts of a plan are not those of the run.
+    /// Discards the exit codes and counts of the plan, which are not those of the run.
     private func forgetPlan() {
         parts.codes.withLock { $0 = [] }
         parts.summaries.withLock { $0 = $0.filter { $0.key == "pull" } }
@@ -223,7 +223,7 @@ struct DirectoryRun: Sendable {
         let console = part("push", SyncPush.schema)
         do {
             if !isDryRun {
-                // Consent to the run is no consent to the test of the server.
+                // Confirming the run does not confirm the ownership test.
                 let asking = Confirmation(prompter: session.settings.prompter, isGiven: false)
                 try await OwnershipGate(console: console, account: account, confirmation: asking).pass()
             }
@@ -237,7 +237,7 @@ struct DirectoryRun: Sendable {
             )
             parts.add(try await run.run([directory.path]))
         } catch {
-            // The photos on the server can still be downloaded.
+            // Photos on the server can still be downloaded.
             var diagnosis = ErrorCatalog.diagnosis(of: error)
             guard diagnosis.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
             diagnosis.hint =
@@ -275,7 +275,7 @@ struct DirectoryRun: Sendable {
     }
 
     private func summary(isAgreed: Bool, _ code: ExitCode, after duration: Duration) -> JSONObject {
-        // What the parts report alone, without what they have in common.
+        // The summary of a part, without the members shared by all parts.
         func counts(_ part: String) -> JSONValue {
             guard let members = parts.summaries.withLock({ $0[part] }) else { return .null }
             let common = ["server", "dry_run", "duration_ms", "signal"]

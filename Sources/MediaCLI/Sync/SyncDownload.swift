@@ -48,7 +48,7 @@ struct SyncDownload: ContextCommand {
     @Option(help: .hidden, completion: .directory)
     var to: String?
 
-    /// The directory.
+    /// The directory from `--output` or its old name.
     var target: String { output ?? to ?? "" }
 
     @Flag(name: .dryRun, help: "Show what would be downloaded, without downloading it.")
@@ -75,7 +75,7 @@ struct SyncDownload: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let selection = try selection()
-        // The setting of the same name is for uploads.
+        // The setting with the same name is for uploads.
         let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 4
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
         let session = try await SyncSession.open(console, global, connection).waiting()
@@ -97,18 +97,18 @@ struct SyncDownload: ContextCommand {
         return ids.isEmpty ? .missing : .ids(ids)
     }
 
-    /// The directory of a relative target; empty for an absolute one.
+    /// The base of a relative target; empty for an absolute one.
     private func base(in context: CommandContext) -> [UInt8] {
         target.hasPrefix("/") ? [] : Array("\(context.workingDirectory)/".utf8)
     }
 }
 
-/// Downloads photos or thumbnails, and reports the result of each.
+/// Downloads photos or thumbnails and reports the result of each.
 struct DownloadRun: Sendable {
-    /// What is downloaded of a photo.
+    /// The kind of file to download for each photo.
     enum Kind: Equatable {
         case photos
-        /// `includesPresent`: also of photos that have a copy on this machine.
+        /// `includesPresent` also selects photos that have a copy on this machine.
         case thumbnails(includesPresent: Bool)
     }
 
@@ -117,13 +117,14 @@ struct DownloadRun: Sendable {
     let hashes: HashCache
     let options: Download.Options
     let writesProgressRecords: Bool
-    /// The absolute path of the working directory if the target is relative to it: text output then shows relative paths.
+    /// The absolute path of the working directory if the target is relative to it; text output then shows relative
+    /// paths.
     var base: [UInt8] = []
-    /// Photos that are not reported as planned.
+    /// Whether to omit a planned photo from the output.
     var isOmitted: @Sendable (String) -> Bool = { _ in false }
     var kind = Kind.photos
 
-    /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, `Diagnosis`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
         console.record(
             .start,
@@ -241,7 +242,8 @@ struct DownloadReading: RunReading {
     var progress: DownloadProgress
 
     var amount: Int64 { progress.bytesReceived }
-    /// By bytes; files on a server may differ slightly in size from what was uploaded. The lengths of thumbnails are unknown.
+    /// By bytes; files on a server may differ slightly in size from the uploaded ones. The sizes of thumbnails are
+    /// unknown.
     var percent: Int64? {
         progress.bytes > 0
             ? Progress.percent(progress.bytesReceived, of: progress.bytes)

@@ -35,7 +35,7 @@ struct SyncPull: ContextCommand {
     }
 }
 
-/// What to list: the options of `sync` and `sync pull`.
+/// Listing options of `sync` and `sync pull`.
 struct ListingOptions: ParsableArguments {
     @Flag(help: "List all photos again.")
     var full = false
@@ -49,7 +49,7 @@ struct ListingOptions: ParsableArguments {
         return flags
     }
 
-    /// Connection flags with those of the listing.
+    /// Connection flags and listing flags.
     struct Flags: ConnectionFlags {
         let flags: SettingsFlags
     }
@@ -70,7 +70,7 @@ struct ListingOptions: ParsableArguments {
         )
     }
 
-    /// Updates the index, and offers to claim photos without a device.
+    /// Updates the index and offers to claim photos without a device.
     func pull(
         _ console: Console,
         key: KeyOptions,
@@ -90,7 +90,7 @@ struct ListingOptions: ParsableArguments {
     }
 }
 
-/// Updates the index, and reports the result.
+/// Updates the index and reports the result.
 struct PullRun: Sendable {
     let console: Console
     let account: SyncAccount
@@ -138,7 +138,8 @@ struct PullRun: Sendable {
 
     // MARK: Legacy photos
 
-    /// A claim cannot be undone, and its records are those of another command.
+    /// A claim is offered only at a prompt, since it cannot be undone, and not in JSON, since its records are those of
+    /// another command.
     private var offersClaim: Bool {
         prompter.isAllowed && !console.isJSON && !console.isQuiet && !options.isDryRun && account.deviceID != nil
     }
@@ -156,7 +157,7 @@ struct PullRun: Sendable {
         if result.advisesFull, !options.isDryRun {
             console.note(
                 "the server has \(result.status.map { "\($0.totalPhotos)" } ?? "other") photos, the index "
-                    + "\(result.counts.total); find deleted and late photos with: mediactl sync --full"
+                    + "\(result.counts.total); find deleted and missed photos with: mediactl sync --full"
             )
         }
         let legacy = result.legacyPhotos

@@ -67,7 +67,7 @@ struct SyncPush: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let filter = try PathFilter.reading(includes: include, excludes: exclude)
-        // The setting of the same name is for uploads.
+        // The setting with the same name is for uploads.
         let jobs = try FlagValue.read(jobs, "--jobs", SettingValue.jobs) ?? 2
         let session = try await SyncSession.open(console, global, connection).waiting()
         let account = try await session.account(key)
@@ -94,19 +94,19 @@ struct SyncPush: ContextCommand {
     }
 }
 
-/// Uploads photos that the server lacks, and reports the result of each.
+/// Uploads missing photos and reports the result of each.
 struct PushRun: Sendable {
     let console: Console
     let account: SyncAccount
     let hashes: HashCache
     let options: Push.Options
     let writesProgressRecords: Bool
-    /// Prompts before changed files are uploaded; without it they are only reported.
+    /// Prompts before uploading changed files; if nil, they are only reported.
     var prompter: Prompter?
-    /// Also gets each result.
+    /// Called for each result.
     var onItem: @Sendable (PushItem) -> Void = { _ in }
 
-    /// - Throws: `PhotoSyncError` for what ends the whole run, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, `Diagnosis`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
         console.record(
             .start,
@@ -133,7 +133,7 @@ struct PushRun: Sendable {
         }
     }
 
-    /// Uploads new photos, and after confirmation those that changed since they were uploaded.
+    /// Uploads new photos and, after confirmation, those that changed since they were uploaded.
     ///
     /// - Returns: Bytes sent; nil if the run was stopped.
     private func work(_ paths: [[UInt8]], _ run: LongRun<PushReading>, _ statistics: PushStatistics) async throws
@@ -229,7 +229,7 @@ struct PushRun: Sendable {
         warn(statistics, paths)
     }
 
-    /// What is not backed up although nothing failed. Also printed with `-q`, and when the run failed.
+    /// Warns about files that are not backed up although nothing failed. Also printed with `-q`, and if the run failed.
     private func warn(_ statistics: PushStatistics, _ paths: [[UInt8]]) {
         let (changed, deleted) = (statistics.items.count(.changed), statistics.items.count(.deleted))
         if changed > 0 {
@@ -314,8 +314,8 @@ extension PushItem {
         }
     }
 
-    /// The exit code for this file alone. It is a success exactly if nothing is printed as an error, and the file is counted
-    /// under a state that is not a failure. Deletions on the server are intended.
+    /// The exit code for this file alone. It is a success only if no error is printed and the state of the file is not
+    /// a failure. Deletions on the server are intended.
     var exitCode: ExitCode {
         switch state {
         case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success
@@ -336,7 +336,7 @@ struct PushReading: RunReading {
     var amount: Int64 { isSending ? progress.bytesSent : progress.bytesHashed }
     var percent: Int64? { isSending ? Progress.percent(progress.bytesSent, of: progress.bytesToSend) : nil }
 
-    /// Everything is sent; what remains is to find it in the listing.
+    /// Everything is sent; the listing is being searched for the uploads.
     private var isConfirming: Bool { isSending && progress.filesSent >= progress.filesToSend }
 
     func line(rate: Double?) -> String {

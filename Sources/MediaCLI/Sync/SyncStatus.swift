@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-/// `mediactl sync status`; `SyncStatus` is the server's response.
+/// `mediactl sync status`. The type `SyncStatus` is the server's response.
 struct SyncStatusCommand: ContextCommand {
     static let schema = "mediactl.sync-status/1"
     static let configuration = CommandConfiguration(

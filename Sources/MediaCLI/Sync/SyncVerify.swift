@@ -54,8 +54,8 @@ struct SyncVerify: ContextCommand {
         return try await run.run()
     }
 
-    /// `--server` without an address means `--server-files`: it is the name that people try, and an address never begins with a
-    /// hyphen.
+    /// `--server` without an address means `--server-files`: users are likely to try this name, and an address never
+    /// starts with a hyphen.
     static func namingServerFiles(in arguments: [String]) -> [String] {
         guard let sync = arguments.firstIndex(of: "sync"), arguments.dropFirst(sync + 1).first == "verify" else {
             return arguments
@@ -75,7 +75,7 @@ struct SyncVerify: ContextCommand {
     }
 }
 
-/// Compares index, copies and server, and reports each difference.
+/// Compares index, copies and server and reports each difference.
 struct VerifyRun: Sendable {
     let console: Console
     let account: SyncAccount
@@ -140,7 +140,7 @@ struct VerifyRun: Sendable {
             )
         }
         if has(.serverMissing, .serverEmpty, .serverLength, .serverDamaged) {
-            // The command must check what this one has checked, or it would not find the same photos.
+            // The suggested command must perform the same checks as this one to find the same photos.
             let flag = has(.serverDamaged) ? " --server-content" : ""
             console.note(
                 "keep the local copies of these photos; upload local originals again with: mediactl sync repair" + flag
@@ -183,7 +183,7 @@ struct VerifyRun: Sendable {
     }
 }
 
-/// Counts differences, and remembers what a hint needs.
+/// Counts differences and stores the values needed for hints.
 private final class VerifyStatistics: Sendable {
     let kinds = ItemStatistics<SyncDifference.Kind>()
     private let firstChanged = Mutex<String?>(nil)
@@ -199,7 +199,7 @@ private final class VerifyStatistics: Sendable {
 }
 
 extension ServerCheck {
-    /// Downloads to the cache, where nothing of it stays.
+    /// Downloads photos to the cache directory and keeps nothing there.
     static func content(in cacheDirectory: String) -> ServerCheck {
         .contents(scratch: Array("\(cacheDirectory)/verify".utf8))
     }
@@ -212,7 +212,7 @@ extension ServerCheck {
         }
     }
 
-    /// What was compared, so that no success says more than that.
+    /// The scope of the comparison, so that a success does not imply more than was checked.
     fileprivate func scope(of result: VerificationResult) -> String {
         switch self {
         case .none:
@@ -268,7 +268,7 @@ extension TextRenderer {
         switch difference.kind {
         case .notIndexed, .notOnServer:
             [difference.found ?? difference.expected].compactMap { $0.map { TerminalText.escaped($0) } }
-        // The name, and what is wrong.
+        // The name and the reason.
         case .serverMissing, .serverEmpty, .serverDamaged, .uploadedDamaged, .serverUnverified:
             [difference.expected, difference.found].compactMap { $0.map { TerminalText.escaped($0) } }
         default:

@@ -8,7 +8,7 @@ struct AlbumWork: Sendable {
     let service: AlbumService
     let display: RunDisplay<TapeReading>
 
-    /// Runs work on an album. Returns nil if a signal ended it; what the library has confirmed is kept.
+    /// Runs work on an album. Returns nil if a signal ended it; work confirmed by the library is kept.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func run(
@@ -27,14 +27,14 @@ struct AlbumWork: Sendable {
 }
 
 extension AlbumOutcome {
-    /// Reports that the tape also has an album in another library: the settings may have changed unnoticed.
+    /// Reports that the tape also has an album in another library: the settings may have changed unintentionally.
     var noteOfChange: String? {
         guard let formerLink, let link else { return nil }
         let title = ErrorCatalog.quoted(formerLink.titleAtCreation)
         return "the album \(title) in \(formerLink.libraryPlace) is kept; a new one was created in \(link.libraryPlace)"
     }
 
-    /// Whether the album has everything it should have, or is not managed.
+    /// Whether the album is complete or not managed.
     var isComplete: Bool { state == .associated || state == .skipped }
 }
 
@@ -53,9 +53,9 @@ struct AlbumWarning: Sendable, Equatable {
     var text: String
     var hint: String?
 
-    /// nil if there is nothing to warn about. `saved` is what is safe in any case, for example `3 clips`; `count` is its
-    /// number. `outcome` is nil if a signal ended the work. `isOrder`: only the order of the album was to be updated, which
-    /// no later attempt does by itself.
+    /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`;
+    /// `count` is the number for its verb. `outcome` is nil if a signal ended the work. `isOrder` means that only the
+    /// order of the album was to be updated, which later attempts do not repeat automatically.
     init?(saved: String, count: Int, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let waits = "\(saved) saved; \(count == 1 ? "its" : "their") album was not updated"
         let repair = "to update the album: mediactl tapes repair"
@@ -111,7 +111,7 @@ extension Console {
         self.warning(warning.text, hint: warning.hint)
     }
 
-    /// Traces what happens to albums (rule R19): with -v the IDs of tapes and albums, with -vv titles and paths as well.
+    /// Traces album events (rule R19): with -v the IDs of tapes and albums, with -vv titles and paths as well.
     func log(_ event: AlbumEvent) {
         guard verbosity > 0 else { return }
         var words = ["photos: \(event.kind.rawValue): tape \(ErrorCatalog.clean(event.tapeID))"]
@@ -129,15 +129,15 @@ extension Console {
 }
 
 extension AssociationReason {
-    /// Why there is no album, or why a clip is not in it: a few words, lower case.
+    /// Why there is no album, or why a clip is not in it: a few words in lowercase.
     var words: String { guide.words }
 
-    /// What happens automatically; nil if nothing does.
+    /// The automatic action that follows; nil if there is none.
     var prospect: String? { guide.prospect }
 
     var hint: String? { guide.hint }
 
-    /// The exit code of a command whose only purpose was the album.
+    /// The exit code of a command that only updates the album.
     var exitCode: ExitCode { guide.exitCode }
 
     private var guide: (words: String, prospect: String?, hint: String?, exitCode: ExitCode) {
@@ -188,7 +188,7 @@ extension AssociationReason {
 }
 
 extension JSONRenderer {
-    /// What a command did to the album of a tape; all null if nothing.
+    /// Changes to the album of a tape; all null if there are none.
     static func album(_ outcome: AlbumOutcome?) -> JSONObject {
         [
             "album": JSONValue(outcome?.state.rawValue), "album_id": JSONValue(outcome?.link?.albumID),
@@ -201,7 +201,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// A stored album; all null without one.
+    /// A stored album; all null if there is none.
     static func link(_ link: AlbumLink?) -> JSONObject {
         [
             "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
@@ -214,7 +214,7 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
-    /// What was done to the album; empty if nothing.
+    /// Changes to the album; empty if there are none.
     static func album(_ outcome: AlbumOutcome, style: Style) -> [String] {
         guard let link = outcome.link else { return [] }
         let title = ErrorCatalog.quoted(link.titleAtCreation)

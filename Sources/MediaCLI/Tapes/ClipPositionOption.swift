@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `--position`, and the options of 0.1.0 that count from 0.
+/// `--position`, and the 0.1.0 options, which count from 0.
 struct ClipPositionOption: ParsableArguments {
     @Option("New position (first clip is 1).", value: "n", parsing: .unconditional)
     var position: Int?

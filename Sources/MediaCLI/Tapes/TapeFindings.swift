@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import Tapes
 
-/// What `tapes verify` and `tapes repair` share: which albums are checked, and how a finding is reported.
+/// Shared by `tapes verify` and `tapes repair`: which albums are checked, and how a finding is reported.
 struct TapeFindings: Sendable {
     enum State: String, Sendable {
         /// `verify`
@@ -17,9 +17,9 @@ struct TapeFindings: Sendable {
         case failed
     }
 
-    /// What was checked and what is left, for the notes and the summary.
+    /// Number of checked albums and the remaining work, for the notes and the summary.
     struct Totals: Sendable {
-        /// Albums checked.
+        /// Number of checked albums.
         var albums = 0
         /// Tapes with clips but without an album in the library.
         var tapesWithoutAlbum: Set<String> = []
@@ -37,7 +37,7 @@ struct TapeFindings: Sendable {
             }
         }
 
-        /// What `tapes repair` cannot do.
+        /// Prints the problems that `tapes repair` cannot fix.
         func note(on console: Console) {
             let (albumless, originals) = (tapesWithoutAlbum.count, missingOriginals.count)
             if albumless > 0 {
@@ -56,7 +56,7 @@ struct TapeFindings: Sendable {
     }
 
     struct Item: Sendable {
-        /// nil for a leftover outside of albums.
+        /// nil for a leftover file outside of albums.
         var tape: TapeRecord?
         var finding: AlbumFinding
         var state: State
@@ -69,7 +69,7 @@ struct TapeFindings: Sendable {
 
     let session: TapesSession
     let service: AlbumService
-    /// The tapes given by the user; empty means all, and leftovers.
+    /// The tapes specified by the user; empty means all, and leftover files.
     let tapes: [TapeRecord]
 
     private var console: Console { session.console }
@@ -93,7 +93,7 @@ struct TapeFindings: Sendable {
         )
     }
 
-    /// What killed processes left outside of albums; nothing if only certain tapes are checked.
+    /// Leftover files of killed processes outside of albums; none if only certain tapes are checked.
     ///
     /// - Throws: `TapesError`.
     func leftovers() async throws -> [AlbumFinding] {

@@ -4,7 +4,7 @@ internal import MediaStore
 internal import Tapes
 
 extension JSONRenderer {
-    /// A tape that `--dry-run` would create has no ID.
+    /// A tape that would be created by the command has no ID in a dry run.
     static func tape(_ tape: TapeRecord, isPlanned: Bool = false) -> JSONObject {
         [
             "tape_id": isPlanned ? .null : .string(tape.id), "title": .string(tape.title),
@@ -36,7 +36,7 @@ extension JSONRenderer {
 }
 
 extension ClipRecord {
-    /// Position as users count: the first clip is 1.
+    /// Position as shown to users: the first clip is 1.
     var number: Int { position + 1 }
 }
 
@@ -51,10 +51,10 @@ extension TextRenderer {
         }
     }
 
-    /// The original's path, or the ID of a clip without one.
+    /// The path of the original, or the ID if the clip has none.
     static func name(of clip: ClipRecord) -> String { clip.source.map { TerminalText.escaped($0) } ?? brief(clip.id) }
 
-    /// The text calls a still a picture; JSON calls it `image`.
+    /// In text a still image is a `picture`; in JSON it is an `image`.
     static func words(for kind: ClipRecord.Kind) -> String {
         kind == .image ? "picture" : kind.rawValue.replacing("_", with: " ")
     }

@@ -37,7 +37,7 @@ struct TapesAdd: TapeAddingCommand {
     }
 }
 
-/// What `tapes add` and `tapes insert` share.
+/// Shared by `tapes add` and `tapes insert`.
 protocol TapeAddingCommand: ContextCommand {
     var tape: String { get }
     var files: [String] { get }
@@ -103,7 +103,7 @@ struct TapeInputOptions: ParsableArguments {
         fileLists.lists + (fromUpload.map { [("--from-upload", $0)] } ?? [])
     }
 
-    /// Refuses invalid input. `isStandardInputTaken` means that a key is read from it.
+    /// Rejects invalid input. `isStandardInputTaken` means that a key is read from standard input.
     ///
     /// - Throws: `ValidationError`.
     func check(_ files: [String], isStandardInputTaken: Bool) throws {
@@ -143,7 +143,7 @@ struct TapeAddingOptions: ParsableArguments {
     }
 }
 
-/// `tapes add` and `insert`: the clips come first, then the album, then the checksums (rule R2).
+/// `tapes add` and `insert`: stores the clips first, then updates the album, then computes the checksums (rule R2).
 struct TapeAdditionRun: Sendable {
     let session: TapesSession
     /// nil skips the album.
@@ -151,12 +151,12 @@ struct TapeAdditionRun: Sendable {
     let display: RunDisplay<TapeReading>
     let options: TapeAddingOptions
     let input: TapeInputOptions
-    /// Number of clips before the new ones; nil is the end.
+    /// Number of clips before the new ones; nil to add them at the end.
     var position: Int?
 
     private var console: Console { session.console }
 
-    /// - Throws: `TapesError` if the tape is gone or the store cannot be used.
+    /// - Throws: `TapesError` if the tape no longer exists or the store cannot be used.
     func run(_ tape: TapeRecord, _ paths: [[UInt8]]) async throws -> ExitCode {
         console.record(
             .start,
@@ -166,7 +166,7 @@ struct TapeAdditionRun: Sendable {
             ]
         )
         try console.requireOutput()
-        // A signal between two steps ends the work, not the program, so that what is committed is reported.
+        // A signal between two steps ends the work but not the program, so that committed changes are reported.
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(paths)
             for item in refused { tell(item) }
@@ -220,7 +220,7 @@ struct TapeAdditionRun: Sendable {
                 failure = error
             }
         }
-        // Positions of other clips, and the playlist, change in any case.
+        // Positions of other clips and the playlist change in any case.
         if options.noAlbum, !kept.isEmpty {
             let order = try await session.rearrange(tape)
             console.warn(
@@ -253,7 +253,7 @@ struct TapeAdditionRun: Sendable {
         }
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     private func tell(_ item: AddedClip) {
         console.result(JSONRenderer.added(item), TextRenderer.added(item, style: console.outputStyle))
@@ -287,8 +287,8 @@ struct TapeAdditionRun: Sendable {
 }
 
 extension TapesSession {
-    /// Reads the files of clips once, so that `relink` can find them. An unreadable file is left for later. A signal ends it
-    /// without an error, since the clips are stored.
+    /// Reads the files of clips once, so that `relink` can find them. Unreadable files are skipped for now. A signal
+    /// ends the work without an error, since the clips are stored.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func checksum(_ clips: [ClipRecord], showing display: RunDisplay<TapeReading>?) async throws {

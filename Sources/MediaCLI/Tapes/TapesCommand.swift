@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `mediactl tapes`; the module is called Tapes.
+/// `mediactl tapes`. `Tapes` is the name of the module.
 struct TapesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tapes",
@@ -26,7 +26,7 @@ struct TapesCommand: ParsableCommand {
     )
 }
 
-/// Help that several commands of `tapes` share.
+/// Help shared by several `tapes` commands.
 enum TapeHelp {
     static let tape = ArgumentHelp(
         "Tape: its ID, the first 4 or more characters of its ID, or its title.",
@@ -39,7 +39,7 @@ enum TapeHelp {
 }
 
 extension RawArguments {
-    /// A title, which is text, unlike paths.
+    /// A title; unlike a path, it must be valid text.
     ///
     /// - Throws: `Diagnosis` (usage) if it is not UTF-8.
     static func title(_ argument: String) throws(Diagnosis) -> String {

@@ -42,7 +42,7 @@ struct TapesCreate: ContextCommand {
         return .success
     }
 
-    /// A title that several tapes have selects none of them.
+    /// A title shared by several tapes cannot be used to select one.
     private func noteNamesakes(of tape: TapeRecord, _ session: TapesSession) throws {
         let others = try session.store.tapeSummaries().map(\.tape).filter { $0.title == tape.title && $0.id != tape.id }
         guard !others.isEmpty else { return }

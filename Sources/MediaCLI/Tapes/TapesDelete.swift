@@ -48,7 +48,7 @@ struct TapesDelete: ContextCommand {
         if !dryRun, !targets.isEmpty {
             try confirmation.requirePrompt(for: targets.count > 1 ? "Delete them?" : "Delete it?")
         }
-        // No library is contacted if the albums stay (rule R11).
+        // No library is contacted if the albums are kept (rule R11).
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !keepAlbum && !dryRun
         let run = TapeDeletionRun(
             session: session,
@@ -61,7 +61,7 @@ struct TapesDelete: ContextCommand {
     }
 }
 
-/// `tapes delete`: prompts once, deletes one after the other (rule R11, trap 9).
+/// `tapes delete`: prompts once and deletes the tapes one at a time (rule R11, trap 9).
 struct TapeDeletionRun: Sendable {
     struct Item: Sendable {
         enum State: String, Sendable {
@@ -118,7 +118,7 @@ struct TapeDeletionRun: Sendable {
         return try await confirmation.ask(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
     }
 
-    /// - Returns: nil if a signal ended the wait for another command, before anything was deleted.
+    /// - Returns: nil if a signal ended the wait for another command before anything was deleted.
     private func item(_ tape: TapeRecord, isConfirmed: Bool) async throws -> Item? {
         guard isConfirmed else { return Item(tape: tape, state: .declined) }
         guard !isDryRun else {
@@ -143,7 +143,7 @@ struct TapeDeletionRun: Sendable {
         }
     }
 
-    /// Albums that still exist although they were to be deleted (rule R11).
+    /// Warns about albums that were to be deleted but still exist (rule R11).
     private func warn(_ items: [Item]) {
         let owed = items.flatMap(\.albums).compactMap { album -> (AssociationReason, String)? in
             if case .owed(_, let reason, let detail) = album { (reason, detail) } else { nil }

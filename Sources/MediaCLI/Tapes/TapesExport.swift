@@ -112,31 +112,31 @@ struct TapesExport: ContextCommand {
         )
     }
 
-    // MARK: The ending of the file
+    // MARK: File extension
 
     private static let videoEndings = ["mp4", "mov", "mkv"]
 
-    /// In lower case; nil if the name has none.
+    /// In lowercase; nil if the name has no extension.
     private var ending: String? {
         guard let name = output?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
         else { return nil }
         return name[name.index(after: dot)...].lowercased()
     }
 
-    /// The format for the file extension; a playlist without one, nil for an unknown one.
+    /// The format for the file extension: a playlist if there is no extension, nil if it is unknown.
     private var namedFormat: TapeExport? {
         guard let ending, ending != "m3u" else { return .m3u8 }
         return TapeExport(rawValue: ending)
     }
 }
 
-/// `tapes export`: a tape for other programs, or as one video.
+/// `tapes export`: exports a tape for other programs or as one video.
 struct TapeExportRun: Sendable {
     enum Form: Sendable {
         case text(TapeExport)
         case video(TapeRendering.Options)
 
-        /// For JSON.
+        /// Name in JSON.
         var name: String {
             switch self {
             case .text(let format): format.rawValue
@@ -150,7 +150,7 @@ struct TapeExportRun: Sendable {
     let service: AlbumService?
     let display: RunDisplay<TapeReading>
     let form: Form
-    /// nil is standard output.
+    /// nil for standard output.
     let target: [UInt8]?
     let isReplacing: Bool
     /// Whether a rendered video is added to the tape's album.
@@ -222,7 +222,7 @@ struct TapeExportRun: Sendable {
         return [:]
     }
 
-    /// The output still contains these files: they may be back when it is read.
+    /// The output still contains these files: they may be available again when it is used.
     private func warnOfMissing(_ clips: [ClipRecord]) async {
         let count = await BlockingWork.run { clips.count { $0.source != nil && !$0.isThere } }
         guard count > 0 else { return }
@@ -278,7 +278,7 @@ struct TapeExportRun: Sendable {
             .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     private func say(_ target: [UInt8], length: Int64?) {
         let length = length.map { " (\(Formats.clock(.milliseconds($0))))" } ?? ""
@@ -308,9 +308,9 @@ struct TapeExportRun: Sendable {
     }
 }
 
-/// A file for other programs with ordinary permissions: complete, or not created.
+/// A file for other programs, with default permissions: complete, or not created.
 enum ExportedFile {
-    /// - Throws: `.targetExists`, `.targetUnusable`, `.diskFull`; nothing is left behind then.
+    /// - Throws: `.targetExists`, `.targetUnusable`, `.diskFull`; no partial file is left behind.
     static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
         do throws(FileWriteError) {
             let (file, name) = try WholeFile.at(path, audience: .everyone)

@@ -135,7 +135,7 @@ struct TapesLibraryGrant: ContextCommand {
     }
 }
 
-/// `tapes library`: which library is in use, and what it allows.
+/// `tapes library`: which library is in use and which access it allows.
 struct LibraryRun: Sendable {
     let session: TapesSession
     let service: AlbumService
@@ -151,7 +151,7 @@ struct LibraryRun: Sendable {
         return finish(status, extra: extra)
     }
 
-    /// Requests access: creates the root of a folder library, reads the permissions of a key again.
+    /// Requests access: creates the root of a folder library, or reads the permissions of a key again.
     ///
     /// - Throws: `TapesError`.
     func request(_ level: AccessLevel) async throws -> LibraryStatus {
@@ -176,14 +176,14 @@ struct LibraryRun: Sendable {
         return code
     }
 
-    /// Success only if the library grants the needed access.
+    /// Success only if the library grants the required access.
     private func exitCode(_ status: LibraryStatus, _ level: AccessLevel) -> ExitCode {
         if let reason = status.reason { return reason.exitCode }
         let access = level == .addOnly ? status.addOnly : status.readWrite
         return access?.state == .authorized ? .success : .unauthorized
     }
 
-    /// Prints what to do next. A key's permissions cannot be extended from here.
+    /// Prints the next step. A key's permissions cannot be extended from this machine.
     private func hint(_ status: LibraryStatus) {
         let missing = (status.addOnly?.state.missing ?? []) + (status.readWrite?.state.missing ?? [])
         if status.kind == "immich", !missing.isEmpty {
@@ -192,7 +192,7 @@ struct LibraryRun: Sendable {
                     + "mediactl tapes library init"
             )
         } else if let reason = status.reason {
-            // The hint about access is the command that was just run.
+            // The hint about access would suggest the command that was just run.
             let hint = reason.isOfAccess ? "to retry: mediactl tapes library grant" : reason.hint
             if let hint { console.note(hint) }
         } else if status.addOnly?.state == .notDetermined, status.kind == "immich" {
@@ -239,7 +239,7 @@ extension AlbumAccess.State {
         }
     }
 
-    /// The missing permissions, with the library's names.
+    /// The missing permissions, by the names that the library uses.
     var missing: [String] {
         if case .limited(let missing) = self { missing } else { [] }
     }

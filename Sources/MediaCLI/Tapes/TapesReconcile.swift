@@ -70,11 +70,11 @@ struct ReconcileRun: Sendable {
         var isCreated: Bool?
         var pendingClips: Int?
         var detail: String?
-        /// Whether the album exists but cannot be read; `detail` has a remedy.
+        /// Whether the album exists but cannot be read; `detail` contains a remedy.
         var isDamaged = false
     }
 
-    /// Tapes per run, so as not to flood a library.
+    /// Maximum number of tapes per run, to limit the load on a library.
     static let usualLimit = 20
     static let albumsAreOff = "albums are disabled; to enable them, set albums.enabled: true"
 
@@ -84,7 +84,7 @@ struct ReconcileRun: Sendable {
 
     private var console: Console { session.console }
 
-    // MARK: Looking
+    // MARK: Checking
 
     /// Lists the pending updates. Contacts no library.
     ///
@@ -155,7 +155,7 @@ struct ReconcileRun: Sendable {
         return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(statistics))
     }
 
-    /// Reports what could not be checked: an album that was not found missing may still not exist.
+    /// Reports albums that could not be checked: an album that is not reported missing may still not exist.
     private func complain(_ statistics: ItemStatistics<String>) -> ExitCode {
         let damaged = statistics.count("damaged")
         if damaged > 0 {
@@ -170,7 +170,7 @@ struct ReconcileRun: Sendable {
         return unknown == statistics.total ? .unauthorized : .partly
     }
 
-    // MARK: Working
+    // MARK: Updating
 
     /// Processes pending updates one at a time.
     ///
@@ -192,7 +192,7 @@ struct ReconcileRun: Sendable {
         return conclude(outcome)
     }
 
-    /// Processes pending updates after access was granted, and returns the number of tapes. Reports only the total.
+    /// Processes pending updates after access was granted and returns the number of tapes. Reports only the total.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func catchUp() async throws -> Int {
@@ -230,7 +230,7 @@ struct ReconcileRun: Sendable {
         return finish(outcome, items: outcome.done, left: outcome.left, code)
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     private func start(isDryRun: Bool = false) {
         console.record(.start, ["dry_run": .bool(isDryRun)])

@@ -60,7 +60,7 @@ struct TapesRelink: ContextCommand {
         return finish(results, console)
     }
 
-    /// The playlists list the new places until the albums have links to them.
+    /// Updates the playlists, which contain the new paths until the albums have links to them.
     private func rearrange(_ results: [RelinkResult], _ session: TapesSession) async throws {
         var seen: Set<String> = []
         for result in results {
@@ -73,7 +73,7 @@ struct TapesRelink: ContextCommand {
         }
     }
 
-    /// - Throws: `Diagnosis` (usage) for a path that is not a directory: a typo must not look like lost originals.
+    /// - Throws: `Diagnosis` (usage) for a path that is not a directory: a typo must not look like missing originals.
     private func places() throws(Diagnosis) -> [[UInt8]] {
         let places = directories.map { RawArguments.bytes(of: $0) }
         for place in places {

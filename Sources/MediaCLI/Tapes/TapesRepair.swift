@@ -77,7 +77,7 @@ struct TapesRepair: ContextCommand {
             }
     }
 
-    /// Removes what killed processes left outside of albums.
+    /// Removes leftover files of killed processes outside of albums.
     private func removed(_ work: TapeFindings, _ console: Console) async throws -> [TapeFindings.Item] {
         let found = try await work.leftovers()
         guard !dryRun, !found.isEmpty else { return found.map { .init(finding: $0, state: .planned) } }

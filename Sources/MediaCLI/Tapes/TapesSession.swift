@@ -5,7 +5,7 @@ internal import MediaTransport
 internal import Synchronization
 internal import Tapes
 
-/// What all commands of `tapes` share: the open store, and the configured library. Opening it contacts no library.
+/// Shared by all `tapes` commands: the open store and the configured library. Opening it does not contact the library.
 struct TapesSession: Sendable {
     let settings: SettingsSession
     let directory: DataDirectory
@@ -15,7 +15,8 @@ struct TapesSession: Sendable {
 
     var editor: TapeEditor { TapeEditor(store: store, now: console.context.now) }
 
-    /// Opens the store, warns about what was repaired, and marks tapes with clips but no album as pending (rule R13).
+    /// Opens the store, prints a warning for each repair, and marks tapes with clips but no album as pending (rule
+    /// R13).
     ///
     /// - Throws: `StoreError`.
     static func open(_ settings: SettingsSession) throws -> TapesSession {
@@ -49,8 +50,8 @@ struct TapesSession: Sendable {
 
     // MARK: Albums
 
-    /// Makes the folder of an album show a changed tape. A server has no order: it is not contacted, and the outcome is
-    /// `.skipped`. Returns nil if a signal ended it.
+    /// Updates the folder of an album after a change of its tape. An album on a server has no order: the server is not
+    /// contacted, and the outcome is `.skipped`. Returns nil if a signal ended the update.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func rearrange(_ tape: TapeRecord) async throws -> AlbumOutcome? {
@@ -62,7 +63,7 @@ struct TapesSession: Sendable {
             .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
     }
 
-    /// The albums of the configured library, for local work: no key is searched for. `isConfirmed`: the root of a folder
+    /// The albums of the configured library, for local work that needs no key. With `isConfirmed`, the root of a folder
     /// library is created without a prompt.
     ///
     /// - Throws: `Diagnosis`, `ServerURLError`, `TransportError`.
@@ -80,7 +81,7 @@ struct TapesSession: Sendable {
         return try service(library(key: try await libraryKey(key), progress: progress))
     }
 
-    /// Uses only the stored key: those from flags and environment are for another server.
+    /// Uses only the stored key: keys from flags and environment are for another server.
     ///
     /// - Throws: `CredentialError`, `Diagnosis`, `ServerURLError`, `StoreError`, `TransportError`.
     func keptService(progress: RunDisplay<TapeReading>?) throws -> AlbumService {
@@ -126,7 +127,7 @@ struct TapesSession: Sendable {
             picturesDirectory: pictures,
             isConfigured: named != nil || isConfirmed
         )
-        // A library that is gone, perhaps with its disk, is not created again without a prompt (trap 1).
+        // A missing library, possibly on an unmounted disk, is not created again without a prompt (trap 1).
         guard settings.prompter.isAllowed, !isConfirmed else {
             return FolderLibrary(root: root, directory: directory, store: store)
         }
@@ -176,7 +177,7 @@ struct TapesSession: Sendable {
         return try ServerURL(text, allowingPath: true)
     }
 
-    /// The key from flags or environment, else the stored one; nil without a key.
+    /// The key from flags or environment, otherwise the stored one; nil if there is none.
     private func libraryKey(_ options: KeyOptions) async throws -> String? {
         let server = try libraryServer()
         if let given = try await search(options, at: server, { try await $0.givenKey() }) { return given }
@@ -203,7 +204,7 @@ struct TapesSession: Sendable {
     }
 }
 
-/// Bytes of the parallel uploads of a command.
+/// Sums of the bytes of a command's parallel uploads.
 final class UploadSums: Sendable {
     struct Sums: Sendable, Equatable {
         var files: Int
@@ -213,7 +214,7 @@ final class UploadSums: Sendable {
 
     private let uploads = Mutex<[[UInt8]: (done: Int64, whole: Int64)]>([:])
 
-    /// Stores the progress of one file. Returns the sums of all.
+    /// Stores the progress of one file. Returns the sums of all files.
     func add(_ path: [UInt8], _ done: Int64, _ whole: Int64) -> Sums {
         uploads.withLock { uploads in
             uploads[path] = (done, whole)
@@ -242,7 +243,7 @@ struct TapeReading: RunReading {
     /// Bytes while sending, files while hashing, milliseconds while rendering.
     var done: Int64
     var whole: Int64
-    /// All files whose upload has started; `done` and `whole` are those of `path`.
+    /// Sums of all files whose upload has started; `done` and `whole` are for `path` only.
     var uploads: UploadSums.Sums?
 
     init(_ phase: Phase, path: [UInt8], done: Int64, whole: Int64) {

@@ -78,10 +78,10 @@ struct TapesSet: ContextCommand {
     }
 }
 
-/// How clips of another shape fill the frame, as written on the command line.
+/// How clips with another aspect ratio fill the frame, as written on the command line.
 enum ScaleName: String, ExpressibleByArgument, CaseIterable {
     case fit, fill
-    /// Follows the tape.
+    /// Uses the mode of the tape.
     case tape
 
     var mode: TapeRecord.ScaleMode? { TapeRecord.ScaleMode(rawValue: rawValue) }

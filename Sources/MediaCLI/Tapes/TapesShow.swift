@@ -13,7 +13,7 @@ struct TapesShow: ContextCommand {
         abstract: "Show a tape, its album and its clips. Contacts no server.",
         discussion: """
             Originals that are not found now are shown as offline; they stay in the tape. Links that were deleted from the \
-            album, or renamed, are shown as missing. Notes list what tapes verify would report of this.
+            album, or renamed, are shown as missing. Notes list the problems that tapes verify would report.
 
             Examples:
               mediactl tapes show Summer
@@ -54,7 +54,7 @@ struct TapesShow: ContextCommand {
     }
 }
 
-/// A tape as `show` prints it, without contacting a library.
+/// A tape as printed by `show`, without contacting a library.
 struct TapeView: Sendable {
     var tape: TapeRecord
     var clips: [ClipRecord]
@@ -62,20 +62,20 @@ struct TapeView: Sendable {
     var link: AlbumLink?
     /// IDs of the clips whose originals cannot be found now (rule R14).
     var offline: Set<String>
-    /// Whether albums are on.
+    /// Whether albums are enabled.
     let hasAlbums: Bool
-    /// What differs in the folder of its album; nil if that cannot be read, or is on a server.
+    /// Differences in the folder of its album; nil if the folder cannot be read or the album is on a server.
     var findings: [AlbumFinding]?
 
     /// The link of a clip in the folder of the album.
     enum LinkState: String {
         case present
         case missing
-        /// Something else has its name.
+        /// Another file has its name.
         case replaced
     }
 
-    /// Reads a tape, and checks for its originals and their links.
+    /// Reads a tape and checks for its originals and their links.
     ///
     /// - Throws: `StoreError`, `TapesError`.
     init(_ tape: TapeRecord, session: TapesSession, service: AlbumService) async throws {
@@ -89,13 +89,13 @@ struct TapeView: Sendable {
         findings = isFolder ? try await service.look(at: tape, clips) : nil
     }
 
-    /// nil without an album, or if it could not be read.
+    /// nil if there is no album or it could not be read.
     var isAlbumFound: Bool? { findings.map { !$0.contains { $0.kind == .albumMissing } } }
 
-    /// nil if the clip should have no link, or it is not known.
+    /// nil if the clip should have no link, or if its state is unknown.
     func linkState(of clip: ClipRecord) -> LinkState? {
         guard clip.association == .linked, isAlbumFound == true, let findings else { return nil }
-        // An original that occurs twice has one link.
+        // An original that occurs several times has one link.
         switch findings.first(where: { $0.clip?.source == clip.source })?.kind {
         case .linkMissing: return .missing
         case .linkReplaced: return .replaced
@@ -103,13 +103,13 @@ struct TapeView: Sendable {
         }
     }
 
-    /// Clips that are not in the album; nil if albums are off.
+    /// Clips that are not in the album; nil if albums are disabled.
     var pendingClips: Int? {
         guard hasAlbums else { return nil }
         return link == nil ? clips.count : clips.count { $0.association != .linked }
     }
 
-    /// What differs between tape, album and originals.
+    /// Describes the differences between tape, album and originals.
     var notes: [String] {
         func are(_ count: Int, _ noun: String) -> String {
             "\(Formats.count(count, noun)) \(count == 1 ? "is" : "are")"
@@ -137,7 +137,7 @@ struct TapeView: Sendable {
         return notes
     }
 
-    /// The total length; nil if that of a clip is unknown.
+    /// Total length; nil if the length of a clip is unknown.
     var milliseconds: Int64? {
         clips.reduce(0 as Int64?) { sum, clip in
             guard let sum, let length = clip.shownMilliseconds else { return nil }
@@ -147,7 +147,7 @@ struct TapeView: Sendable {
 }
 
 extension ClipRecord {
-    /// Whether something exists at the path of its original.
+    /// Whether a file exists at the path of its original.
     var isThere: Bool {
         guard let source else { return false }
         var status = stat()
@@ -156,7 +156,7 @@ extension ClipRecord {
 }
 
 extension TextRenderer {
-    /// All fields of a tape, and the table of its clips.
+    /// All fields of a tape and the table of its clips.
     static func tape(_ view: TapeView, now: Date, width: Int?, style: Style) -> [String] {
         let tape = view.tape
         let transition =
@@ -199,8 +199,8 @@ extension TextRenderer {
     private static func cut(of clip: ClipRecord) -> String {
         func seconds(_ milliseconds: Int64) -> String { "\(Double(milliseconds) / 1000)s" }
         let parts: [String?] = [
-            clip.trimStartMilliseconds > 0 ? "from \(seconds(clip.trimStartMilliseconds))" : nil,
-            clip.trimEndMilliseconds > 0 ? "less \(seconds(clip.trimEndMilliseconds))" : nil,
+            clip.trimStartMilliseconds > 0 ? "trim start \(seconds(clip.trimStartMilliseconds))" : nil,
+            clip.trimEndMilliseconds > 0 ? "trim end \(seconds(clip.trimEndMilliseconds))" : nil,
             clip.rotateQuarterTurns > 0 ? "rotated \(clip.rotateQuarterTurns * 90)" : nil, clip.scaleOverride?.rawValue,
             clip.volume.map { "volume \($0)" },
         ]

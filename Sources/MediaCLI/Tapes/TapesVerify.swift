@@ -7,7 +7,7 @@ struct TapesVerify: ContextCommand {
     static let schema = "mediactl.tapes-verify/1"
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check that albums show their tapes. Changes nothing.",
+        abstract: "Check that albums match their tapes. Changes nothing.",
         discussion: """
             Reports clips that are not in the album yet or that the library refused, missing originals and albums, links \
             that were deleted, renamed or replaced by hand, wrong numbers and outdated playlists; without a tape also files \

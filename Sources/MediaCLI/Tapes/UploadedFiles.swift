@@ -12,9 +12,9 @@ struct UploadedFiles: Sendable {
     /// States of an upload whose file is on the server.
     private static let onServer: Set<UploadState> = [.done, .linked, .duplicate, .tokenLost, .finalized]
 
-    // MARK: The journal
+    // MARK: Journal
 
-    /// The files of uploads by the server's number, or by their ID in the journal.
+    /// The files of uploads, by their ID on the server or in the journal.
     ///
     /// - Throws: `Diagnosis` for an unknown upload or one without a file; `StoreError`.
     func named(_ ids: [String]) throws -> [[UInt8]] {
@@ -53,7 +53,7 @@ struct UploadedFiles: Sendable {
         guard let identity = record.identity else {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was standard input, not a file")
         }
-        // The journal has the path as given; a relative one leads to this file from one directory only.
+        // The journal has the path as given; a relative path leads to this file from one directory only.
         guard record.path.first == UInt8(ascii: "/") || Self.is(record.path, identity) else {
             throw .usage(
                 "\(ErrorCatalog.quoted(record.path)) is not the uploaded file, relative to the current directory",
@@ -75,8 +75,8 @@ struct UploadedFiles: Sendable {
         item.state.flatMap(UploadState.init(rawValue:)).map { onServer.contains($0) } ?? false
     }
 
-    /// The files on the server according to a report of `--report`, or the records of `upload --json`. `name` is for messages.
-    /// Relative paths are relative to the current directory.
+    /// The files on the server according to a report of `--report` or the records of `upload --json`. `name` is used in
+    /// messages. Relative paths are relative to the current directory.
     ///
     /// - Throws: `Diagnosis` (usage) for other input; `StoreError`.
     func read(_ bytes: [UInt8], name: String) throws -> [[UInt8]] {
@@ -101,7 +101,7 @@ struct UploadedFiles: Sendable {
         return paths
     }
 
-    /// Text cannot represent every path; the journal has the bytes of the uploads it knows.
+    /// Text cannot represent every path; for uploads in the journal, the exact bytes are read from there.
     private func path(of item: ReportedUpload, from directory: String?) throws -> [UInt8]? {
         guard let text = item.path, text != "-" else {
             console.warning("skipped an upload from standard input, which is not a file")
@@ -139,7 +139,7 @@ extension UploadedFiles {
         guard input.fromUpload != nil || !input.uploaded.isEmpty || input.uploadedLast else { return paths }
         let source: [UInt8]? =
             if let name = input.fromUpload {
-                // A pipe ends with the upload, so the journal is opened only after it.
+                // A pipe ends when the upload is complete, so the journal is opened afterwards.
                 try await InputFile.bytes(name, flag: "--from-upload", in: console.context)
             } else { nil }
         let uploads = UploadedFiles(console: console, store: try await StoreSession.open(session.settings).store)

@@ -1,21 +1,22 @@
 internal import MediaCore
 
-/// The command that continues a run which ended with a failure of the login, the connection or the server.
+/// The command that continues a run after a failure of the login, the connection or the server.
 struct Continuation: Sendable {
-    /// A longer command line is not repeated in a hint.
+    /// Maximum number of paths repeated in a hint.
     static let maximumPaths = 8
     private static let again = "run the same command again"
 
     /// The command line, without the program name.
     var arguments: [String]
-    /// Number of files or uploads on it.
+    /// Number of files or uploads on the command line.
     var pathCount = 0
-    /// Whether it must not be repeated in a message: it contains a secret, or its input cannot be read twice.
+    /// Whether the command line must not be repeated in a message: it contains a secret, or its input cannot be read
+    /// twice.
     var isPrivate = false
     /// The report of the run, for `--retry-failed`.
     var report: String?
 
-    /// One line.
+    /// The hint, in one line.
     var hint: String {
         guard !isPrivate, !arguments.isEmpty else { return Self.again }
         guard pathCount > Self.maximumPaths else { return Self.line(arguments) }
@@ -58,8 +59,8 @@ enum ShellWord {
         Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-".utf8)
     )
 
-    /// Quotes a word so that a shell reads it unchanged and a terminal shows it safely. A word with unprintable characters
-    /// needs `$'…'` (POSIX.1-2024 section 2.2.4).
+    /// Quotes a word so that a shell reads it unchanged and a terminal displays it safely. A word with unprintable
+    /// characters requires `$'…'` (POSIX.1-2024 section 2.2.4).
     static func quoted(_ word: [UInt8]) -> String {
         let text = String(decoding: word, as: UTF8.self)
         guard !word.isEmpty, word.allSatisfy({ plain.contains($0) }) else {

@@ -3,13 +3,13 @@ internal import Foundation
 internal import GigHive
 internal import MediaTransport
 
-/// For uploads with an event link instead of a login.
+/// Options for uploads with an event link instead of a login.
 struct GuestOptions: ParsableArguments {
     @Option("Read the event link from this file; - for standard input.", value: .file)
     var eventLinkFile: String?
 
     @Option(
-        "The event link, or ask to enter it at a prompt. Other users of this machine can see a link given here.",
+        "The event link, or \"ask\" to be prompted. Other users of this machine can see a link given here.",
         value: "link|ask"
     )
     var eventLink: String?
@@ -41,11 +41,11 @@ struct GuestSession: Sendable {
     let client: GigHiveClient
     let access: GuestAccess
 
-    /// Reads the link, queries its server for the event, and if `needsTerms` gets the terms accepted, which is required for
-    /// sending.
+    /// Reads the link, gets the event from its server and, if `needsTerms`, prompts for acceptance of the terms, which
+    /// is required for uploads.
     ///
-    /// - Throws: `Diagnosis` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server rejects
-    /// the link; `CredentialError` if it would be sent unencrypted.
+    /// - Throws: `Diagnosis` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server
+    ///   rejects the link; `CredentialError` if it would be sent unencrypted.
     static func open(
         _ options: GuestOptions,
         settings: SettingsSession,
@@ -72,7 +72,7 @@ struct GuestSession: Sendable {
         return GuestSession(client: client, access: access.acceptingTerms())
     }
 
-    // MARK: The link
+    // MARK: Event link
 
     private static func link(_ options: GuestOptions, _ settings: SettingsSession) async throws -> String {
         let console = settings.console
@@ -112,7 +112,7 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// The server of the link, else the configured one. The secret in a link is sent nowhere else.
+    /// The server of the link, otherwise the configured one. The secret in a link is sent to no other server.
     private static func server(ofLink text: String, settings: SettingsSession) throws -> ServerURL {
         guard let address = EventToken.server(ofLink: text) else { return try settings.requireServer() }
         let server = try ServerURL(address)
@@ -127,7 +127,7 @@ struct GuestSession: Sendable {
         return named
     }
 
-    // MARK: The terms
+    // MARK: Terms
 
     private static func accept(
         _ options: GuestOptions,
@@ -153,7 +153,7 @@ struct GuestSession: Sendable {
         }
     }
 
-    /// Where to find the secret that the printed address omits.
+    /// Location of the secret that the printed address omits.
     private static func tokenPlace(_ options: GuestOptions) -> String {
         func file(_ name: String) -> String { name == "-" ? "standard input" : ErrorCatalog.quoted(name) }
         if let name = options.eventLinkFile { return "the whole link is in \(file(name))" }

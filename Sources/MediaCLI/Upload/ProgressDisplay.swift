@@ -4,11 +4,11 @@ internal import MediaStore
 internal import MediaTransport
 internal import Synchronization
 
-/// Shows the progress of uploads: redrawn on a terminal, plain lines every few seconds elsewhere, or nothing. In JSON with
-/// `--progress-events` it also writes records.
+/// Shows the progress of uploads: redrawn on a terminal, as plain lines every few seconds elsewhere, or not at all. In
+/// JSON mode with `--progress-events` it also writes records.
 ///
-/// A single file has one line. In a batch each running upload has one, as far as the terminal has rows, followed by the
-/// total; plain lines show only the total.
+/// A single file has one line. In a batch, each running upload has a line, if the terminal has enough rows, followed by
+/// the total; plain lines show only the total.
 final class ProgressDisplay: Sendable {
     private struct State {
         var running: [Int: RunningUpload] = [:]
@@ -20,9 +20,9 @@ final class ProgressDisplay: Sendable {
         /// Bytes of the finished files.
         var bytesEnded: Int64 = 0
         var schedule: ProgressSchedule
-        /// When `tick` last checked what is due.
+        /// Time of the last check by `tick`.
         var lastLook: Duration?
-        /// How long a stop waits for the token; nil for no limit.
+        /// Maximum time that a stop waits for the token; nil for no limit.
         var waitLimit: Duration?
         var hasSaidWaiting = false
 
@@ -42,7 +42,8 @@ final class ProgressDisplay: Sendable {
     private let state: Mutex<State>
     private let limitsNote = Once()
 
-    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total. A nil `mode` is that of the console.
+    /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total. If `mode` is nil, the
+    /// console's mode is used.
     init(
         _ console: Console,
         mode: DisplayMode? = nil,
@@ -78,7 +79,7 @@ final class ProgressDisplay: Sendable {
         tick()
     }
 
-    /// An upload has finished, or was refused.
+    /// An upload has finished or was refused.
     func end(_ index: Int, byteCount: Int64, isGood: Bool) {
         state.withLock { state in
             state.running[index] = nil
@@ -133,12 +134,12 @@ final class ProgressDisplay: Sendable {
         tick()
     }
 
-    /// A few words, since the line also has a countdown.
+    /// Kept short, since the line also has a countdown.
     private static func reason(_ error: GigHiveError) -> String {
         error.code.rawValue.replacing("_", with: " ") + (error.httpStatus.map { ", \($0)" } ?? "")
     }
 
-    /// Prints events that deserve their own line.
+    /// Prints events that are reported on a separate line.
     private func tell(_ index: Int, _ event: UploadEvent) {
         var name: String { isBatch ? self.name(index).map { "\($0): " } ?? "" : "" }
         switch event {
@@ -173,7 +174,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Prints, once, what a tus server does not support, before the first upload to it.
+    /// Prints, once and before the first upload, which features a tus server does not support.
     private func printOnce(_ limits: TusLimits) {
         guard limitsNote.begin() else { return }
         if limits.isWithoutToken {
@@ -183,7 +184,7 @@ final class ProgressDisplay: Sendable {
             console.note("chunks are reduced to \(Formats.bytes(size)), the largest size that this server accepts")
         }
         if limits.isInOnePart {
-            console.note("this server does not accept parallel parts; each file is sent in one")
+            console.note("this server does not accept parallel parts; each file is uploaded in one part")
         }
     }
 
@@ -193,12 +194,12 @@ final class ProgressDisplay: Sendable {
 
     // MARK: Stopping
 
-    /// Whether an upload has sent its last byte and waits for the response, so that a stop waits for it too.
+    /// Whether an upload has sent its last byte and waits for the response; a stop then waits as well.
     var isPastLastByte: Bool {
         state.withLock { $0.running.values.contains { $0.progress.phase.isPastLastByte } }
     }
 
-    /// Handles a stop. After the last byte, it waits for the token for `limit`; nil is no limit.
+    /// Handles a stop. After the last byte, the stop waits up to `limit` for the token; nil for no limit.
     func stop(waitingFor limit: Duration?) {
         state.withLock { $0.waitLimit = limit }
         if isPastLastByte {
@@ -206,7 +207,8 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Prints once what a stop waits for. During a query about a lost response, no token can arrive any more.
+    /// Prints once which response a stop waits for. While a lost response is being resolved, a token can no longer
+    /// arrive.
     private func sayWaiting() {
         let now = console.context.elapsed()
         let message: String? = state.withLock { state in
@@ -228,13 +230,13 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    // MARK: Showing
+    // MARK: Drawing
 
-    /// Draws, and writes a line or a record if due. Called for each event and four times a second.
+    /// Draws, and writes a line or a record if one is due. Called for each event and four times per second.
     func tick() {
         let now = console.context.elapsed()
         let due: Due = state.withLock { state in
-            // In a batch of many small files most events follow too soon after the last check to show anything.
+            // In a batch of many small files, most events follow the last check too quickly to be shown.
             if isBatch, !writesRecords, let last = state.lastLook, now - last < .milliseconds(100) { return Due() }
             state.lastLook = now
             return self.due(&state, at: now)

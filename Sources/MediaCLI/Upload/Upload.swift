@@ -136,7 +136,7 @@ struct Upload: ContextCommand {
     }
 }
 
-/// Which options can be combined.
+/// Validation of option combinations.
 extension Upload {
     private func checkInputs() throws {
         guard !paths.isEmpty || !input.lists.isEmpty || input.watch != nil else {

@@ -85,7 +85,7 @@ struct InputCollection: Sendable {
 }
 
 struct UploadInput: Sendable, Equatable {
-    /// Where the input comes from.
+    /// Source of the input.
     enum Origin: Sendable, Equatable {
         /// The command line or a list.
         case named
@@ -102,18 +102,18 @@ struct UploadInput: Sendable, Equatable {
     /// The name for standard input, whose path is `-`.
     var standardInputName: String?
     var origin = Origin.named
-    /// Number among all inputs, including those of other shards, from 1; the `{n}` of labels.
+    /// Number among all inputs, including those of other shards, from 1; used for `{n}` in labels.
     var number = 0
-    /// Details from a manifest or a report, by the upload's field names.
+    /// Details from a manifest or a report, keyed by field name.
     var fields: [String: String] = [:]
-    /// The system's error for a directory that could not be read; nothing is sent then.
+    /// The system error for a directory that could not be read; nothing is sent in this case.
     var unreadable: String?
 
-    /// The last component of the path, or the name given for standard input.
+    /// The last component of the path, or the specified name of standard input.
     var fileName: String { standardInputName ?? path.fileName }
 
-    /// Whether flags take precedence over the input's own fields: a report has the details of the earlier run, which may have
-    /// been the cause of its failure.
+    /// Whether flags take precedence over the input's own fields: the details in a report are those of the earlier run
+    /// and may have caused its failure.
     var prefersFlags: Bool { origin == .report }
 
     /// Whether the files below a directory are meant. A manifest lists files; a directory of a report could not be read in
@@ -131,14 +131,14 @@ struct UploadManifest: Sendable {
     let faults: [ManifestFault]
 }
 
-/// A row of a manifest that cannot be used, and why.
+/// An invalid row of a manifest, with the reason.
 struct ManifestFault: Sendable {
     var line: Int
     var words: String
 }
 
 extension Diagnosis {
-    /// One error for all faults of a manifest, so that they can be fixed at once. Nothing is sent.
+    /// One error for all invalid rows of a manifest, so that they can be fixed together. Nothing is sent.
     static func invalidManifest(_ name: String, _ faults: [ManifestFault]) -> Diagnosis {
         let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalog.quoted(RawArguments.bytes(of: name)))"
         var diagnosis = Diagnosis(

@@ -41,7 +41,7 @@ struct DetailOptions: ParsableArguments {
         "event_date", "org_name", "event_type", "label", "participants", "keywords", "location", "rating", "notes",
     ]
 
-    /// Keyed by the names of the fields.
+    /// The given details, keyed by field name.
     var given: [String: String] {
         let values = [eventDate, orgName, eventType, label, participants, keywords, location, rating, notes]
         return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
@@ -153,7 +153,8 @@ struct ShardChoice: Sendable, Equatable {
     /// The scheduler's variable; nil for the command line.
     var variable: String?
 
-    /// Parses `I/N`, `auto` or `auto/N`. Only `auto` reads a scheduler's variables, which may be set for other reasons.
+    /// Parses `I/N`, `auto` or `auto/N`. Only `auto` reads the scheduler's variables, which may be set for other
+    /// reasons.
     init(_ text: String, environment: [String: String]) throws(Diagnosis) {
         let words = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard words[0] == "auto" else {
@@ -210,9 +211,9 @@ struct SendingOptions: ParsableArguments, Sendable {
     @Flag(help: .hidden)
     var force = false
 
-    /// Whether files with unknown extensions are sent.
+    /// Whether files with unknown extensions are uploaded.
     var takesAnyExtension: Bool { anyExtension || force }
-    /// Whether files that the server is known to have are sent.
+    /// Whether files already in the event are uploaded again.
     var sendsAgain: Bool { again || force }
 
     @Option("Number of parallel uploads, 1 to 16 (default: 4).", value: "n", name: .jobs)
@@ -247,7 +248,7 @@ struct SendingOptions: ParsableArguments, Sendable {
     }
 }
 
-/// How the bytes go.
+/// Options of the transfer.
 struct TransferOptions: ParsableArguments, Sendable {
     @Option("Transport: auto, multipart, or tus, which is resumable (default: auto).", value: "transport")
     var transport: ArgumentChoice<UploadOptions.TransportChoice>?

@@ -5,15 +5,15 @@ internal import MediaStore
 extension TextRenderer {
     /// The result of one upload on standard output. Failures go to standard error.
     ///
-    /// With `namesServer`, the command that deletes the file includes `--server`, like this command: credentials in the
-    /// environment then apply only to a server that the command itself specifies.
+    /// With `namesServer`, the command that deletes the file includes `--server`, because credentials in the
+    /// environment apply only to a server specified on the command line.
     static func upload(_ result: UploadResult, style: Style, namesServer: Bool = false) -> [String] {
         let isStandardInput = result.path == Array("-".utf8)
         let name = isStandardInput ? TerminalText.escaped(result.fileName) : TerminalText.escaped(result.path)
         let number = result.fileID.map { " as \($0)" } ?? ""
         switch result.state {
         case _ where result.error?.code == .notResumable:
-            // Its state is that of an earlier command, which has reported it.
+            // The state is that of an earlier command, which has reported it.
             return []
         case .done:
             var facts = [Formats.bytes(result.sizeBytes)]
@@ -26,7 +26,7 @@ extension TextRenderer {
             ]
                 + address(of: result) + deletion(of: result, namesServer)
         case .duplicate where result.warnings.contains(.guestReceiptLost):
-            // Whether the organizer has kept it since cannot be queried.
+            // There is no way to query whether the organizer has kept it.
             return ["\(name): uploaded earlier; use --again to upload it again"]
         case .duplicate:
             return ["\(name): already in this event\(number)"] + address(of: result) + deletion(of: result, namesServer)
@@ -161,12 +161,13 @@ extension JSONRenderer {
 
     static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalog.diagnosis(of: result)) }
 
-    /// Null for a file that was not sent.
+    /// Null for a file that was not uploaded.
     static func transport(of result: UploadResult) -> JSONValue {
         result.attempts > 0 ? .string(result.transport.rawValue) : .null
     }
 
-    /// Null for a file that was refused before its length was known. An empty file is refused for its known length.
+    /// Null for a file that was refused before its length was known. An empty file is refused because of its known
+    /// length.
     private static func size(_ result: UploadResult) -> JSONValue {
         let isKnown = result.sizeBytes > 0 || result.error?.code == .emptyFile
         return isKnown ? .integer(result.sizeBytes) : .null
@@ -222,7 +223,7 @@ extension UploadWarning {
 struct NoTokenMessage: Sendable {
     var contact: String
 
-    /// The sentence that the issue requires; the contact is from the settings.
+    /// The required sentence, with the contact from the settings.
     var sentence: String {
         "File uploaded successfully, but no delete token was discovered. This upload can't be deleted from the server "
             + "via the app. Contact \(contact) to request a manual deletion. You will need to submit the following "

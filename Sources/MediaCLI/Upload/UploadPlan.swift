@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Checks inputs before anything is sent, and makes the items of a batch.
+/// Checks inputs before anything is sent and creates the items of a batch.
 struct UploadPlan: Sendable {
     let console: Console
     let store: StoreSession
@@ -14,9 +14,10 @@ struct UploadPlan: Sendable {
     /// Maximum size of standard input, in bytes.
     let maximumBytes: Int64
 
-    /// Checks all inputs, and returns an item for each, in their order.
+    /// Checks all inputs and returns an item for each, in their order.
     ///
-    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `Diagnosis` with all errors of `manifest`.
+    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `Diagnosis` with all errors of
+    ///   `manifest`.
     func items(of inputs: [UploadInput], manifest: UploadManifest?) async throws -> [UploadBatch.Item] {
         SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
         var items: [UploadBatch.Item] = []
@@ -35,7 +36,7 @@ struct UploadPlan: Sendable {
         return items
     }
 
-    /// Removes spooled standard input that is not needed for resuming. Call it when nothing is sent any more.
+    /// Removes spooled standard input that is not needed for resuming. Call it after the last upload.
     static func release(_ items: [UploadBatch.Item]) {
         for case .ready(let upload) in items { upload.releaseSpool() }
     }
@@ -66,7 +67,7 @@ struct UploadPlan: Sendable {
         }
     }
 
-    /// Copies standard input to the data directory, on a separate thread, since a pipe may be slow.
+    /// Copies standard input to the data directory on a separate thread, since a pipe may be slow.
     private func spool() async throws -> SpoolFile {
         let input = console.context.standardInput
         let directory = store.directory
@@ -79,15 +80,15 @@ struct UploadPlan: Sendable {
     }
 }
 
-/// Decides the details of each file: from its manifest row, then the flags, then the file itself, then the settings. With
-/// an event link most of them come from the server.
+/// Determines the details of each file: from its manifest row, then the flags, then the file itself, then the settings.
+/// With an event link, most of them come from the server.
 struct DetailPlan: Sendable {
     let options: DetailOptions
     let settings: Settings
     let label: LabelTemplate?
-    /// The date if nothing else specifies one: `YYYY-MM-DD`.
+    /// The default date: `YYYY-MM-DD`.
     let today: String
-    /// Whether the file's own time is the date.
+    /// Whether to use the recording date of the file.
     let isDateFromMedia: Bool
     let guest: GuestAccess?
 
@@ -125,8 +126,7 @@ struct DetailPlan: Sendable {
         return input.fields["event_date"] ?? recordingDate(of: input) ?? options.eventDate ?? today
     }
 
-    /// The local day of the recording, if requested and present in the file. An unreadable file gets a better error
-    /// elsewhere.
+    /// The local day of the recording, if requested and present in the file. Unreadable files are reported elsewhere.
     private func recordingDate(of input: UploadInput) -> String? {
         guard isDateFromMedia, input.standardInputName == nil, let file = try? SourceFile(path: input.path) else {
             return nil
@@ -143,7 +143,7 @@ struct DetailPlan: Sendable {
             ?? input.labelPath.fileName.nameParts.stem
     }
 
-    /// The limit of a guest's label is in bytes (gighive contract section 6).
+    /// The limit for a guest's label is in bytes (gighive contract section 6).
     private func short(_ label: String) throws(GigHiveError) -> String {
         guard label.utf8.count <= 255 else {
             throw GigHiveError(
@@ -159,7 +159,8 @@ struct DetailPlan: Sendable {
 }
 
 extension UploadInput {
-    /// The path for labels, `{stem}` and the like: with spaces for control characters, which labels must not contain.
+    /// The path for labels, `{stem}` and the like. Control characters, which labels must not contain, are replaced with
+    /// spaces.
     fileprivate var labelPath: [UInt8] {
         let path = standardInputName.map { Array($0.utf8) } ?? path
         let text = String(decoding: path, as: UTF8.self)

@@ -6,16 +6,16 @@ internal import MediaTransport
 struct UploadProgress: Sendable, Equatable {
     enum Phase: String, Sendable, CaseIterable {
         case connecting
-        /// Comparing what an earlier run has sent with the file.
+        /// Comparing the bytes sent by an earlier run with the file.
         case proving
         case sending
         case processing
         case receiving
         case retrying
         case resolving
-        /// Sending the details of an upload whose bytes the server has.
+        /// Sending the details of an upload whose bytes are on the server.
         case finalizing
-        /// Waiting, since an earlier request may still be running.
+        /// Waiting because an earlier request may still be running.
         case quiet
         case waiting
 
@@ -30,7 +30,7 @@ struct UploadProgress: Sendable, Equatable {
                 }
         }
 
-        /// Whether every byte is sent and a response is due, so that a stop waits for it.
+        /// Whether all bytes are sent and a response is due, so that a stop waits for it.
         var isPastLastByte: Bool {
             switch self {
             case .processing, .receiving, .finalizing, .waiting: true
@@ -45,20 +45,20 @@ struct UploadProgress: Sendable, Equatable {
     var isWithoutToken = false
     /// Bytes of the body that the peer's kernel has acknowledged.
     var bytesAcknowledged: Int64 = 0
-    /// Length of the body; until it is known, of the file.
+    /// Length of the body; length of the file until the former is known.
     var byteCount: Int64
     var attempt = 1
-    /// The attempt that `.retrying` waits for.
+    /// The next attempt, while `.retrying`.
     var nextAttempt = 2
-    /// The reason of that wait.
+    /// The reason for that wait.
     var reason: String?
-    /// Since the upload began.
+    /// Time since the upload started.
     var elapsed = Duration.zero
-    /// Since the phase began.
+    /// Time since the phase started.
     var phaseElapsed = Duration.zero
     /// Maximum duration of the phase; nil if unknown.
     var phaseLimit: Duration?
-    /// Over the last seconds; nil until it is known.
+    /// Average of the last seconds; nil until it is known.
     var bytesPerSecond: Double?
     /// Position in the batch, from 1.
     var position = 1
@@ -84,13 +84,13 @@ extension JSONRenderer {
     }
 }
 
-/// A running upload as the display tracks it.
+/// A running upload, as tracked by the display.
 struct RunningUpload: Sendable {
     private(set) var progress: UploadProgress
     private var began: Duration
     private var phaseBegan: Duration
     private var rate = TransferRate()
-    /// When its last record was written; nil if one is due.
+    /// Time of its last record; nil if one is due.
     var lastRecord: Duration?
 
     init(_ progress: UploadProgress, at time: Duration) {
@@ -118,11 +118,11 @@ struct RunningUpload: Sendable {
         phaseBegan = time
     }
 
-    /// Adds a reading, and returns the number of newly acknowledged bytes.
+    /// Adds a sample and returns the number of newly acknowledged bytes.
     mutating func take(_ transfer: TransferProgress, at time: Duration) -> Int64 {
         let phase = UploadProgress.Phase(transfer.phase)
         if let wait = transfer.wait, progress.phase != .waiting {
-            // After a 429 or 503 all requests to the server wait. An attempt of the upload has only one request.
+            // After a 429 or 503, all requests to the server wait. Each attempt of an upload has only one request.
             let attempt = max(transfer.attempt, progress.reason == nil ? 1 : progress.nextAttempt)
             waitFor(attempt, because: progress.reason ?? "server busy or unavailable", at: time, limit: wait)
         } else {
@@ -138,7 +138,7 @@ struct RunningUpload: Sendable {
         return gain
     }
 
-    /// Skips the bytes that an earlier run has sent.
+    /// Skips the bytes sent by an earlier run.
     mutating func begin(from offset: Int64) {
         progress.bytesAcknowledged = offset
     }
@@ -159,17 +159,17 @@ struct RunningUpload: Sendable {
 
 /// The progress of a batch.
 struct TotalProgress: Sendable, Equatable {
-    /// nil while more files may come.
+    /// nil if more files may follow.
     var fileCount: Int?
     var ended = 0
     var failed = 0
     /// Bytes of all files known so far.
     var byteCount: Int64
-    /// Bytes of the finished files, and those that running uploads have sent.
+    /// Bytes of the finished files, plus the bytes sent by running uploads.
     var bytesPassed: Int64 = 0
-    /// Bytes sent per second over the last seconds; nil until it is known.
+    /// Bytes sent per second, as an average of the last seconds; nil until it is known.
     var bytesPerSecond: Double?
-    /// As `bytesPerSecond`, but including skipped files.
+    /// Same as `bytesPerSecond`, but including skipped files.
     var passedPerSecond: Double?
 
     var percent: Int64 { Progress.percent(bytesPassed, of: byteCount) ?? 0 }
@@ -217,7 +217,7 @@ enum ProgressLine {
         }
     }
 
-    /// What a stop after the last byte waits for.
+    /// The response that a stop after the last byte waits for.
     static func awaited(isWithoutToken: Bool) -> String {
         isWithoutToken ? "the server's response" : "the delete token"
     }

@@ -26,7 +26,7 @@ struct UploadReport: Sendable {
         return head.json(isForTerminals: true).dropLast() + ",\"items\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
     }
 
-    /// The item of a file, a JSON object without line breaks. `result` is nil if it was not started.
+    /// The item of a file, a JSON object without line breaks. `result` is nil if the upload was not started.
     static func line(_ upload: UploadBatch.Item, _ result: UploadResult?) -> String {
         item(upload, result).json(isForTerminals: true)
     }
@@ -67,7 +67,7 @@ struct ReportedUpload: Sendable {
 
     private let members: JSONObject
 
-    /// nil unless it is an object whose members have the types of an upload.
+    /// nil unless `value` is an object whose members have the types of an upload.
     init?(_ value: JSONValue?) {
         guard let members = value?.members,
             (Self.texts + DetailOptions.names).allSatisfy({ members[$0] ?? .null == .null || members[$0]?.text != nil })
@@ -86,7 +86,7 @@ struct ReportedUpload: Sendable {
     var fileID: Int64? { members["file_id"]?.wholeNumber }
     var checksumSHA256: String? { members["checksum_sha256"]?.text }
 
-    /// The exact path; nil without one.
+    /// The exact path; nil if there is none.
     var bytes: [UInt8]? { exactBytes ?? path.map { Array($0.utf8) } }
 
     /// The bytes of a path that is not valid UTF-8.
@@ -94,7 +94,7 @@ struct ReportedUpload: Sendable {
         members["path_base64"]?.text.flatMap { Data(base64Encoded: $0) }.map(Array.init)
     }
 
-    /// Keyed by the upload's field names.
+    /// Keyed by field name.
     var fields: [String: String] {
         let values = DetailOptions.names.map { ($0, members[$0]?.text) }
         return Dictionary(uniqueKeysWithValues: values).compactMapValues { $0 }
@@ -122,12 +122,13 @@ struct ReportDocument: Sendable {
 
 /// The report of an earlier run, for `--retry-failed`.
 extension ReportDocument {
-    /// States with nothing left to do: the event has the file. Uploading it again does not restore a lost token.
+    /// States that require no further action: the file is in the event. Uploading it again would not restore a lost
+    /// token.
     private static let goodEnds: Set<String> = ["done", "linked", "duplicate", "token_lost"]
 
     /// - Throws: `Diagnosis` (usage) if it is not a report.
     init(reading bytes: [UInt8], name: String) throws(Diagnosis) {
-        // A report of mediactl has a path and a state for each item.
+        // A mediactl report has a path and a state for each item.
         guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
         else {
             throw .usage(
@@ -155,7 +156,7 @@ extension ReportDocument {
     /// Number of failed uploads of standard input.
     var unreadableCount: Int { failed.count { $0.path == "-" } }
 
-    /// The files that failed. Relative paths are completed if `directory` is not the directory of that run.
+    /// The files that failed. Relative paths are made absolute if `directory` differs from the directory of that run.
     func inputs(from directory: String) -> [UploadInput] {
         failed.compactMap { item in
             guard item.path != "-", let path = item.bytes else { return nil }

@@ -3,18 +3,18 @@ internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
-/// Reports the results of uploads. In a batch, repeated messages are printed once: hints, warnings, and skipped files.
+/// Reports the results of uploads. In a batch, repeated messages (hints, warnings, and skipped files) are printed once.
 final class UploadReporter: Sendable {
     private struct State {
         var hints: Set<String> = []
         /// Number of warnings of each kind.
         var warnings: [String: Int] = [:]
         var unsaidSkips = 0
-        /// Codes of failures that end the run: the other files in progress fail the same way.
+        /// Codes of failures that end the run: other files in progress fail the same way.
         var runFailures: Set<String> = []
     }
 
-    /// In a larger batch each file has one line, and skipped files are only counted.
+    /// In a batch larger than this, each file has one line, and skipped files are only counted.
     private static let crowd = 20
 
     private let console: Console
@@ -43,9 +43,9 @@ final class UploadReporter: Sendable {
     private var isBatch: Bool { fileCount != 1 }
     private var isCrowd: Bool { fileCount ?? 0 > Self.crowd && console.verbosity == 0 }
 
-    // MARK: Ends
+    // MARK: Results
 
-    /// Reports a result. The warnings in `said` were printed before the upload.
+    /// Reports a result. The warnings in `said` were already printed before the upload.
     func tell(_ result: UploadResult, said: [UploadWarning] = []) {
         let diagnosis = diagnosis(of: result)
         func record() -> JSONObject {
@@ -74,7 +74,7 @@ final class UploadReporter: Sendable {
         showAsLastResort(result)
     }
 
-    /// The hint to repeat the command line is printed with each upload, but in a batch only at its end.
+    /// The hint to repeat the command line is printed with each upload, or, for a batch, only at its end.
     private func diagnosis(of result: UploadResult) -> Diagnosis? {
         var diagnosis = ErrorCatalog.diagnosis(of: result, isOneOfMany: isBatch)
         if result.error?.code == .serverUnavailable, result.error?.field == nil {
@@ -83,7 +83,7 @@ final class UploadReporter: Sendable {
         return diagnosis
     }
 
-    /// A failure that ends the run is reported once, and not as one of a file.
+    /// A failure that ends the run is reported once, not for each file.
     private func complain(endingRun failure: Diagnosis) {
         guard state.withLock({ $0.runFailures.insert(failure.code).inserted }) else { return }
         console.error(failure)
@@ -97,7 +97,8 @@ final class UploadReporter: Sendable {
         console.error(diagnosis)
     }
 
-    /// A token that neither the store nor a rescue file has is shown on a terminal only: the log of a CI run is public.
+    /// A token that could be stored neither in the store nor in a rescue file is printed only on a terminal: the log of
+    /// a CI run may be public.
     private func showAsLastResort(_ result: UploadResult) {
         guard let token = result.unstoredToken, result.error?.rescuePath == nil,
             console.context.terminal.isErrorTerminal
@@ -115,7 +116,7 @@ final class UploadReporter: Sendable {
         }
     }
 
-    /// Whether to print a warning: those that require action always, others for the first few files.
+    /// Whether to print a warning: always if it requires action, otherwise only for the first few files.
     private func isNews(_ warning: UploadWarning) -> Bool {
         switch warning {
         case .rescued, .tokenKept, .responseKept, .unusableToken, .tokenLostEarlier, .tokenMayBeLost, .keptByServer,
@@ -132,12 +133,12 @@ final class UploadReporter: Sendable {
         }
     }
 
-    /// How often the same kind of warning is printed.
+    /// Maximum number of printed warnings of the same kind.
     private static let sameWarnings = 3
 
-    // MARK: The end of the run
+    // MARK: End of the run
 
-    /// Prints what was only counted, and the number of files on the server.
+    /// Prints the counts and the number of files on the server.
     func conclude(_ counts: UploadCounts, _ verification: UploadVerification? = nil) {
         let (skips, warnings) = state.withLock { ($0.unsaidSkips, $0.warnings) }
         for (code, count) in warnings.sorted(by: { $0.key < $1.key })
@@ -156,7 +157,7 @@ final class UploadReporter: Sendable {
         }
         let comparison = verification.flatMap { $0.failure == nil ? $0 : nil }
         let confirmed = comparison.map { ", \($0.confirmed.count) verified by its listing" } ?? ""
-        // The listing overrides the responses about files that it does not have.
+        // The listing overrides the responses for files that it does not contain.
         let present = max(0, counts.good - (comparison?.missing.count ?? 0))
         console.note(
             "\(present) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
@@ -169,10 +170,10 @@ final class UploadReporter: Sendable {
     }
 }
 
-/// Passes the events of uploads to display, results and reporter.
+/// Passes the events of uploads to the display, the results and the reporter.
 ///
-/// Results are reported in a separate task, so that a slow reader of standard output does not stall the transfers, which
-/// the server would abort.
+/// Results are reported in a separate task, so that a slow reader of standard output does not stall the transfers,
+/// which the server would abort.
 struct UploadEvents: Sendable {
     let console: Console
     let display: ProgressDisplay
@@ -182,10 +183,10 @@ struct UploadEvents: Sendable {
     var tape: UploadTape?
     /// Whether to update the tape's album after each file, instead of at the end.
     var isOpenEnded = false
-    /// Called if standard output is closed: nothing new may start.
+    /// Called when standard output is closed: nothing new may start.
     let drain: @Sendable () -> Void
 
-    /// What is reported about a running upload.
+    /// Report data of a running upload.
     struct File: Sendable {
         var path: [UInt8]
         var sizeBytes: Int64
@@ -197,7 +198,7 @@ struct UploadEvents: Sendable {
 
     private typealias Saying = @Sendable () async -> Void
 
-    /// Runs `work`, which announces events with their files. Returns when all of them are reported.
+    /// Runs `work`, which announces the events of files. Returns after all of them are reported.
     func run(_ work: (_ announce: @escaping Announce) async -> Void) async {
         let (sayings, voice) = AsyncStream<Saying>.makeStream()
         let telling = Task {
@@ -231,7 +232,7 @@ struct UploadEvents: Sendable {
                 await tape?.take(index, result)
                 if isOpenEnded { await tape?.conclude(showsProgress: false) }
             }
-            // Checked at once, so that nothing starts between this event and its report.
+            // Checked immediately, so that nothing starts between this event and its report.
             console.context.output.noticeClosedPipe()
             drainIfUnread()
         }

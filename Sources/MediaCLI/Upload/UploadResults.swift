@@ -3,11 +3,11 @@ internal import MediaCore
 internal import MediaStore
 internal import Synchronization
 
-/// The results of the files of a run.
+/// Results of the files of a run.
 final class UploadResults: Sendable {
     private struct State {
         var items: [Int: UploadBatch.Item] = [:]
-        /// Lines of the report, kept instead of the results.
+        /// Report lines, kept instead of the results.
         var lines: [Int: String] = [:]
         var counts = UploadCounts()
         var codes: Set<ExitCode> = []
@@ -28,9 +28,9 @@ final class UploadResults: Sendable {
     private let endsWithRunFailure: Bool
     private let state: Mutex<State>
 
-    /// `keepsLines` must be true to use `lines`, which would grow for months while a directory is watched; `keepsStored`
-    /// likewise for `stored`. `endsWithRunFailure` means that all files are for one server, whose failure decides the exit
-    /// code.
+    /// `keepsLines` enables `lines`, which would grow without limit while a directory is watched; `keepsStored` does
+    /// the same for `stored`. `endsWithRunFailure` means that all files are for one server, whose failure determines
+    /// the exit code.
     init(
         _ items: [UploadBatch.Item?] = [],
         keepsLines: Bool = true,
@@ -72,7 +72,7 @@ final class UploadResults: Sendable {
         }
     }
 
-    /// A file was not started; `code` is the reason.
+    /// Counts a file that was not started; `code` is the reason.
     func skip(_ code: ExitCode) {
         state.withLock { _ = $0.codes.insert(code) }
     }
@@ -90,7 +90,7 @@ final class UploadResults: Sendable {
     /// The files that the server confirmed; empty unless `keepsStored`.
     var stored: [StoredFile] { state.withLock { $0.stored } }
 
-    /// The result of comparing them with the server's listing; nil until it was read.
+    /// The result of comparing them with the server's listing; nil until the listing was read.
     var verification: UploadVerification? { state.withLock { $0.verification } }
 
     func note(_ verification: UploadVerification) {

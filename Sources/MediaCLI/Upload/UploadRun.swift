@@ -11,7 +11,7 @@ internal import Synchronization
 struct UploadRun: Sendable {
     let settings: SettingsSession
     let plan: UploadPlan
-    /// Makes an equivalent uploader without cached knowledge of the server's files.
+    /// Makes an equivalent uploader without cached information on the server's files.
     let anotherUploader: @Sendable () -> Uploader
     let sending: SendingOptions
     let shard: ShardChoice?
@@ -50,7 +50,7 @@ struct UploadRun: Sendable {
         let isVerified = !sending.dryRun && (sending.verify ?? (items.count > 1))
         let results = UploadResults(items, keepsLines: sending.report != nil, keepsStored: isVerified)
         let reporter = reporter(fileCount: items.count)
-        // A signal between two files, or before a result is printed, ends the loop and not the program.
+        // A signal between two files, or before a result is printed, ends the loop but not the program.
         return await console.context.interruption.handling({ _ in }) {
             if sending.dryRun {
                 rehearse(items, results, reporter)
@@ -64,7 +64,7 @@ struct UploadRun: Sendable {
         }
     }
 
-    /// Compares the files of the run with the server's listing, unless there was a signal.
+    /// Compares the files of the run with the server's listing, unless a signal was received.
     private func verify(_ results: UploadResults) async {
         let stored = results.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
@@ -83,9 +83,10 @@ struct UploadRun: Sendable {
         console.tell(verification)
     }
 
-    // MARK: The frame of a run
+    // MARK: Start and end
 
-    /// Checks that the results can be written, and writes the start record. `items` is nil if unknown. Returns the report file.
+    /// Checks that the results can be written and writes the start record. `items` is nil if unknown. Returns the
+    /// report file.
     ///
     /// - Throws: `Diagnosis` if results or report cannot be written.
     func begin(items: Int?) throws(Diagnosis) -> NewFile? {
@@ -132,7 +133,7 @@ struct UploadRun: Sendable {
         return code
     }
 
-    // MARK: Without sending
+    // MARK: Dry run
 
     private func rehearse(_ items: [UploadBatch.Item], _ results: UploadResults, _ reporter: UploadReporter) {
         tape?.rehearse()
@@ -157,7 +158,7 @@ struct UploadRun: Sendable {
         }
     }
 
-    // MARK: Sending
+    // MARK: Uploading
 
     private func send(_ items: [UploadBatch.Item], _ results: UploadResults, _ reporter: UploadReporter) async {
         let control = BatchControl()
@@ -184,7 +185,7 @@ struct UploadRun: Sendable {
         }
     }
 
-    /// The first signal stops unsent uploads and waits for the tokens of sent ones; the second abandons them.
+    /// The first signal stops unsent uploads and waits for the tokens of sent ones; the second one abandons them.
     func stop(_ control: BatchControl, _ display: ProgressDisplay, _ request: Interruption.Request) {
         guard !request.isFinal else { return control.abandon() }
         let limit = request.signal == .interrupt ? nil : settings.settings.finishTimeout.value
@@ -194,7 +195,7 @@ struct UploadRun: Sendable {
 }
 
 extension UploadBatch.Event {
-    /// Its position in the batch.
+    /// Position in the batch.
     var index: Int {
         switch self {
         case .began(let index), .upload(let index, _), .withdrew(let index), .ended(let index, _): index
@@ -213,9 +214,9 @@ extension UploadBatch.Event {
 }
 
 extension UploadRun {
-    /// Uploads files that are complete in a directory, until there is a signal or the directory disappears.
+    /// Uploads each file in a directory once it is complete, until a signal is received or the directory disappears.
     ///
-    /// - Throws: `Diagnosis` if the directory cannot be watched; otherwise as `run`.
+    /// - Throws: `Diagnosis` if the directory cannot be watched; otherwise the same as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()
         let watch: DirectoryWatch
@@ -276,8 +277,8 @@ extension UploadRun {
         watching.cancel()
     }
 
-    /// Uploads files as they arrive, at most `jobs` in parallel. A file that is rewritten during its upload is queued again
-    /// through `again` after it.
+    /// Uploads files as they arrive, at most `jobs` in parallel. A file that is rewritten during its upload is queued
+    /// again through `again` afterwards.
     private func send(
         _ arrivals: AsyncStream<[UInt8]>,
         again: @escaping @Sendable ([UInt8]) -> Void,
@@ -304,7 +305,7 @@ extension UploadRun {
             ended: { (_: Void) in }
         ) { path, item, index in
             let file = UploadEvents.File(item, uploader)
-            // What the server had when the last file came may be gone by now.
+            // Files that were on the server when the last file arrived may have been deleted since.
             let batch = UploadBatch(uploader: anotherUploader(), options: .init())
             await batch.run([item], control: control) { announce($0.at(index), file) }
             if uploading.end(path) { again(path) }
@@ -319,7 +320,7 @@ extension UploadRun {
         }
         // Only standard input can throw, and this is a path.
         guard let item = try? await plan.item(for: input) else { return nil }
-        // Gone again, or not media: of no concern in a watched directory.
+        // Already removed, or not a media file: ignored in a watched directory.
         switch item.error?.code {
         case .unknownExtension, .fileNotFound:
             console.trace("skipped \(ErrorCatalog.quoted(path))")
@@ -329,11 +330,11 @@ extension UploadRun {
     }
 }
 
-/// Files that are being uploaded, and which of them were rewritten meanwhile.
+/// Files that are being uploaded, and which of them were rewritten in the meantime.
 private final class PathsInProgress: Sendable {
     private let isWrittenAgain = Mutex<[[UInt8]: Bool]>([:])
 
-    /// Returns whether to upload it now. If it is being uploaded, it is marked to be uploaded again.
+    /// Returns whether to upload the file now. If it is already being uploaded, it is marked for another upload.
     func begin(_ path: [UInt8]) -> Bool {
         isWrittenAgain.withLock { paths in
             let isUploading = paths[path] != nil
@@ -342,16 +343,16 @@ private final class PathsInProgress: Sendable {
         }
     }
 
-    /// Returns whether it was rewritten since `begin`.
+    /// Returns whether the file was rewritten since `begin`.
     func end(_ path: [UInt8]) -> Bool {
         isWrittenAgain.withLock { $0.removeValue(forKey: path) ?? false }
     }
 }
 
-/// File descriptors for parallel uploads. Without a check, an upload that cannot open its file, its lock or its connection
-/// would fail in the middle of a run.
+/// File descriptors for parallel uploads. Without this check, an upload could fail in the middle of a run because its
+/// file, lock or connection cannot be opened.
 struct DescriptorBudget: Sendable {
-    /// The soft limit is not raised beyond this, since child processes inherit it.
+    /// The soft limit is not raised above this value, since child processes inherit it.
     static let highestLimit: rlim_t = 4096
     /// Descriptors of a run besides its uploads: databases, connections for queries, host names and certificates.
     static let baseCount = 16
@@ -362,12 +363,12 @@ struct DescriptorBudget: Sendable {
     /// Descriptors of a part of a tus upload: connection and file.
     static let partCount = 3
 
-    /// The soft limit.
+    /// Soft limit.
     var limit: Int
     /// Number of free descriptors.
     var free: Int
 
-    /// Raises the soft limit as far as allowed, and counts the free descriptors.
+    /// Raises the soft limit as far as allowed and counts the free descriptors.
     static func raised() -> DescriptorBudget {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -379,7 +380,7 @@ struct DescriptorBudget: Sendable {
             if setrlimit(resource, &raised) == 0 { limit = raised }
         }
         let count = Int(clamping: limit.rlim_cur)
-        // Listing the directory uses one itself.
+        // Listing the directory uses one descriptor itself.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return DescriptorBudget(limit: count, free: count - max(0, names.count - 1))
     }
@@ -389,9 +390,9 @@ struct DescriptorBudget: Sendable {
         return baseCount + jobs * (each + (parts - 1) * partCount)
     }
 
-    /// The number of parallel uploads for which the descriptors suffice, at most `wanted`. `parts` is per upload.
+    /// The number of parallel uploads for which there are enough descriptors, at most `wanted`. `parts` is per upload.
     ///
-    /// - Throws: `Diagnosis` if they do not suffice for one upload.
+    /// - Throws: `Diagnosis` if there are not enough for one upload.
     func jobs(wanted: Int, parts: Int) throws(Diagnosis) -> Int {
         for jobs in stride(from: wanted, through: 1, by: -1) where Self.need(jobs: jobs, parts: parts) <= free {
             return jobs

@@ -5,19 +5,19 @@ internal import MediaSystem
 internal import Synchronization
 internal import Tapes
 
-/// The tape that an upload fills: each file on the server becomes a clip, once. Failures of tape or album are warnings and
-/// do not affect the result of the upload.
+/// The tape to which an upload adds clips: each file on the server becomes a clip, once. Failures of tape or album are
+/// warnings and do not affect the result of the upload.
 final class UploadTape: Sendable {
     private struct State {
         /// nil until the first clip creates it.
         var tape: TapeRecord?
-        /// Number of clips that it had before.
+        /// Number of clips before the run.
         var firstPosition = 0
         /// Originals in the tape.
         var sources: Set<[UInt8]> = []
-        /// Indices of the files that became clips.
+        /// Indexes of the files that became clips.
         var indices: [Int] = []
-        /// New clips that are not in the album yet.
+        /// New clips that are not yet in the album.
         var fresh: [ClipRecord] = []
     }
 
@@ -36,8 +36,8 @@ final class UploadTape: Sendable {
         )
     }
 
-    /// Finds the tape; a missing one is created with its first clip. Returns nil if `name` is nil, and, with a warning, if the
-    /// store cannot be used.
+    /// Finds the tape; a missing one is created with its first clip. Returns nil if `name` is nil, or, with a warning,
+    /// if the store cannot be used.
     ///
     /// - Throws: `TapesError` if several tapes match; `Diagnosis` if the name is not UTF-8.
     static func open(_ name: String?, _ settings: SettingsSession) throws -> UploadTape? {
@@ -112,7 +112,7 @@ final class UploadTape: Sendable {
         }
     }
 
-    // MARK: The album
+    // MARK: Album
 
     func rehearse() {
         let isKnown = state.withLock { $0.tape != nil }
@@ -122,7 +122,7 @@ final class UploadTape: Sendable {
     }
 
     /// Adds the clips to the album, unless a signal has ended the run; then they stay pending until the next add.
-    /// `showsProgress` requires that nothing else is drawn on the terminal.
+    /// `showsProgress` must be false if anything else is drawn on the terminal.
     func conclude(showsProgress: Bool = true) async {
         let (tape, fresh) = state.withLock { state in
             defer { state.fresh = [] }

@@ -8,16 +8,16 @@ struct DeletionPlan: Sendable {
     /// One ID on one host.
     struct Target: Sendable, Equatable {
         var fileID: Int64
-        /// The scope whose entries are used.
+        /// Scope whose entries are used.
         var host: String
-        /// The address for requests.
+        /// Address for requests.
         var server: ServerURL
     }
 
     let store: TokenStore
     /// The configured server.
     let server: ServerURL?
-    /// The host of `--server` as a flag, which is that of the whole command.
+    /// The host of `--server` when used as a filter; it applies to the whole command.
     let host: String?
 
     /// The scope of all IDs; nil if each ID has its own.
@@ -36,9 +36,9 @@ struct DeletionPlan: Sendable {
         return entry
     }
 
-    /// The newest entry of a file with this content; nil if there is none and none is required.
+    /// The newest entry of a file with this content; nil if there is none and `isRequired` is false.
     ///
-    /// - Throws: `StoreError`; `Diagnosis` if there is no entry, or several hosts have one.
+    /// - Throws: `StoreError`; `Diagnosis` if there is no entry, or if several hosts have one.
     func entry(checksumSHA256: String, isRequired: Bool) throws -> TokenEntry? {
         let entries = try store.tokens(checksumSHA256: checksumSHA256, host: scope)
         if entries.isEmpty, isRequired {
@@ -58,8 +58,8 @@ struct DeletionPlan: Sendable {
         return entries.first
     }
 
-    /// The scope and address for an administrator if no entry has them: those of the configured server, otherwise of the
-    /// only host whose journal has the ID; nil if neither is known.
+    /// The scope and address for an administrator if there is no entry: those of the configured server, otherwise those
+    /// of the only host with this ID in the journal; nil if neither is known.
     func adminTarget(for fileID: Int64?) throws -> (host: String, server: ServerURL)? {
         if let server, host == nil || server.scope == host {
             return (server.scope, server)
@@ -80,11 +80,11 @@ struct DeletionPlan: Sendable {
     }
 
     /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `Diagnosis` if several hosts have the ID;
-    /// `ServerURLError` for an entry with an invalid address.
+    ///   `ServerURLError` for an entry with an invalid address.
     func target(for fileID: Int64) throws -> Target {
         let entries = try store.tokens(fileID: fileID, host: nil)
         if let scope {
-            // The configured server for its own scope; otherwise the entry's own address.
+            // The configured server for its own scope, otherwise the address of the entry.
             if let server, server.scope == scope { return Target(fileID: fileID, host: scope, server: server) }
             guard let own = entries.first(where: { $0.host == scope }) else {
                 throw GigHiveError.withoutToken(fileID, host: scope, in: store)
@@ -102,15 +102,15 @@ struct DeletionPlan: Sendable {
         return Target(fileID: fileID, host: entry.host, server: try ServerURL(entry.baseURL))
     }
 
-    /// The addresses of the hosts of entries, one for each host.
+    /// The addresses of the entries' hosts, one per host.
     private static func servers(of entries: [TokenEntry]) -> [String] {
         entries.uniqued { $0.host }.map { ErrorCatalog.clean($0.baseURL) }.sorted()
     }
 }
 
-/// A file without a local entry that an administrator wants to delete.
+/// A file without a local entry that is to be deleted by an administrator.
 struct AdminCandidate: Sendable {
-    /// The scope of its server.
+    /// Scope of its server.
     var host: String
     /// The file on the server, shown before the prompt.
     var file: ServerMedia
@@ -126,13 +126,13 @@ struct AdminCandidate: Sendable {
 struct AdminSearch: Sendable {
     let plan: DeletionPlan
     let servers: ServerSession
-    /// The required checksum; nil if none was specified.
+    /// Required checksum; nil if none was specified.
     let checksumSHA256: String?
-    /// Whether the deletion was confirmed with `--yes`, before the file was shown.
+    /// Whether the deletion was confirmed with `--yes` before the file was shown.
     let isConfirmed: Bool
     let isDryRun: Bool
 
-    /// The IDs of the file with the checksum, from the listing.
+    /// The IDs of files with the required checksum, from the listing.
     ///
     /// - Throws: `GigHiveError`; `Diagnosis` if there is no such file.
     func ids() async throws -> [Int64] {
@@ -150,7 +150,7 @@ struct AdminSearch: Sendable {
         return found
     }
 
-    /// The file of an ID, whose checksum must match the expected one: from the options, otherwise from the journal.
+    /// The file with an ID. Its checksum must match the expected one: from the options, otherwise from the journal.
     ///
     /// - Throws: `GigHiveError`; `Diagnosis` if the server has no such file, or if no checksum is known with `--yes`.
     func candidate(for fileID: Int64) async throws -> AdminCandidate {
@@ -191,22 +191,22 @@ struct AdminSearch: Sendable {
 }
 
 extension DeletionPlan {
-    /// Whether an id has a local entry in the scope of the deletion.
+    /// Whether an ID has a local entry in the scope of the deletion.
     func hasEntry(for fileID: Int64) throws -> Bool {
         try !store.tokens(fileID: fileID, host: scope).isEmpty
     }
 
-    /// As `scope`, but empty if each ID has its own.
+    /// Same as `scope`, but empty if each ID has its own.
     var scopeName: String { scope ?? "" }
 
-    /// The guest upload with this number, if it is the newest known upload with it.
+    /// The guest upload with this ID, if it is the newest known upload with it.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let guests = try store.guestUploads(host: host, fileID: fileID).filter(\.isStoredForGuest)
         guard let record = guests.first,
             let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
         else { return nil }
         let others = try store.tokens(fileID: fileID, host: host)
-        // A guest may have received a token too, but has no login to use it with.
+        // A guest may have received a token as well, but has no login to use it with.
         let isNewest = others.allSatisfy {
             $0.host == record.host && ($0.checksumSHA256 == record.checksumSHA256 || $0.createdAt < record.createdAt)
         }
@@ -243,14 +243,14 @@ struct GuestHiding: Sendable {
         return hiding
     }
 
-    /// Fails it if its last known state does not allow hiding.
+    /// Marks it as failed if its last known state does not allow hiding.
     func judged() -> GuestHiding {
         guard let known = upload.guestState, !known.mayBeHidden else { return self }
         return ending(.failed, refusal(known))
     }
 
-    /// Queries the server for the state and stores it; then as `judged`. An upload hidden from here is not queried:
-    /// the server still reports it as approved (gighive contract section 6).
+    /// Queries the server for the state, stores it, and returns the same as `judged`. An upload hidden from here is not
+    /// queried: the server still reports it as approved (gighive contract section 6).
     func asking(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         guard upload.guestState != .hidden else { return judged() }
         do {
@@ -266,7 +266,7 @@ struct GuestHiding: Sendable {
         }
     }
 
-    /// Hides it. The request is sent once: the response to a repetition would look like a refusal.
+    /// Hides the upload. The request is sent once: the response to a repeated request would look like a refusal.
     func perform(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         do {
             let (client, receipt) = try await access(store, servers)

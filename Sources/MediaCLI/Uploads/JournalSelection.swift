@@ -9,7 +9,7 @@ struct JournalSelection: Sendable {
     /// nil for all hosts.
     let host: String?
 
-    /// - Throws: `ValidationError` if one of them cannot be an ID of the journal.
+    /// - Throws: `ValidationError` if any of them cannot be an ID of the journal.
     static func check(_ ids: [String]) throws {
         for id in ids where !id.hasPrefix("u-") {
             throw ValidationError(
@@ -50,18 +50,18 @@ struct JournalSelection: Sendable {
         return records.reversed()
     }
 
-    /// Whether an upload can be resumed now; not if another process is sending it.
+    /// Whether an upload can be resumed now; false if another process is sending it.
     static func isResumable(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
 
-    /// Reads the current state of the upload from the journal.
+    /// The same, with the current state of the upload from the journal.
     static func isResumable(_ uploadID: String, in store: StoreSession) throws -> Bool {
         try store.store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
     }
 
-    /// Whether another process is sending it. The check holds the lock for a moment; a process that starts the upload
-    /// in that moment is refused.
+    /// Whether another process is sending the upload. The check briefly holds the lock; a process that tries to start
+    /// the upload during that time is refused.
     static func isBeingSent(_ record: UploadRecord, in store: StoreSession) throws -> Bool {
         guard let lock = try UploadLock.acquire(record.uploadID, in: store.directory) else { return true }
         lock.release()
@@ -70,7 +70,7 @@ struct JournalSelection: Sendable {
 }
 
 extension TokenStore {
-    /// The upload with this ID, or whose ID begins like this.
+    /// The upload with this ID or ID prefix.
     ///
     /// - Throws: `Diagnosis` for several; `StoreError`.
     func upload(named id: String) throws -> UploadRecord? {
@@ -78,7 +78,7 @@ extension TokenStore {
     }
 }
 
-/// Makes uploaders for uploads of the journal: each for its own server, with its own kind of access.
+/// Makes uploaders for uploads of the journal: each for its own server and type of access.
 struct UploaderSource: Sendable {
     let settings: SettingsSession
     let store: StoreSession
@@ -87,8 +87,8 @@ struct UploaderSource: Sendable {
     /// The command for the hint if there are no credentials for a server.
     var command = "mediactl uploads resume"
 
-    /// - Throws: `CredentialError`, `ServerURLError`; for a guest's upload what `GuestSession` throws, and `GigHiveError` if
-    /// no event link was given.
+    /// - Throws: `CredentialError`, `ServerURLError`; for a guest's upload also the errors of `GuestSession`, and
+    ///   `GigHiveError` if no event link was given.
     func uploader(for record: UploadRecord, needsTerms: Bool) async throws -> Uploader {
         guard record.isGuest else {
             let server = try ServerURL(record.baseURL)
@@ -106,7 +106,7 @@ struct UploaderSource: Sendable {
         return make(session.client, guest: session.access)
     }
 
-    /// An uploader without credentials, for what needs none.
+    /// An uploader without credentials, for requests that need none.
     func anonymousUploader(for record: UploadRecord) async throws -> Uploader {
         make(await servers.anonymousClient(for: try ServerURL(record.baseURL)), guest: nil)
     }
@@ -117,7 +117,7 @@ struct UploaderSource: Sendable {
 }
 
 extension SettingsSession {
-    /// Combines the arguments with the settings. `parallelParts` are those of one file.
+    /// Combines the arguments with the settings. `parallelParts` is per file.
     func uploadOptions(
         anyExtension: Bool = false,
         again: Bool = false,

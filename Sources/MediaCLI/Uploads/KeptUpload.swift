@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 
-/// A file on a server that can be deleted from here with its delete token, or hidden as a guest.
+/// A file on a server that can be deleted from this machine with its delete token, or hidden as a guest.
 struct KeptUpload: Sendable {
     var host: String
     var fileID: Int64
@@ -21,12 +21,12 @@ struct KeptUpload: Sendable {
     var isSuperseded: Bool
     /// nil for a guest upload without a token.
     var token: DeleteToken?
-    /// nil if the journal was not read or does not have it.
+    /// nil if the journal was not read or does not contain the upload.
     var transport: UploadTransport?
     var isGuest = false
     /// The last known state of a guest upload; nil if its server was never queried.
     var guestState: GuestState?
-    /// When the server reported the state.
+    /// Time when the server reported the state.
     var guestStateAt: Date?
     /// The details that the server stored, one per event of the file, oldest first.
     var events: [StoredFacts] = []
@@ -41,7 +41,7 @@ struct KeptUpload: Sendable {
         (event.eventDate ?? "") == eventDate && (event.orgName ?? "") == orgName
     }
 
-    /// The label, or the file name without one.
+    /// The label, or the file name if there is no label.
     var title: String { label.flatMap { $0.isEmpty ? nil : $0 } ?? fileName }
 
     init(_ entry: TokenEntry) {
@@ -61,7 +61,7 @@ struct KeptUpload: Sendable {
         token = entry.token
     }
 
-    /// A guest upload of the journal; nil if the server has assigned it no number.
+    /// A guest upload of the journal; nil if the server has not assigned an ID to it.
     init?(guest record: UploadRecord, _ standing: GuestStanding? = nil) {
         guard let fileID = record.fileID else { return nil }
         self.fileID = fileID
@@ -80,7 +80,7 @@ struct KeptUpload: Sendable {
         isGuest = true
         guestState = standing.flatMap { GuestState(rawValue: $0.state) }
         guestStateAt = guestState == nil ? nil : standing?.notedAt
-        // Stores of 0.1.0 keep a hidden upload in the journal only.
+        // Stores of 0.1.0 record a hidden upload only in the journal.
         if record.failureCode == UploadRecord.hidden {
             guestState = .hidden
             guestStateAt = standing?.state == GuestState.hidden.rawValue ? standing?.notedAt : record.updatedAt
@@ -99,7 +99,7 @@ struct KeptUpload: Sendable {
 }
 
 extension StoreSession {
-    /// The uploads with a number, including older entries, with their transport.
+    /// The uploads with an ID, including older entries, with their transport.
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
         let guests = try GuestUploads(store.guestUploads(host: host, fileID: fileID), in: store)
         let entries = try store.tokens(fileID: fileID, host: host, includeSuperseded: true)
@@ -123,14 +123,14 @@ extension StoreSession {
     }
 }
 
-/// All uploads that can be deleted from here, and all guest uploads, newest first, a page at a time.
+/// All uploads that can be deleted from this machine and all guest uploads, newest first, one page at a time.
 struct KeptUploadPages {
     private var tokens: TokenPages
     private let guests: GuestUploads
-    /// Guest uploads without a token that are still to come, the newest last.
+    /// Remaining guest uploads without a token, the newest last.
     private var waiting: [KeptUpload]
 
-    /// Reads the guest uploads, which are few.
+    /// Reads all guest uploads at once, since there are few.
     init(of store: TokenStore, host: String?) throws {
         tokens = TokenPages(of: store, host: host, includesFiles: true)
         guests = try GuestUploads(store.guestUploads(host: host), in: store)
@@ -167,7 +167,7 @@ struct KeptUploadPages {
     }
 }
 
-/// Guest uploads, each file once. A guest may also have received a token; that is one upload, not two.
+/// Guest uploads, each file once. If a guest has also received a token, both belong to the same upload.
 private struct GuestUploads {
     /// Newest first.
     var uploads: [KeptUpload] { keys.compactMap { known[$0] } }

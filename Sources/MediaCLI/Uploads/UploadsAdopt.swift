@@ -46,7 +46,7 @@ struct UploadsAdopt: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let session = try await StoreSession.open(settings)
-        // A default server may be a different one, and would get the token in a deletion.
+        // A default server may be the wrong one and would receive the token in a deletion.
         let isNamed = connection.server != nil || connection.named.profile != nil
         let server = isNamed ? try settings.requireServer() : nil
         let responses = KeptResponses(store: session.store, directory: session.directory)
@@ -88,10 +88,10 @@ struct UploadsAdopt: ContextCommand {
 
     // MARK: Sources
 
-    /// Far above the largest response that an upload accepts.
+    /// Far above the largest response accepted by an upload.
     private static let limit = 16 << 20
 
-    /// An ID, a path in the data directory, or any other file.
+    /// The source: an ID, a path in the data directory, or any other file.
     private func source(
         _ name: String,
         among responses: KeptResponses,
@@ -137,7 +137,7 @@ struct UploadsAdopt: ContextCommand {
 
     // MARK: Errors
 
-    /// The error, which is not about the store, for the response as specified.
+    /// The message for an error that does not concern the store. `name` is the response as specified.
     static func diagnosis(of error: AdoptionError, named name: String?) -> Diagnosis {
         let response = name.map { ErrorCatalog.quoted($0) } ?? "the response"
         let command = "mediactl uploads adopt " + (name.map { ErrorCatalog.quoted($0) + " " } ?? "")
@@ -175,7 +175,7 @@ struct UploadsAdopt: ContextCommand {
         case .removed(let id):
             return Diagnosis(
                 .tokenRemoved,
-                "the entry of \(id) was removed on this machine, as after a deletion; its token was not stored again",
+                "the entry of \(id) was removed on this machine, for example by a deletion; its token was not stored again",
                 hint: "check the file with: mediactl media show \(id)"
             )
         }

@@ -55,7 +55,7 @@ struct UploadsClear: ContextCommand {
         return finish(console, scope, removed: removed, matching: count, .success)
     }
 
-    /// A mistyped host must not look like success.
+    /// The hosts with tokens are listed, so that a mistyped host does not look like success.
     private func nothing(of scope: String, in session: StoreSession) throws -> String {
         let hosts = try session.store.tokenHosts()
         let known = hosts.map { ErrorCatalog.clean($0) }.joined(separator: ", ")

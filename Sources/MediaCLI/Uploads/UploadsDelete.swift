@@ -125,10 +125,10 @@ struct DeleteRun: Sendable {
     /// The required checksum of the single file.
     let checksumSHA256: String?
     let isDryRun: Bool
-    /// How long SIGTERM and SIGHUP wait for a response.
+    /// Grace period after SIGTERM or SIGHUP to wait for a response.
     let finishTimeout: Duration
 
-    /// A deletion that is possible.
+    /// A possible deletion.
     private struct Candidate: Sendable {
         var entry: TokenEntry
         var deleter: Deleter
@@ -160,8 +160,8 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// Finds the entries, prompts once, deletes, and writes records, text and summary. Without IDs, the file is the one
-    /// with the checksum of the options on the server.
+    /// Finds the entries, prompts once, deletes the files, and writes records, text and summary. Without IDs, the file
+    /// is the one on the server with the checksum from the options.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await search.ids() : ids
         console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
@@ -171,7 +171,7 @@ struct DeleteRun: Sendable {
             steps.append(try await find(id))
         }
         let isConfirmed = isDryRun ? false : try await confirm(steps)
-        // A signal between two deletions, or before a result is printed, ends the loop and not the program.
+        // A signal between two deletions, or before a result is printed, ends the loop but not the program.
         return await console.context.interruption.handling({ _ in }) {
             await processAll(steps, isConfirmed: isConfirmed)
         }
@@ -228,7 +228,7 @@ struct DeleteRun: Sendable {
         do {
             let target = try plan.target(for: id)
             host = target.host
-            // Errors of the store do not require a login.
+            // Store errors do not require a login.
             let planned = try planned(target)
             guard !isDryRun else { return .refused(planned) }
             let deleter = Deleter(
@@ -242,8 +242,8 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// The entry, if it has the required checksum. An entry without one is accepted for an administrator, whose deletion
-    /// compares the server's checksum.
+    /// The entry, if it has the required checksum. An entry without a checksum is accepted for an administrator, whose
+    /// deletion verifies the server's checksum.
     private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
         guard let checksum = checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
         guard entry.checksumSHA256.isEmpty, isAdmin else {
@@ -256,7 +256,7 @@ struct DeleteRun: Sendable {
         return entry
     }
 
-    /// `--dry-run` reads the store only.
+    /// `--dry-run` only reads the store.
     private func planned(_ target: DeletionPlan.Target) throws -> DeleteResult {
         guard let entry = try plan.store.tokens(host: target.host, fileID: target.fileID).first else {
             throw GigHiveError.withoutToken(target.fileID, host: target.host, in: plan.store)
@@ -269,7 +269,7 @@ struct DeleteRun: Sendable {
         )
     }
 
-    // MARK: Asking
+    // MARK: Confirmation
 
     private func confirm(_ steps: [Step]) async throws -> Bool {
         let entries = steps.compactMap { step in
@@ -361,7 +361,7 @@ struct DeleteRun: Sendable {
         }
     }
 
-    /// The file of an entry; an entry without a checksum gets that of the options.
+    /// The file of an entry; an entry without a checksum gets the one from the options.
     private func target(of entry: TokenEntry) -> AdminDeletion {
         var target = AdminDeletion(entry)
         if target.checksumSHA256.isEmpty, let checksum = checksumSHA256 {

@@ -83,7 +83,7 @@ struct DiscardingRun: Sendable {
                 do {
                     row = try await discard(record, isConfirmed: isConfirmed)
                 } catch {
-                    // Ctrl-C at the first prompt, like at every prompt, is not an error and needs no summary.
+                    // Ctrl-C at the first prompt, as at every prompt, is not an error and needs no summary.
                     guard !rows.isEmpty else { throw error }
                     break
                 }
@@ -102,7 +102,7 @@ struct DiscardingRun: Sendable {
         }
     }
 
-    /// What will be discarded, and which data the server keeps.
+    /// Lists what will be discarded and which data the server keeps.
     private func announcement(of records: [UploadRecord]) throws -> [String] {
         let kept = try records.filter { try uploaders.store.store.tusRecord($0.uploadID)?.isInChunks ?? false }
         let removed = records.filter { record in !kept.contains { $0.uploadID == record.uploadID } }
@@ -123,7 +123,7 @@ struct DiscardingRun: Sendable {
             }
             let uploader = try await uploader(for: record)
             let control = TransferControl()
-            // Every request of a discard is idempotent, so a signal can end it at once.
+            // Every request of a discard is idempotent, so a signal can end it immediately.
             let result = await console.context.interruption.handling({ _ in control.abandon() }) {
                 await uploader.discard(record, evenUnreachable: evenUnreachable, control: control) { limit in
                     console.note(
@@ -147,7 +147,7 @@ struct DiscardingRun: Sendable {
         }
     }
 
-    /// Without access the server keeps its data, which the user has accepted with `--even-unreachable`.
+    /// Without access the data stays on the server, which the user has accepted with `--even-unreachable`.
     private func uploader(for record: UploadRecord) async throws -> Uploader {
         do {
             return try await uploaders.uploader(for: record, needsTerms: false)
@@ -174,10 +174,10 @@ struct DiscardedUpload: Sendable {
 
     var record: UploadRecord
     var end: End
-    /// The new state in the journal, if it changed.
+    /// New state in the journal, if it changed.
     var state: UploadState?
     var error: (any Error)?
-    /// Set if the server keeps some of its data.
+    /// Set if some of the data stays on the server.
     var warning: UploadWarning?
 
     var exitCode: ExitCode {
@@ -201,7 +201,7 @@ extension JSONRenderer {
         ]
     }
 
-    /// How long the server keeps the data of a discarded upload; null if it keeps nothing, or the time is unknown.
+    /// How long the server keeps the data of a discarded upload; null if it keeps nothing or the time is unknown.
     private static func keptUntil(_ warning: UploadWarning?) -> JSONValue {
         guard case .keptByServer(let date?) = warning else { return .null }
         return time(date)

@@ -41,7 +41,7 @@ struct UploadsExport: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let scope = try connection.scope(console)
         let session = try await StoreSession.open(settings, for: .reading)
-        // In order of insertion, which an import preserves: of two tokens with the same time the later one is used.
+        // In order of insertion, which an import preserves: of two tokens with the same time, the later one is used.
         var pages = TokenPages(of: session.store, host: scope, includesSuperseded: true, order: .oldestFirst)
         var count = 0
         let nextBytes = { () throws -> [UInt8]? in
@@ -73,7 +73,7 @@ struct UploadsExport: ContextCommand {
         return .success
     }
 
-    /// Standard output has failed; the console reports why.
+    /// Writing to standard output failed; the console reports the reason.
     private struct Unwritable: Error {
         let code: Int32
     }

@@ -74,7 +74,7 @@ struct UploadsImport: ContextCommand {
         }
     }
 
-    /// The server of the upload page. A default server may be a different one, and would get the tokens in a deletion.
+    /// The server of the upload page. A default server may be the wrong one and would receive the tokens in a deletion.
     private func namedServer(_ settings: SettingsSession) throws -> ServerURL {
         guard connection.choice.server != nil || connection.choice.named.profile != nil else {
             throw Diagnosis.usage(
@@ -89,17 +89,17 @@ struct UploadsImport: ContextCommand {
 }
 
 enum ImportFile {
-    /// A browser stores at most 10 MB for a page; larger files are read as exports only.
+    /// A browser stores at most 10 MB per page; larger files are read as exports only.
     private static let webLimit: Int64 = 16 << 20
 
     enum Content: Sendable {
-        /// An export of `mediactl uploads export`, of any size, all of whose lines are valid.
+        /// The output of `mediactl uploads export`, of any size, with every line valid.
         case export(ExportReader)
         /// The tokens of the server's upload page.
         case web(WebTokens)
     }
 
-    /// Validates the whole file, with at most a page of lines of an export in memory. `file` is a path, or `-` for
+    /// Validates the whole file, with at most one page of export lines in memory. `file` is a path, or `-` for
     /// `standardInput`. `isWeb` requires the tokens of the upload page; otherwise the format is detected.
     ///
     /// - Throws: `Diagnosis`, which never contains any text of the file.
@@ -126,7 +126,7 @@ enum ImportFile {
         }
     }
 
-    /// The same rules as for the server of a request, so that a token is never sent to another host than it came from.
+    /// Applies the rules for the server of a request, so that a token is never sent to a host other than its own.
     @Sendable private static func scope(of baseURL: String) -> String? {
         guard let server = try? ServerURL(baseURL), !server.assumedScheme else { return nil }
         return server.scope
@@ -146,7 +146,7 @@ enum ImportFile {
     }
 }
 
-/// Reads the entries of an export, a page at a time.
+/// Reads the entries of an export, one page at a time.
 struct ExportReader: Sendable {
     private static let pageSize = 1000
     private static let chunkSize = 256 << 10
@@ -161,10 +161,10 @@ struct ExportReader: Sendable {
     private var offset: Int64 = 0
     private var lineNumber = 0
     private var isAtEnd = false
-    /// Most lines have the same address as the one before.
+    /// Most lines have the same address as the previous one.
     private var lastScope: (baseURL: String, host: String?)?
 
-    /// `name` is for messages; `scope` is as for `TokenExport.entry`.
+    /// `name` is used in messages; `scope` is the same as for `TokenExport.entry`.
     init(_ source: SeekableInput, name: String, scope: @escaping @Sendable (String) -> String?) {
         self.source = source
         self.name = name
@@ -173,7 +173,7 @@ struct ExportReader: Sendable {
 
     /// nil after the last entry.
     ///
-    /// - Throws: `Diagnosis` for an invalid line, and if the file cannot be read.
+    /// - Throws: `Diagnosis` if a line is invalid or the file cannot be read.
     mutating func nextPage() throws(Diagnosis) -> [TokenEntry]? {
         var entries: [TokenEntry] = []
         while entries.count < Self.pageSize, let line = try nextLine() {
@@ -200,7 +200,7 @@ struct ExportReader: Sendable {
         }
     }
 
-    /// The next line without its end; nil after the last.
+    /// The next line without its line ending; nil after the last one.
     private mutating func nextLine() throws(Diagnosis) -> ArraySlice<UInt8>? {
         var searched = position
         while true {
@@ -270,14 +270,15 @@ struct ImportStatistics {
     private func count(_ outcome: AddOutcome) -> Int { counts[outcome] ?? 0 }
 }
 
-/// Imports the tokens of the upload page. Checksums and details come from the server, because the page has neither.
+/// Imports the tokens of the upload page. Checksums and details come from the server, because the page contains
+/// neither.
 struct WebImportRun: Sendable {
     let console: Console
     let client: GigHiveClient
     let store: TokenStore
     let isDryRun: Bool
 
-    /// Queries the server for each file, and stores the tokens of those that it has.
+    /// Queries the server for each file and stores the tokens of files that exist there.
     ///
     /// - Throws: `Diagnosis` for an invalid token; `GigHiveError`, `StoreError`.
     func run(_ web: WebTokens) async throws -> ExitCode {
@@ -381,7 +382,7 @@ struct WebTokens: Sendable {
     /// In ascending order of ID, with the tokens as written.
     let tokens: [(fileID: Int64, text: String)]
 
-    /// Parses the object, or a dump of the local storage that has it; nil for other input.
+    /// Parses the object, or a dump of the local storage that contains it; nil for other input.
     init?(_ bytes: [UInt8]) {
         guard var object = JSONValue.object(in: bytes[...]) else { return nil }
         if let inner = object[Self.storageKey] {

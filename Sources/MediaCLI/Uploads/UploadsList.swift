@@ -83,16 +83,16 @@ struct KeptUploadOptions: ParsableArguments {
         return Selection(options: self, since: since, rest: limit)
     }
 
-    /// Filters uploads that come in pages.
+    /// Filters uploads page by page.
     struct Selection {
         fileprivate let options: KeptUploadOptions
         fileprivate let since: Date?
-        /// How many more uploads `--limit` allows.
+        /// Remaining number of uploads allowed by `--limit`.
         fileprivate var rest: Int?
 
         var isComplete: Bool { rest == 0 }
 
-        /// A file matches if one of its events does.
+        /// A file matches if one of its events matches.
         mutating func take(_ uploads: [KeptUpload]) -> [KeptUpload] {
             guard options.isNarrowed || rest != nil else { return uploads }
             let matching = uploads.filter { upload in
@@ -114,7 +114,7 @@ struct KeptUploadOptions: ParsableArguments {
         )
     }
 
-    /// Whether an event and its titles match; case is ignored.
+    /// Whether an event and its titles match, case-insensitively.
     fileprivate func matches(date: String, organization: String, type: String, titles: [String]) -> Bool {
         eventDate.map { date == $0 } ?? true && orgName.map { Self.contains($0, in: organization) } ?? true
             && eventType.map { $0.lowercased() == type.lowercased() } ?? true
@@ -132,7 +132,7 @@ extension KeptUpload {
     }
 }
 
-/// Prints the stored uploads, a page at a time, so that memory use does not grow with their number.
+/// Prints the stored uploads one page at a time, so that memory use does not grow with their number.
 struct UploadListing {
     let console: Console
     let store: TokenStore
@@ -140,10 +140,10 @@ struct UploadListing {
     let filter: KeptUploadOptions
     let isTokenShown: Bool
 
-    /// A table with more rows is read twice: to measure it, and to print it.
+    /// A table with more rows is read twice: once to measure it, once to print it.
     private static let rowsInMemory = 10_000
 
-    /// Prints the uploads, and returns their number.
+    /// Prints the uploads and returns their number.
     func run() throws -> Int {
         console.isJSON ? try printRecords() : try printTable()
     }
@@ -181,7 +181,7 @@ struct UploadListing {
 
     private func survey(_ now: Date, hasGuests: Bool) throws -> Survey {
         var survey = Survey()
-        // A filter may leave nothing of a page.
+        // A filter may match nothing on a page.
         try forEachPage { page in
             guard !page.isEmpty else { return }
             survey.count += page.count
@@ -218,7 +218,7 @@ struct UploadListing {
         TextRenderer.table(of: page, now: now, isTokenShown: isTokenShown, hasGuests: hasGuests)
     }
 
-    /// Calls `body` with the matching uploads of each page, until standard output is closed.
+    /// Calls `body` with the matching uploads of each page until standard output is closed.
     private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
         var selection = try filter.selection()
         var pages = try KeptUploadPages(of: store, host: host)

@@ -79,7 +79,7 @@ struct UploadsResponses: ContextCommand {
 }
 
 extension KeptResponses {
-    /// The response with this ID, or whose ID begins like this.
+    /// The response with this ID or ID prefix.
     ///
     /// - Throws: `Diagnosis` for none or several; `StoreError`.
     func named(_ id: String) throws -> KeptResponse {
@@ -91,7 +91,7 @@ extension KeptResponses {
 }
 
 extension JSONRenderer {
-    /// `result` is what happened to the response.
+    /// `result` is the result of the command for the response.
     static func kept(_ response: KeptResponse, result: String) -> JSONObject {
         [
             "response_id": .string(response.id), "upload_id": JSONValue(response.uploadID),

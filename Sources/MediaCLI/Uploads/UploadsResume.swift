@@ -69,12 +69,12 @@ struct UploadsResume: ContextCommand {
     }
 }
 
-/// Resumes uploads of the journal, one after the other.
+/// Resumes uploads of the journal, one at a time.
 struct ResumptionRun: Sendable {
     let console: Console
     let settings: SettingsSession
     let uploaders: UploaderSource
-    /// Keyed by the names of the fields.
+    /// Replaced details, keyed by field name.
     let corrections: [String: String]
     let isDryRun: Bool
     let writesProgressRecords: Bool
@@ -113,7 +113,7 @@ struct ResumptionRun: Sendable {
                 }
             } else {
                 let interruption = await resume(records, results, reporter)
-                // Ctrl-C at the first prompt, like at every prompt, is not an error and needs no summary.
+                // Ctrl-C at the first prompt, as at every prompt, is not an error and needs no summary.
                 if let interruption, results.counts.ended == 0 { throw interruption }
                 reporter.conclude(results.counts)
             }
@@ -151,7 +151,7 @@ struct ResumptionRun: Sendable {
             drain: { isDrained.withLock { $0 = true } }
         )
         var interruption: CredentialError?
-        // The other uploads to a server that failed as a whole are not started.
+        // After a failure that affects a whole server, its other uploads are not started.
         var unusable: Set<Access> = []
         await events.run { announce in
             for (index, record) in records.enumerated() {
@@ -162,7 +162,7 @@ struct ResumptionRun: Sendable {
                 let result: UploadResult
                 do {
                     let details = try UploadDetails.replacing(corrections, of: record)
-                    // A prompt for a login comes before any output about the file.
+                    // Any login prompt must precede the output about the file.
                     let uploader = try await uploaders.uploader(for: record, needsTerms: true)
                     announce(.began(index), file)
                     result = await resume(record, uploader, details, display) { announce(.upload(index, $0), file) }
@@ -183,7 +183,7 @@ struct ResumptionRun: Sendable {
         return interruption
     }
 
-    /// Reports an upload that was not started because there are no credentials for its server. Others continue.
+    /// Reports an upload that was not started because there are no credentials for its server. Other uploads continue.
     private func skip(_ record: UploadRecord, _ error: CredentialError, _ results: UploadResults) {
         let diagnosis = ErrorCatalog.diagnosis(of: error)
         console.record(
@@ -197,7 +197,7 @@ struct ResumptionRun: Sendable {
         results.skip(diagnosis.exitCode)
     }
 
-    /// A server, and the kind of access to it.
+    /// A server and the type of access to it.
     private struct Access: Hashable {
         var host: String
         var isGuest: Bool
@@ -258,7 +258,7 @@ struct ResumptionRun: Sendable {
 }
 
 extension UploadDetails {
-    /// The details of an upload of the journal, with some replaced; nil if none is.
+    /// The details of an upload of the journal, some of them replaced; nil if `corrections` is empty.
     ///
     /// - Throws: `.invalidDetail`.
     fileprivate static func replacing(

@@ -63,7 +63,7 @@ extension TextRenderer {
             ("uploaded", time(upload.createdAt, now: now)),
             ("sent by", sent.isEmpty ? "-" : sent.joined(separator: ", ")),
         ]
-        // A guest has no login to use a delete token with: the state shows what is possible.
+        // A guest has no login to use a delete token with; the state shows which operations are possible.
         let state = upload.isGuest ? [("state", guestAdvice(for: upload, now: now))] : []
         let deletion = upload.isGuest && !isTokenShown ? [] : [("delete token", token)]
         let more = state + deletion + storedFields(of: upload)
@@ -71,7 +71,7 @@ extension TextRenderer {
         return self.fields(fields + more, style) + superseded
     }
 
-    /// Facts that only the server's response has.
+    /// Facts known only from the server's response.
     private static func storedFields(of upload: KeptUpload) -> [(String, String)] {
         let stored = upload.stored
         let own: [(String, String?)] = [

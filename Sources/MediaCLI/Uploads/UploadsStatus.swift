@@ -72,8 +72,8 @@ struct StatusRun: Sendable {
     /// Whether to query servers.
     let isAsking: Bool
 
-    /// The uploads of the journal that are unfinished, resumable, or pending an organizer's decision, newest first, each with
-    /// its status.
+    /// The uploads of the journal that are unfinished, resumable, or awaiting an organizer's decision, newest first,
+    /// each with its status.
     ///
     /// - Throws: `StoreError`; `GigHiveError` if the store fails.
     func rows(host: String?) async throws -> [JournalRow] {
@@ -85,7 +85,7 @@ struct StatusRun: Sendable {
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
             var row = try await row(of: record, standings, &unreachable)
-            // Counted as by `uploads resume`, after the server was queried.
+            // Determined in the same way as by `uploads resume`, after the server was queried.
             row.isResumable = try JournalSelection.isResumable(record.uploadID, in: store)
             rows.append(row)
         }
@@ -140,7 +140,7 @@ struct StatusRun: Sendable {
         let tus = try store.store.tusRecord(record.uploadID)
         guard tus?.finalizeStartedAt == nil else { return nil }
         guard try !JournalSelection.isBeingSent(record, in: store) else { return .running }
-        // A server that counts chunks has stored the file if its last chunk has arrived.
+        // A server that counts chunks may have stored the file if its last chunk has arrived.
         guard tus?.mayBeStored != true else { return nil }
         return .resumable(sentBytes: tus?.provenBytes ?? 0)
     }
@@ -181,7 +181,7 @@ struct StatusRun: Sendable {
         return await uploader.resolve(record)
     }
 
-    /// The rest of the time in which a lost upload may still appear on the server.
+    /// The remaining time in which a lost upload may still appear on the server.
     private func limit(for record: UploadRecord) -> Duration {
         let quiet = Duration.seconds(max(0, console.context.now().timeIntervalSince(record.updatedAt)))
         return max(.zero, settings.settings.settleTimeout.value - quiet)
@@ -189,33 +189,33 @@ struct StatusRun: Sendable {
 }
 
 extension UploadRecord {
-    /// The `failureCode` of a guest upload that was hidden from here.
+    /// The `failureCode` of a guest upload that was hidden from this machine.
     static let hidden = "hidden"
 
     var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
 
-    /// Whether it was not hidden from here.
+    /// Whether it was not hidden from this machine.
     var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
 }
 
 extension TusRecord {
-    /// Bytes that the server is known to have: those before the newest proof of each part. None of a part that starts over
-    /// because its chunk size is unknown (gighive-d4 contract section 10).
+    /// Bytes that are known to be on the server: those before the newest proof of each part. None for a part that
+    /// starts over because its chunk size is unknown (gighive-d4 contract section 10).
     fileprivate var provenBytes: Int64 {
         parts.reduce(0) { $0 + ($1.needsChunkSize ? 0 : $1.proofs.last?.offset ?? 0) }
     }
 }
 
-/// An upload with its status, and the response of its server if it was queried now.
+/// An upload with its status, and the server's response if the server was queried now.
 struct JournalRow: Sendable {
     enum Standing: Sendable, Equatable {
-        /// Nothing can be done.
+        /// No action is possible.
         case settled
-        /// Resumable; bytes on the server.
+        /// Resumable, with some bytes already on the server.
         case resumable(sentBytes: Int64)
         /// Another process is sending it.
         case running
-        /// A guest upload and the organizer's decision; nil if it was not queried.
+        /// A guest upload with the organizer's decision; nil if the server was not queried.
         case guest(GuestState?)
     }
 
@@ -225,7 +225,7 @@ struct JournalRow: Sendable {
     var standing = Standing.settled
     /// Whether `uploads resume` can resume it.
     var isResumable = false
-    /// The last known state of a guest's upload.
+    /// Last known state of a guest upload.
     var lastKnown: GuestStanding?
 
     var state: UploadState { result?.state ?? record.state }
@@ -234,7 +234,7 @@ struct JournalRow: Sendable {
         result?.error.map { ErrorCatalog.diagnosis(of: $0) }
     }
 
-    /// Bytes on the server of a resumable upload.
+    /// Bytes of a resumable upload that are on the server.
     var sentBytes: Int64? {
         if case .resumable(let bytes) = standing { bytes } else { nil }
     }
@@ -254,7 +254,7 @@ struct JournalRow: Sendable {
         }
     }
 
-    /// An upload that another process is sending, or that is finished or resumable, is not a failure.
+    /// An upload that is finished, resumable, or being sent by another process is not a failure.
     var exitCode: ExitCode {
         guard standing == .settled, result?.error?.code != .uploadInProgress else { return .success }
         return switch state {
@@ -309,10 +309,10 @@ extension TextRenderer {
         return table
     }
 
-    /// The state, and whether it can be resumed.
+    /// The state and whether the upload can be resumed.
     static func words(for row: JournalRow) -> String {
         switch row.standing {
-        // Counted as resumable, also if the server could not be queried.
+        // Shown as resumable even if the server could not be queried.
         case .settled where row.isResumable:
             return row.state == .sending ? "resumable" : "\(words(for: row.state)), resumable"
         case .settled: return words(for: row.state)

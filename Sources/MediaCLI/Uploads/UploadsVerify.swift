@@ -47,7 +47,7 @@ struct UploadsVerify: ContextCommand {
             server = try settings.requireServer()
             let store = try await StoreSession.open(settings, for: .reading)
             files = try store.stored(at: server)
-            // Their events are visible to their organizer only.
+            // Events of guest uploads are visible only to their organizer.
             guestCount = try store.store.guestUploads(host: server.scope).count { $0.isHeldForGuest }
         }
         if guestCount > 0 {
@@ -79,7 +79,8 @@ struct UploadsVerify: ContextCommand {
 }
 
 extension StoreSession {
-    /// The uploads of the journal that a server confirmed and that were not deleted from here, each file of an event once.
+    /// The uploads of the journal that a server confirmed and that were not deleted from this machine, each file of an
+    /// event once.
     fileprivate func stored(at server: ServerURL) throws -> [UploadResults.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))
         var seen: Set<[String]> = []
@@ -130,14 +131,14 @@ extension ReportDocument {
 
 /// The result of comparing a run with the server's own listing.
 struct UploadVerification: Sendable {
-    /// Files of the run that the listing does not have in their event with their ID.
+    /// Files of the run that are not listed in their event with their ID.
     var missing: [UploadResults.StoredFile]
-    /// Positions of the files that it has.
+    /// Positions of the listed files.
     var confirmed: Set<Int> = []
-    /// Why the listing could not be read. Then no file is confirmed, and none is missing.
+    /// The reason why the listing could not be read. In this case no file is confirmed, and none is missing.
     var failure: Diagnosis?
 
-    /// Reads the listing once, and searches it for every file.
+    /// Reads the listing once and looks up every file in it.
     static func of(
         _ files: [UploadResults.StoredFile],
         _ verifier: UploadVerifier
@@ -157,7 +158,7 @@ struct UploadVerification: Sendable {
 }
 
 extension StoredUpload {
-    /// nil for other results than a stored file, and without an ID or checksum.
+    /// nil for results other than a stored file, or if the ID or checksum is missing.
     init?(_ result: UploadResult) {
         guard result.state.isStored, let fileID = result.fileID, let checksum = result.checksumSHA256,
             let details = result.details

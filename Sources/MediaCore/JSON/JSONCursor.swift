@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Reads a JSON text (RFC 8259) from front to back. `JSONReader` builds a value with it; a listing of a million objects is read
-/// with it directly, since a dictionary for each costs more than parsing.
+/// Reads a JSON text (RFC 8259) from front to back. `JSONReader` builds a value with it; a listing of a million objects
+/// is read with it directly, since a dictionary for each costs more than parsing.
 package struct JSONCursor {
     /// The text is invalid at about this byte, or not of the requested kind.
     package struct Broken: Error, Equatable {
@@ -49,8 +49,8 @@ package struct JSONCursor {
         isAtFirst = true
     }
 
-    /// The name of the object's next member, whose value must be read or skipped before the next call; nil at the end of the
-    /// object. Throws also for a name that is not text.
+    /// The name of the object's next member, whose value must be read or skipped before the next call; nil at the end
+    /// of the object. Throws also for a name that is not text.
     package mutating func nextMember() throws(Broken) -> String? {
         guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
         guard let name = try string() else { throw broken }
@@ -83,7 +83,7 @@ package struct JSONCursor {
             : withBytes(raw) { String(validating: $0, as: UTF8.self) }
     }
 
-    /// Decodes the bytes between the quotes (RFC 8259 section 7); nil if the result is not text.
+    /// Decodes the bytes between the quotes (RFC 8259 section 7); nil if the result is not valid text.
     private static func unescaped(_ raw: ArraySlice<UInt8>) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(raw.count)
@@ -156,8 +156,9 @@ package struct JSONCursor {
         return position
     }
 
-    /// Skips the next value if it is spelled like an earlier one, which reached from `start()` before it to `start()` after it,
-    /// and returns whether it did. Only strings, arrays and objects can be recognized: they end with a delimiter.
+    /// Skips the next value if it is spelled like an earlier one, which reached from `start()` before it to
+    /// `start()` after it, and returns whether it did. Only strings, arrays and objects can be recognized: they
+    /// end with a delimiter.
     package mutating func skipRepetition(of value: Range<Int>) -> Bool {
         skipBlanks()
         guard text.endIndex - position >= value.count else { return false }
@@ -235,7 +236,7 @@ package struct JSONCursor {
     }
 }
 
-/// Where a string ends, and its properties. Most of a listing is strings, so each byte is inspected once.
+/// The end of a string, and its properties. Most of a listing is strings, so each byte is inspected once.
 private struct StringScan {
     /// Bytes before the closing quote.
     var count = 0

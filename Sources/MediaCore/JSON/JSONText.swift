@@ -1,14 +1,14 @@
 /// Writes the strings of JSON (RFC 8259).
 package enum JSONText {
-    /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2). `isForTerminals` also escapes
-    /// characters that could control a terminal or reorder a line.
+    /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2). `isForTerminals` also
+    /// escapes characters that could control a terminal or reorder a line.
     package static func quoted(_ text: String, isForTerminals: Bool = false) -> String {
         var json = ""
         append(text, isForTerminals: isForTerminals, to: &json)
         return json
     }
 
-    /// Appends what `quoted` returns.
+    /// Appends the result of `quoted`.
     package static func append(_ text: String, isForTerminals: Bool, to json: inout String) {
         json += "\""
         if text.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E && $0 != 0x22 && $0 != 0x5C }) {
@@ -19,8 +19,8 @@ package enum JSONText {
         json += "\""
     }
 
-    /// One line of JSON without characters that could control a terminal: those below U+0020 are whitespace between values, and
-    /// any other is part of a string, where an escape is equivalent.
+    /// One line of JSON without characters that could control a terminal: those below U+0020 are whitespace between
+    /// values, and any other is part of a string, in which an escape is equivalent.
     package static func escapedForTerminals(_ json: String) -> String {
         guard !json.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E }) else { return json }
         var text = ""

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// Compact JSON (RFC 8259) without line breaks, members in order; `null` for a number that is not finite. `isForTerminals`
-    /// also escapes characters that could control a terminal or reorder a line.
+    /// Compact JSON (RFC 8259) without line breaks, members in order; `null` for a number that is not finite.
+    /// `isForTerminals` also escapes characters that could control a terminal or reorder a line.
     package func json(isForTerminals: Bool = false) -> String {
         var text = ""
         append(to: &text, isForTerminals)

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A day and a time of the Gregorian calendar, continued backwards before 1582 (RFC 3339 section 1), in no particular zone.
+/// A day and a time of the Gregorian calendar, extended backward before 1582 (RFC 3339 section 1), in
+/// no particular zone.
 package struct CivilTime: Sendable, Equatable {
     package let year: Int64
     /// 1 to 12.
@@ -12,7 +13,7 @@ package struct CivilTime: Sendable, Equatable {
     /// 60 in a leap second.
     package let second: Int64
 
-    /// Nil if a part is nil, or the day or time does not exist.
+    /// Nil if a part is nil, or if the day or time does not exist.
     package init?(
         year: Int64?,
         month: Int64?,
@@ -29,8 +30,8 @@ package struct CivilTime: Sendable, Equatable {
         (self.hour, self.minute, self.second) = (hour, minute, second)
     }
 
-    /// Reads the year (four digits), month, day, hour, minute and second (two digits each) at these offsets; a part without
-    /// an offset is 0. Nil where there are no digits, or the day or time does not exist.
+    /// Reads the year (four digits), month, day, hour, minute and second (two digits each) at these offsets; a part
+    /// without an offset is 0. Nil if there are no digits, or if the day or time does not exist.
     package init?(_ text: [UInt8], at offsets: [Int]) {
         let parts = zip(offsets, [4, 2, 2, 2, 2, 2]).map { text.decimal(at: $0, count: $1) } + [0, 0, 0]
         self.init(year: parts[0], month: parts[1], day: parts[2], hour: parts[3], minute: parts[4], second: parts[5])
@@ -95,7 +96,8 @@ extension CivilTime {
         self.init(secondsSince1970: seconds + Int64(parts.tm_gmtoff))
     }
 
-    /// Seconds since 1970, taking this as local time. Where clocks were set back, the system picks one of the two times.
+    /// Seconds since 1970, taking this as local time. If clocks were set back then, the system picks
+    /// one of the two times.
     package var localSecondsSince1970: Int64 {
         var parts = tm()
         parts.tm_year = Int32(clamping: year - 1900)

@@ -2,12 +2,12 @@ internal import Glibc
 
 /// Times as text (RFC 3339).
 ///
-/// Foundation's parsers are not used: they disagree about fractions, store a time as a binary fraction, and take longer than
-/// parsing the rest of a listing.
+/// Foundation's parsers are not used: they disagree about fractions, store a time as a binary fraction, and take longer
+/// than parsing the rest of a listing.
 package enum RFC3339 {
-    /// Reads a time with zone and 0 to 9 fraction digits into microseconds since 1970, by the rules of Go's `time.RFC3339`:
-    /// capital `T` and `Z`, no leap second, `±hh:mm`. Nil for anything else: no zone, `+0000` without a colon, a space instead
-    /// of `T`, a day that does not exist.
+    /// Reads a time with zone and 0 to 9 fraction digits into microseconds since 1970, by the rules of Go's
+    /// `time.RFC3339`: capital `T` and `Z`, no leap second, `±hh:mm`. Nil for anything else: no zone, `+0000` without a
+    /// colon, a space instead of `T`, a day that does not exist.
     package static func microseconds(_ text: some StringProtocol) -> Int64? {
         var text = String(text)
         return text.withUTF8 { microseconds($0) }
@@ -18,14 +18,15 @@ package enum RFC3339 {
         microseconds(text).map { $0.flooredDivision(by: 1_000_000).quotient }
     }
 
-    /// Writes a time in UTC with `Z`; the fraction (at most 6 digits, without trailing zeros) only if there is one. Nil outside
-    /// the years 0000 to 9999.
+    /// Writes a time in UTC with `Z`; the fraction (at most 6 digits, without trailing zeros) only if there is one. Nil
+    /// outside the years 0000 to 9999.
     package static func text(microseconds: Int64) -> String? {
         let text = String(unsafeUninitializedCapacity: longestText) { write(microseconds, to: $0) }
         return text.isEmpty ? nil : text
     }
 
-    /// Whether `text(microseconds:)` returns this text. Makes no string: a listing has two million times.
+    /// Whether `text(microseconds:)` returns this text. Creates no string, because a listing can have
+    /// two million times.
     package static func isText(_ text: String, of microseconds: Int64) -> Bool {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longestText) { buffer in
             let count = write(microseconds, to: buffer)

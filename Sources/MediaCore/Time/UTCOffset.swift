@@ -1,9 +1,9 @@
 /// Offsets of time zones from UTC.
 package enum UTCOffset {
-    /// Seconds east of UTC that clocks on earth have: from Baker Island to Kiritimati.
+    /// Offsets in use on Earth, in seconds east of UTC: from Baker Island to Kiritimati.
     package static let range: ClosedRange<Int64> = -12 * 3_600...14 * 3_600
 
-    /// Reads `±hh:mm` or `Z` as seconds east of UTC; nil for anything else, and for an offset that no zone has.
+    /// Reads `±hh:mm` or `Z` as seconds east of UTC; nil for anything else, and for an offset that no time zone has.
     package static func seconds(_ text: some Sequence<UInt8>) -> Int64? {
         let text = Array(text)
         if text == [UInt8(ascii: "Z")] { return 0 }

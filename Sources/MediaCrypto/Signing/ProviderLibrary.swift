@@ -1,13 +1,13 @@
 internal import COpenSSL
 
-/// A separate OpenSSL library context with one provider beside the default one. The rest of the process does not see it, and it
-/// is freed with this object.
+/// A separate OpenSSL library context with one provider beside the default one. The rest of the process does not see
+/// it, and it is freed with this object.
 ///
 /// Not thread-safe; one owner.
 final class ProviderLibrary {
     /// An `OSSL_LIB_CTX`, freed in `deinit` after the providers.
     let context: OpaquePointer
-    /// Property query: this provider where possible, else the default one.
+    /// Property query: this provider if possible, otherwise the default one.
     let preference: String
 
     private let name: String

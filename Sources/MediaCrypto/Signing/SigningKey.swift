@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// A P-256 private key (FIPS 186-4), in memory or in reach of an OpenSSL 3 provider.
+/// A P-256 private key (FIPS 186-4), in memory or in an OpenSSL 3 provider.
 ///
-/// Safe to use from several threads; signatures are made one at a time.
+/// Safe to use from several threads; signatures are computed one at a time.
 public final class SigningKey: Sendable {
-    /// Its public half.
+    /// The public key.
     public let publicKey: VerifyingKey
 
     private let secret: Secret
@@ -55,8 +55,8 @@ public final class SigningKey: Sendable {
     /// Blocks as long as the provider's hardware takes. Never prompts for a passphrase. The private half stays with the
     /// provider, which is loaded beside the default one and preferred.
     ///
-    /// - Throws: `CryptoError` when the provider is missing or cannot start, or when the key does not exist, is not on P-256 or
-    ///   is not the provider's: a key in an ordinary file is not a TPM key.
+    /// - Throws: `CryptoError` when the provider is missing or cannot start, or when the key does not exist, is not on
+    ///   P-256 or is not the provider's: a key in an ordinary file is not a TPM key.
     public static func open(uri: String, provider: String) throws(CryptoError) -> SigningKey {
         let library = try ProviderLibrary(provider: provider)
         return try SigningKey(library.privateKey(at: uri), in: library)
@@ -78,8 +78,8 @@ public final class SigningKey: Sendable {
 
 /// The private half.
 ///
-/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL lets threads share its own keys;
-/// what a provider's hardware connection allows is not documented.
+/// Unchecked: the key and its library are used only with `lock` held, and by `deinit`. OpenSSL allows threads to share
+/// its own keys; for a provider's hardware connection, this is not documented.
 private final class Secret: @unchecked Sendable {
     private let lock = Mutex(())
     /// An `EVP_PKEY`, owned.
@@ -150,8 +150,8 @@ public struct VerifyingKey: Sendable, Equatable {
         _ = try evpKey()
     }
 
-    /// Reads a SubjectPublicKeyInfo (RFC 5280) in PEM, as `openssl pkey -pubout` writes it. Throws for anything but a P-256
-    /// key.
+    /// Reads a SubjectPublicKeyInfo (RFC 5280) in PEM, as `openssl pkey -pubout` writes it. Throws for
+    /// anything but a P-256 key.
     public init(pem: [UInt8]) throws(CryptoError) {
         let block = try PEMBlock.first(in: pem)
         guard block.label == "PUBLIC KEY" else {
@@ -161,8 +161,8 @@ public struct VerifyingKey: Sendable, Equatable {
         sec1 = try key.sec1()
     }
 
-    /// Reads a SubjectPublicKeyInfo (RFC 5280) in DER, as `openssl pkey -pubout -outform DER` writes it. Throws for anything
-    /// but a P-256 key.
+    /// Reads a SubjectPublicKeyInfo (RFC 5280) in DER, as `openssl pkey -pubout -outform DER` writes it. Throws for
+    /// anything but a P-256 key.
     public init(der: [UInt8]) throws(CryptoError) {
         let (pointer, isWhole) = der.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress
@@ -243,7 +243,8 @@ struct EVPKey: ~Copyable {
         return try [4] + coordinate(OSSL_PKEY_PARAM_EC_PUB_X) + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
     }
 
-    /// 32 bytes of the public point. The encoded point is not used: it may be compressed, and providers need not have it.
+    /// 32 bytes of the public point. The encoded point is not used: it may be compressed, and
+    /// providers need not have it.
     private func coordinate(_ name: String) throws(CryptoError) -> [UInt8] {
         var number: OpaquePointer?
         defer { BN_free(number) }
@@ -353,7 +354,7 @@ struct PEMBlock: ~Copyable {
         return PEMBlock(label: String(cString: name), bytes: bytes, count: count)
     }
 
-    /// The DER inside. The copy is not overwritten: for what is not secret.
+    /// The DER inside. The copy is not overwritten, so it is only for DER that is not secret.
     borrowing func copy() -> [UInt8] { Array(UnsafeBufferPointer(start: bytes, count: count)) }
 
     /// Reads the DER to its last byte with one of OpenSSL's `d2i` functions. `wanted` is for the error.

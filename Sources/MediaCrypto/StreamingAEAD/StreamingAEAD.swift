@@ -10,10 +10,11 @@ internal import MediaSystem
 ///     segment  AES-256-GCM of up to 1 MiB − 16 bytes of plaintext ‖ tag (16)
 ///
 /// - The AES key is HKDF-SHA256 (RFC 5869) of the key, with the salt as salt and the associated data as info: 32 bytes.
-/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last segment, else 0. GCM
-///   gets no associated data. No segment can be changed, moved, omitted or added, and the end cannot be truncated.
+/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last segment,
+///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end
+///   cannot be truncated.
 /// - Every segment with all before it, the header included, ends at a multiple of 1 MiB, except the last, which may be
-///   shorter: the first holds 40 bytes less. Only an empty plaintext has an empty segment.
+///   shorter: the first contains 40 bytes less. Only an empty plaintext has an empty segment.
 package enum StreamingAEAD {
     /// Bytes of a segment with its tag, and of the first with header and tag.
     static let segmentByteCount = 1 << 20
@@ -61,8 +62,8 @@ extension StreamingAEAD {
         private var room: Int
         private let write: (UnsafeRawBufferPointer) throws -> Void
 
-        /// Starts a ciphertext and writes its header. `write` gets the ciphertext in pieces that are valid only during the
-        /// call.
+        /// Starts a ciphertext and writes its header. `write` receives the ciphertext in pieces that are valid
+        /// only during the call.
         package init(
             key: Key,
             associatedData: [UInt8],
@@ -109,14 +110,14 @@ extension StreamingAEAD {
 }
 
 extension StreamingAEAD {
-    /// Decrypts a ciphertext. Each segment of plaintext is authenticated before it is passed on; the whole is authentic only
-    /// when this returns.
+    /// Decrypts a ciphertext. Each segment of plaintext is authenticated before it is passed on; the whole is authentic
+    /// only when this returns.
     ///
-    /// `read` fills a buffer and returns the number of bytes, 0 at the end. `body` gets plaintext that is valid only during the
-    /// call.
+    /// `read` fills a buffer and returns the number of bytes, 0 at the end. `body` receives plaintext that is valid
+    /// only during the call.
     ///
-    /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, or a modified, truncated or extended
-    ///   ciphertext; what `read` and `body` throw.
+    /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, or a modified, truncated or
+    ///   extended ciphertext; what `read` and `body` throw.
     package static func decrypt(
         key: Key,
         associatedData: [UInt8],
@@ -162,16 +163,16 @@ extension StreamingAEAD {
 }
 
 extension StreamingAEAD {
-    /// Encrypts a file and hashes its plaintext in one pass: one thread reads and encrypts, another one hashes. Needs about 5
-    /// MiB for any size.
+    /// Encrypts a file and hashes its plaintext in one pass: one thread reads and encrypts, another one hashes. Needs
+    /// about 5 MiB for any size.
     ///
-    /// Canceling stops after at most one block of 1 MiB and throws `CancellationError`. The file is read with `pread` from its
-    /// start; `descriptor` must stay open until this returns. `write` gets the ciphertext on the reading thread, in pieces that
-    /// are valid only during the call; an error that it throws stops the pass.
+    /// Canceling stops after at most one block of 1 MiB and throws `CancellationError`. The file is read with `pread`
+    /// from its start; `descriptor` must stay open until this returns. `write` receives the ciphertext on the reading
+    /// thread, in pieces that are valid only during the call; an error that it throws stops the pass.
     ///
     /// - Returns: The SHA-256 of the plaintext.
-    /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; what `write` throws. The
-    ///   output is then unusable.
+    /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; what `write`
+    ///   throws. The output is then unusable.
     package static func encrypt(
         file descriptor: Int32,
         byteCount: Int64,
@@ -195,8 +196,8 @@ extension StreamingAEAD {
     /// Decrypts a whole file and hashes its plaintext, as above. The plaintext is authentic only when this returns.
     ///
     /// - Returns: The SHA-256 and the size of the plaintext.
-    /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when reading
-    ///   failed; what `body` throws.
+    /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when
+    ///   reading failed; what `body` throws.
     package static func decrypt(
         file descriptor: Int32,
         key: Key,
@@ -224,7 +225,7 @@ extension StreamingAEAD {
 struct SegmentCipher: ~Copyable {
     enum Direction { case seal, open }
 
-    /// An `EVP_CIPHER_CTX`, owned: made in `init`, freed in `deinit`, never handed out. It keeps the derived key.
+    /// An `EVP_CIPHER_CTX`, owned: created in `init`, freed in `deinit`, never exposed. It keeps the derived key.
     private let context: OpaquePointer
     /// Nonce prefix ‖ number ‖ whether it is the last.
     private var nonce: [UInt8]
@@ -258,8 +259,8 @@ struct SegmentCipher: ~Copyable {
         EVP_CIPHER_CTX_free(context)
     }
 
-    /// Seals the next segment in place; it ends with 16 bytes of room for the tag. Nothing may follow the last segment or an
-    /// error.
+    /// Seals the next segment in place; it ends with 16 bytes of room for the tag. Nothing may follow the last
+    /// segment or an error.
     mutating func seal(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
         let count = segment.count - StreamingAEAD.tagByteCount
         try begin(isLast: isLast)
@@ -274,8 +275,8 @@ struct SegmentCipher: ~Copyable {
         isOver = isLast
     }
 
-    /// Opens the next segment, ciphertext and tag, in place; the plaintext is 16 bytes shorter. When this throws, the buffer is
-    /// not authentic and must not be used.
+    /// Opens the next segment, ciphertext and tag, in place; the plaintext is 16 bytes shorter. When this throws, the
+    /// buffer is not authentic and must not be used.
     mutating func open(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
         let count = segment.count - StreamingAEAD.tagByteCount
         try begin(isLast: isLast)

@@ -5,7 +5,8 @@ struct BoundedContent {
     /// Length in bytes.
     let count: Int64
     private let source: Source
-    /// Enough for any real file's boxes up to its header; a hostile one of a million boxes ends here.
+    /// Sufficient for the boxes of any real file up to its header; bounds the work for a hostile file with a million
+    /// boxes.
     private var readsLeft: Int
 
     private enum Source {
@@ -26,8 +27,7 @@ struct BoundedContent {
         readsLeft = 4_096
     }
 
-    /// Exactly `count` bytes, at most a few kilobytes; nil beyond the end, after an error, and when too much has been
-    /// read.
+    /// Exactly `count` bytes, a few kilobytes at most; nil beyond the end, after an error, and after too many reads.
     mutating func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         guard offset >= 0, offset <= self.count - Int64(count), readsLeft > 0 else { return nil }
         readsLeft -= 1
@@ -40,25 +40,25 @@ struct BoundedContent {
     }
 }
 
-/// A part of a file.
+/// A range of a file.
 struct Span {
     var start: Int64
     var end: Int64
 
     var count: Int64 { end - start }
 
-    /// The part after the first `count` bytes; nil when there are fewer.
+    /// The range after the first `count` bytes; nil if there are fewer.
     func dropping(_ count: Int64) -> Span? { self.count >= count ? Span(start: start + count, end: end) : nil }
 }
 
 extension [UInt8] {
-    /// A whole number, most significant byte first; nil beyond the end.
+    /// An integer, most significant byte first; nil beyond the end.
     func bigEndian(at offset: Int, count: Int) -> UInt64? {
         guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
         return self[offset..<offset + count].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// A whole number, least significant byte first; nil beyond the end.
+    /// An integer, least significant byte first; nil beyond the end.
     func littleEndian(at offset: Int, count: Int) -> UInt64? {
         guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
         return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }

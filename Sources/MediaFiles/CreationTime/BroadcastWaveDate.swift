@@ -9,12 +9,12 @@ enum BroadcastWaveDate {
             var size = Int64(shortSize)
             switch header.fourCharacters(at: 0) {
             case "bext":
-                // Description, originator and its reference take 320 bytes; then `yyyy-mm-dd` and `hh:mm:ss`.
+                // Description, originator and reference take 320 bytes; then `yyyy-mm-dd` and `hh:mm:ss`.
                 guard size >= 338, let text = content.bytes(at: start + 8 + 320, count: 18) else { return nil }
-                // The separators are free by the specification: `-`, `_`, `:`, space or dot.
+                // The specification allows several separators: `-`, `_`, `:`, space or dot.
                 return CivilTime(text, at: [0, 5, 8, 10, 13, 16])?.localSecondsSince1970
             case "ds64":
-                // Size of the file, then of the data, where they do not fit into 32 bits.
+                // Size of the file, then of the data, if they exceed 32 bits.
                 longDataSize = content.bytes(at: start + 16, count: 8)?.littleEndian(at: 0, count: 8)
                     .flatMap(Int64.init(exactly:))
             case "data" where shortSize == 0xFFFF_FFFF:
@@ -23,7 +23,7 @@ enum BroadcastWaveDate {
             default:
                 break
             }
-            // Chunks begin at even places.
+            // Chunks begin at even offsets.
             guard size <= content.count - start - 8 else { return nil }
             start += 8 + size + size % 2
         }

@@ -1,10 +1,11 @@
-/// A fraction as it is written, not reduced.
+/// A fraction as written in the file, not reduced.
 struct Fraction {
     let numerator: UInt64
     /// Never 0.
     let denominator: UInt64
 
-    /// Nil for a denominator of 0, and for numbers that files do not contain (`DecimalDegrees` computes without overflow).
+    /// nil for a denominator of 0, and for numbers larger than in real files (so that `DecimalDegrees` computes without
+    /// overflow).
     init?(_ numerator: UInt64, _ denominator: UInt64) {
         guard denominator > 0, denominator <= 1 << 32, numerator <= 1 << 40 else { return nil }
         (self.numerator, self.denominator) = (numerator, denominator)
@@ -13,22 +14,23 @@ struct Fraction {
     var value: Double { Double(numerator) / Double(denominator) }
 }
 
-/// An angle as a decimal of at most 7 places, which is a centimeter on the ground. Text of it has no further digits: 2.2945, where
-/// floating-point arithmetic would return 2.2944999999999998.
+/// An angle as a decimal of at most 7 places, which is about a centimeter on the ground. Its text has no extra digits:
+/// 2.2945, whereas floating-point arithmetic would return 2.2944999999999998.
 struct DecimalDegrees: Equatable {
     /// Ten-millionths of a degree.
     let units: Int64
 
     private static let unitsPerDegree: UInt64 = 10_000_000
 
-    /// Degrees, minutes and seconds; nil above `limit` degrees, 60 minutes or 60 seconds. Rounded half away from zero, exactly.
+    /// Degrees, minutes and seconds; nil above `limit` degrees, 60 minutes or 60 seconds. Rounded exactly, half away
+    /// from zero.
     init?(_ parts: [Fraction], isNegative: Bool, limit: UInt64) {
         guard parts.count == 3, parts.dropFirst().allSatisfy({ $0.numerator <= 60 * $0.denominator }) else {
             return nil
         }
         var whole: UInt64 = 0
-        // What is left of each part: numerator and denominator. Denominators have at most 33, 39 and 45 bits, so that the sum over
-        // their product fits into 128 bits.
+        // The remainder of each part: numerator and denominator. Denominators have at most 33, 39 and 45 bits, so that
+        // the sum over their product fits into 128 bits.
         var rest: [(UInt128, UInt128)] = []
         for (part, scale) in zip(parts, [1, 60, 3_600] as [UInt64]) {
             let denominator = part.denominator * scale
@@ -54,6 +56,6 @@ struct DecimalDegrees: Equatable {
         self.init([part, zero, zero], isNegative: number < 0, limit: limit)
     }
 
-    /// The binary number that is nearest to the decimal: both parts of the division are exact.
+    /// The binary number nearest to the decimal: both operands of the division are exact.
     var degrees: Double { Double(units) / Double(Self.unitsPerDegree) }
 }

@@ -1,6 +1,7 @@
 internal import MediaCore
 
-/// The dates of an ID3v2.3 or ID3v2.4 tag at the start of a file (id3.org, "ID3v2.3.0", "ID3v2.4.0-structure" and "-frames").
+/// The dates of an ID3v2.3 or ID3v2.4 tag at the start of a file (id3.org, "ID3v2.3.0", "ID3v2.4.0-structure" and
+/// "-frames").
 enum ID3Dates {
     static func seconds(in content: inout BoundedContent) -> Int64? {
         guard let tag = Tag(&content) else { return nil }
@@ -13,7 +14,7 @@ enum ID3Dates {
 
     private static let wanted: Set<String> = ["TDRC", "TDEN", "TDRL", "TYER", "TDAT", "TIME"]
 
-    /// Where the frames are, and how they are encoded.
+    /// The range of the frames, and their encoding.
     private struct Tag {
         var version: UInt8
         var start: Int64
@@ -26,7 +27,7 @@ enum ID3Dates {
             version = header[3]
             start = 10
             end = min(10 + size, content.count)
-            // Version 3 escapes the whole tag, so that sizes of frames count in the text without escapes.
+            // Version 3 escapes the whole tag, so that frame sizes refer to the unescaped text.
             if version == 3, header[5] & 0x80 != 0 {
                 guard let escaped = content.bytes(at: 10, count: Int(min(end - 10, 65_536))) else { return nil }
                 content = BoundedContent(escaped.withoutUnsynchronisation)
@@ -42,7 +43,7 @@ enum ID3Dates {
         }
     }
 
-    /// Steps from frame to frame by their sizes, so that a picture costs one read.
+    /// Skips from frame to frame by their sizes, so that a picture costs only one read.
     private static func texts(of tag: Tag, in content: inout BoundedContent) -> [String: [UInt8]] {
         var texts: [String: [UInt8]] = [:]
         var start = tag.start
@@ -60,7 +61,7 @@ enum ID3Dates {
         return texts
     }
 
-    /// The first value of a text frame, as ASCII; nil when it is compressed or encrypted.
+    /// The first value of a text frame, as ASCII; nil if it is compressed or encrypted.
     private static func text(of frame: [UInt8], flags: UInt8, version: UInt8) -> [UInt8]? {
         var frame = frame
         if version == 3 {
@@ -68,7 +69,7 @@ enum ID3Dates {
             if flags & 0x20 != 0 { frame.removeFirst(min(1, frame.count)) }
         } else {
             guard flags & 0x0C == 0 else { return nil }
-            // A group's number, and the length without escapes.
+            // Skip the group number and the unescaped length.
             frame.removeFirst(min((flags & 0x40 != 0 ? 1 : 0) + (flags & 0x01 != 0 ? 4 : 0), frame.count))
             if flags & 0x02 != 0 { frame = frame.withoutUnsynchronisation }
         }
@@ -77,7 +78,7 @@ enum ID3Dates {
         switch encoding {
         case 0, 3: return Array(text.prefix { $0 != 0 })
         case 1, 2:
-            // UTF-16; a text that is not ASCII is not a date.
+            // UTF-16; non-ASCII text is not a date.
             let isLittleEndian = text.starts(with: [0xFF, 0xFE])
             let units = isLittleEndian || text.starts(with: [0xFE, 0xFF]) ? text.dropFirst(2) : text
             let low = stride(from: units.startIndex + (isLittleEndian ? 0 : 1), to: units.endIndex, by: 2)
@@ -86,7 +87,8 @@ enum ID3Dates {
         }
     }
 
-    /// `yyyy-MM-ddTHH:mm:ss` or less of it, in UTC ("ID3v2.4.0-structure" section 4); encoders add fractions and a `Z`.
+    /// `yyyy-MM-ddTHH:mm:ss` or a prefix of it, in UTC ("ID3v2.4.0-structure" section 4); encoders add fractions and a
+    /// `Z`.
     private static func timestamp(_ text: [UInt8]) -> Int64? {
         guard text.count > 10 else { return noon(text) }
         let end = text.dropFirst(19).first
@@ -109,7 +111,7 @@ enum ID3Dates {
         )?.localSecondsSince1970
     }
 
-    /// `yyyy-MM-dd`; nil for less than that.
+    /// `yyyy-MM-dd`; nil for shorter text.
     private static func noon(_ text: [UInt8]) -> Int64? {
         CivilTime(
             year: text.decimal(at: 0, count: 4),
@@ -123,13 +125,13 @@ enum ID3Dates {
 }
 
 extension [UInt8] {
-    /// Four bytes of seven bits each; nil where a top bit is set.
+    /// Four bytes of seven bits each; nil if a top bit is set.
     fileprivate func synchsafe(at offset: Int) -> Int64? {
         guard offset + 4 <= count, self[offset..<offset + 4].allSatisfy({ $0 < 0x80 }) else { return nil }
         return self[offset..<offset + 4].reduce(0) { $0 << 7 | Int64($1) }
     }
 
-    /// Without the zeros that were inserted after each 0xFF.
+    /// The bytes without the zeros that were inserted after each 0xFF.
     fileprivate var withoutUnsynchronisation: [UInt8] {
         var result: [UInt8] = []
         var afterAllOnes = false

@@ -1,4 +1,4 @@
-/// The elements of EBML (RFC 8794), as Matroska and WebM have them.
+/// The elements of EBML (RFC 8794), the format of Matroska and WebM.
 enum EBMLElements {
     /// The `Info` of the first segment of a Matroska file (RFC 9559 section 5.1.2).
     static func matroskaInfo(in content: inout BoundedContent) -> Span? {
@@ -10,7 +10,8 @@ enum EBMLElements {
         var start = parent.start
         while let header = header(at: start, before: parent.end, of: &content) {
             let contentStart = start + header.byteCount
-            // A live recording has no size: it ends with its parent. Only the wanted element may be like that.
+            // In a live recording, an element of unknown size ends with its parent. Only the required element may have
+            // no size.
             if header.identifier == wanted {
                 let count = min(header.size ?? .max, parent.end - contentStart)
                 return Span(start: contentStart, end: contentStart + count)
@@ -23,13 +24,13 @@ enum EBMLElements {
 
     private struct Header {
         var identifier: UInt64
-        /// Length of the content; nil when unknown.
+        /// Length of the content; nil if unknown.
         var size: Int64?
         /// Length of the header itself.
         var byteCount: Int64
     }
 
-    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte is the number of bytes that follow.
+    /// RFC 8794 sections 4 to 6: the number of leading zeros of each first byte is the number of following bytes.
     private static func header(at start: Int64, before end: Int64, of content: inout BoundedContent) -> Header? {
         let longest = min(12, end - start)
         guard longest >= 2, let bytes = content.bytes(at: start, count: Int(longest)) else { return nil }

@@ -1,20 +1,20 @@
 internal import Glibc
 internal import MediaCore
 
-/// When a recording was made, according to its container.
+/// The creation time of a recording, from its container.
 package enum MediaCreationTime {
-    /// Seconds since 1970 (UTC): `mvhd` of MP4 and QuickTime, `DateUTC` of Matroska, `bext` of WAV, the frames of
-    /// ID3v2; nil for missing or impossible times (0, before 1990, in the future).
+    /// Seconds since 1970 (UTC): `mvhd` of MP4 and QuickTime, `DateUTC` of Matroska, `bext` of WAV, or ID3v2 frames;
+    /// nil for missing or impossible times (0, before 1990, in the future).
     ///
-    /// Times without a zone (`bext`, ID3v2.3) are taken as local to this machine, and a day without a time as its noon:
-    /// either way the local date is that of the file. A year without a day is ignored.
+    /// Times without a zone (`bext`, ID3v2.3) are interpreted as local to this machine, and a day without a time as
+    /// noon: in both cases, the local date is that of the file. A year without a day is ignored.
     ///
-    /// Reads a few kilobytes, never the whole file; anything after some thousand boxes is ignored.
+    /// Reads a few kilobytes, never the whole file; data after several thousand boxes is ignored.
     package static func seconds(of file: SourceFile) -> Int64? {
         reading(file).flatMap { $0.seconds <= max(earliest, Int64(time(nil))) ? $0.seconds : nil }
     }
 
-    /// What a container's time refers to.
+    /// The time zone of a container's time.
     package enum Zone: Sendable {
         case utc
         /// Specified as UTC, but many cameras write their local time (`mvhd`).
@@ -23,7 +23,7 @@ package enum MediaCreationTime {
         case local
     }
 
-    /// As `seconds(of:)`, with the zone; a time of unknown zone may be ahead of UTC.
+    /// Like `seconds(of:)`, with the zone; a time of unknown zone may be ahead of UTC.
     package static func reading(_ file: SourceFile) -> (seconds: Int64, zone: Zone)? {
         var content = BoundedContent(of: file)
         guard let found = found(in: &content), let seconds = found.seconds,

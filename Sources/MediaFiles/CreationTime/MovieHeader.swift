@@ -1,6 +1,6 @@
 /// The movie header of ISO/IEC 14496-12 section 8.2.2 and of the QuickTime file format.
 enum MovieHeader {
-    /// Whether a file that starts with these bytes may have one.
+    /// Whether a file that starts with these bytes may have a movie header.
     static func isPossible(after start: [UInt8]) -> Bool {
         ["ftyp", "moov", "mdat", "wide", "free", "skip", "pnot"].contains(start.fourCharacters(at: 4))
     }
@@ -30,7 +30,7 @@ enum MovieHeaderDate {
     }
 }
 
-/// The boxes of ISO/IEC 14496-12 section 4.2, as MP4, QuickTime and HEIF have them.
+/// The boxes of ISO/IEC 14496-12 section 4.2, the format of MP4, QuickTime and HEIF.
 enum ISOBoxes {
     static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start
@@ -41,8 +41,8 @@ enum ISOBoxes {
         return nil
     }
 
-    /// The box at an offset; the next one begins where its content ends. `code` is the type as a number, for types that are not ASCII. Steps from box to box by their sizes, so that
-    /// gigabytes of media data cost one read.
+    /// The box at an offset; the next one begins where its content ends. `code` is the type as a number, for types that
+    /// are not ASCII. Skips from box to box by their sizes, so that gigabytes of media data cost only one read.
     static func box(
         at start: Int64,
         before end: Int64,

@@ -1,20 +1,21 @@
 internal import MediaCore
 
-/// Facts in the metadata of a QuickTime or MP4 movie: the keys of the QuickTime file format ("Metadata", namespace `mdta`), its user
-/// data ("User data atoms", `udta`), the items that iTunes writes, and the location of 3GPP TS 26.244 section 8.10.
+/// Facts in the metadata of a QuickTime or MP4 movie: the keys of the QuickTime file format ("Metadata", namespace
+/// `mdta`), its user data ("User data atoms", `udta`), the items written by iTunes, and the location of 3GPP TS 26.244
+/// section 8.10.
 ///
 /// Reads a few kilobytes, never the whole file. Metadata of single tracks is not read.
 package struct MovieMetadata {
-    /// A time with zone: microseconds since 1970.
+    /// A time with a zone: microseconds since 1970.
     package private(set) var creationTime: Int64?
-    /// The digits of a time without zone, taken as UTC: microseconds since 1970.
+    /// The digits of a time without a zone, interpreted as UTC: microseconds since 1970.
     package private(set) var localTime: Int64?
-    /// Degrees; 0, 0 is taken for unknown, as in photos.
+    /// Degrees; 0, 0 is treated as unknown, as in photos.
     package private(set) var position: (latitude: Double, longitude: Double)?
-    /// The camera's model, without its maker.
+    /// The camera model, without the manufacturer.
     package let model: String?
 
-    /// Nil for other files and for movies without metadata.
+    /// nil for other files and for movies without metadata.
     package init?(of file: SourceFile) {
         var content = BoundedContent(of: file)
         guard let start = content.bytes(at: 0, count: 12), MovieHeader.isPossible(after: start),
@@ -36,25 +37,25 @@ package struct MovieMetadata {
             items.first(["com.apple.quicktime.location.ISO6709", "©xyz"]).flatMap(Self.position) ?? items.position
     }
 
-    /// `2024-03-01T20:15:07+1100`, as Apple writes it, or RFC 3339.
+    /// `2024-03-01T20:15:07+1100`, the format of Apple, or RFC 3339.
     private static func time(_ text: [UInt8]) -> Int64? {
         var text = text
         if text.count >= 24, let sign = text.dropLast(4).last, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             text.insert(UInt8(ascii: ":"), at: text.count - 2)
         }
-        // A zone that no place on earth has is a defect of the writer.
+        // An impossible zone offset indicates a defect of the writer.
         guard text.last == UInt8(ascii: "Z") || UTCOffset.seconds(text.suffix(6)) != nil else { return nil }
         return RFC3339.microseconds(String(decoding: text, as: UTF8.self))
     }
 
-    /// `2024-03-01T20:15:07`, or with a space; nil for a day or a year alone.
+    /// `2024-03-01T20:15:07`, or with a space; nil for a day or a year without a time.
     private static func digits(_ text: [UInt8]) -> Int64? {
         guard text.count >= 19, let time = CivilTime(text, at: [0, 5, 8, 11, 14, 17]), time.year > 0 else { return nil }
         return time.secondsSince1970 * 1_000_000
     }
 
-    /// ISO 6709 annex H: `+48.8584+002.2945+035.0/`, `+4851.504+00217.67/` or `+485130.1-0021740.1/`; altitude and reference system
-    /// are ignored.
+    /// ISO 6709 annex H: `+48.8584+002.2945+035.0/`, `+4851.504+00217.67/` or `+485130.1-0021740.1/`; altitude and
+    /// reference system are ignored.
     private static func position(_ text: [UInt8]) -> (latitude: Double, longitude: Double)? {
         var text = text[...]
         guard let latitude = angle(&text, degreeDigits: 2, limit: 90),
@@ -75,7 +76,7 @@ package struct MovieMetadata {
         return (latitude.degrees, longitude.degrees)
     }
 
-    /// Takes a sign, digits and a fraction off the front.
+    /// Removes a sign, digits and a fraction from the front.
     private static func angle(_ text: inout ArraySlice<UInt8>, degreeDigits: Int, limit: UInt64) -> DecimalDegrees? {
         guard let sign = text.popFirst(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return nil }
         let whole = digits(of: &text)
@@ -85,14 +86,14 @@ package struct MovieMetadata {
             fraction = digits(of: &text)
             guard !fraction.isEmpty else { return nil }
         }
-        // Degrees, minutes and seconds of two digits each; the fraction belongs to the last.
+        // Degrees, minutes and seconds of two digits each; the fraction belongs to the last part.
         guard [degreeDigits, degreeDigits + 2, degreeDigits + 4].contains(whole.count) else { return nil }
         var parts = [Array(whole.prefix(degreeDigits))]
         for start in stride(from: degreeDigits, to: whole.count, by: 2) {
             parts.append(Array(whole[start..<start + 2]))
         }
         let last = parts.count - 1
-        // Nine decimals of a degree are a tenth of a millimeter.
+        // Nine decimals of a degree are about a tenth of a millimeter.
         parts[last] += fraction.prefix(9)
         var fractions = parts.enumerated().compactMap { index, digits in
             digits.decimal(at: 0, count: digits.count).flatMap {
@@ -121,9 +122,9 @@ private struct MovieItems {
     /// Of the `loci` box.
     private(set) var position: (latitude: Double, longitude: Double)?
 
-    /// More keys than any camera writes; what follows is not read.
+    /// More keys than any camera writes; further keys are not read.
     private static let maximumKeys = 1_024
-    /// Longer than any text that is needed.
+    /// Longer than any relevant text.
     private static let maximumText: Int64 = 2_048
 
     var isEmpty: Bool { texts.isEmpty && position == nil }
@@ -146,7 +147,7 @@ private struct MovieItems {
         }
     }
 
-    /// ISO 14496-12 puts version and flags before the boxes inside, QuickTime does not.
+    /// ISO 14496-12 has version and flags before the inner boxes; QuickTime does not.
     private mutating func readMeta(_ meta: Span, in content: inout BoundedContent) {
         let isPlain = content.bytes(at: meta.start, count: 8)?.fourCharacters(at: 4) == "hdlr"
         guard let boxes = isPlain ? meta : meta.dropping(4), let list = ISOBoxes.first("ilst", in: boxes, of: &content)
@@ -155,12 +156,12 @@ private struct MovieItems {
         var start = list.start
         while let item = ISOBoxes.box(at: start, before: list.end, of: &content) {
             start = item.content.end
-            // Items are numbered by their keys, from 1; without keys they have types.
+            // Items are numbered by their keys, from 1; without keys, they have types.
             let name =
                 keys.isEmpty
                 ? Self.name(item.code) : (1...keys.count).contains(Int(item.code)) ? keys[Int(item.code) - 1] : nil
             guard let name, let data = ISOBoxes.first("data", in: item.content, of: &content),
-                // Type of the value (1: UTF-8), and its locale.
+                // Type of the value (1: UTF-8) and its locale.
                 let value = data.dropping(8), content.bytes(at: data.start, count: 4) == [0, 0, 0, 1]
             else { continue }
             keep(content.bytes(at: value.start, count: Int(min(value.count, Self.maximumText))), name)
@@ -178,14 +179,14 @@ private struct MovieItems {
         return keys
     }
 
-    /// `©day` and the like; nil for other types.
+    /// `©day` and similar; nil for other types.
     private static func name(_ code: UInt32) -> String? {
         guard code >> 24 == 0xA9 else { return nil }
         let letters = [code >> 16, code >> 8, code].map { UInt8(truncatingIfNeeded: $0) }
         return "©" + String(decoding: letters, as: UTF8.self)
     }
 
-    /// A length and a language of 16 bits each, then the text; more languages may follow.
+    /// A length and a language of 16 bits each, then the text; further languages may follow.
     private static func international(_ box: Span, in content: inout BoundedContent) -> [UInt8]? {
         guard let rest = box.dropping(4),
             let length = content.bytes(at: box.start, count: 2)?.bigEndian(at: 0, count: 2)
@@ -193,7 +194,7 @@ private struct MovieItems {
         return content.bytes(at: rest.start, count: Int(min(Int64(length), rest.count, maximumText)))
     }
 
-    /// Version, flags, language, name, role, then longitude and latitude.
+    /// Version, flags, language, name and role, then longitude and latitude.
     private static func location(_ box: Span, in content: inout BoundedContent) -> (
         latitude: Double, longitude: Double
     )? {
@@ -217,7 +218,7 @@ private struct MovieItems {
         return MovieMetadata.position(latitude, longitude)
     }
 
-    /// Keeps the first text of a name, without zeros and spaces around it.
+    /// Stores the first text with each name, without surrounding zeros and spaces.
     private mutating func keep(_ bytes: [UInt8]?, _ name: String) {
         guard let bytes, texts[name] == nil else { return }
         let text = bytes.prefix { $0 != 0 }.drop { $0 == 0x20 }

@@ -4,18 +4,18 @@ internal import MediaCore
 enum HEIFExifItem {
     static func find(in content: inout BoundedContent) -> Span? {
         let file = Span(start: 0, end: content.count)
-        // Version and flags precede the boxes inside.
+        // Version and flags precede the inner boxes.
         guard let meta = ISOBoxes.first("meta", in: file, of: &content)?.dropping(4),
             let item = exifItem(in: meta, of: &content),
             let place = place(of: item, in: meta, of: &content),
-            // How far behind this number the TIFF structure begins.
+            // Offset of the TIFF structure after this number.
             let rest = place.dropping(4),
             let skipped = content.bytes(at: place.start, count: 4)?.bigEndian(at: 0, count: 4)
         else { return nil }
         return rest.dropping(Int64(skipped))
     }
 
-    /// The number of the first item of that type: `iinf` holds an `infe` for each.
+    /// The number of the first item with that type: `iinf` contains an `infe` for each item.
     private static func exifItem(in meta: Span, of content: inout BoundedContent) -> UInt64? {
         guard let list = ISOBoxes.first("iinf", in: meta, of: &content),
             let version = content.bytes(at: list.start, count: 1)?.first,
@@ -27,7 +27,8 @@ enum HEIFExifItem {
             guard entry.type == "infe", let version = content.bytes(at: entry.content.start, count: 1)?.first else {
                 continue
             }
-            // Version 2 numbers items with 16 bits, version 3 with 32; older ones have no types. Protection, type follow.
+            // Version 2 numbers items with 16 bits, version 3 with 32; older versions have no types. Protection and
+            // type follow.
             let numberCount = version == 2 ? 2 : 4
             let fieldCount = 4 + numberCount + 2 + 4
             guard version >= 2, entry.content.dropping(Int64(fieldCount)) != nil,
@@ -39,7 +40,7 @@ enum HEIFExifItem {
         return nil
     }
 
-    /// Where an item lies: in the file or in the `idat` box, in one piece.
+    /// The range of an item in the file or in the `idat` box; nil if it is not contiguous.
     private static func place(
         of item: UInt64,
         in meta: Span,
@@ -55,7 +56,7 @@ enum HEIFExifItem {
             area = data
         }
         guard let begun = area.dropping(location.offset) else { return nil }
-        // A length of zero means all that follows.
+        // A length of zero means the rest.
         guard location.count > 0 else { return begun }
         return location.count <= begun.count ? Span(start: begun.start, end: begun.start + location.count) : nil
     }
@@ -87,7 +88,7 @@ struct ItemLocations {
         fields = FieldReader(bytes: bytes, offset: 6)
     }
 
-    /// Goes through the items; each takes bytes of the box, so a hostile count ends with it.
+    /// Searches the items; each takes bytes of the box, so that a hostile count is bounded by its size.
     func location(of wanted: UInt64) -> Location? {
         var fields = fields
         guard let count = fields.next(version < 2 ? 2 : 4) else { return nil }
@@ -96,7 +97,7 @@ struct ItemLocations {
                 let dataReference = fields.next(2), let base = fields.next(baseSize), let extents = fields.next(2)
             else { return nil }
             if item == wanted {
-                // 0: in this file, 1: in `idat`; others, and other files, are not for Exif.
+                // 0: in this file, 1: in `idat`; other methods, and other files, are not supported for Exif.
                 guard extents == 1, dataReference == 0, method & 15 <= 1, fields.next(indexSize) != nil,
                     let offset = fields.next(offsetSize), let length = fields.next(lengthSize)
                 else { return nil }
@@ -111,9 +112,9 @@ struct ItemLocations {
         return nil
     }
 
-    /// Calls `isValid` for each piece of each item in this file or in `idat`, until it returns false.
+    /// Calls `isValid` for each extent of each item in this file or in `idat`, until it returns false.
     ///
-    /// - Returns: Whether the box is valid, and all pieces are.
+    /// - Returns: Whether the box and all extents are valid.
     func forEachExtent(
         _ isValid: (_ item: UInt64, _ isInItemData: Bool, _ offset: Int64, _ count: Int64) -> Bool
     ) -> Bool {
@@ -123,13 +124,13 @@ struct ItemLocations {
             guard let item = fields.next(version < 2 ? 2 : 4), let method = version == 0 ? 0 : fields.next(2),
                 let dataReference = fields.next(2), let base = fields.next(baseSize), let extents = fields.next(2)
             else { return false }
-            // Pieces that take no bytes of the box would make its loop endless.
+            // Extents that take no bytes of the box would make the loop endless.
             guard extents <= 1 || indexSize + offsetSize + lengthSize > 0 else { return false }
             for _ in 0..<extents {
                 guard fields.next(indexSize) != nil, let offset = fields.next(offsetSize),
                     let length = fields.next(lengthSize)
                 else { return false }
-                // Pieces of other items, and in other files, are not looked at.
+                // Extents of other construction methods, and in other files, are not checked.
                 guard dataReference == 0, method & 15 <= 1 else { continue }
                 let (start, isTooFar) = base.addingReportingOverflow(offset)
                 guard !isTooFar, isValid(item, method & 15 == 1, Int64(clamping: start), Int64(clamping: length)) else {
@@ -141,46 +142,46 @@ struct ItemLocations {
     }
 }
 
-/// Numbers one behind the other.
+/// Reads consecutive integers.
 struct FieldReader {
     let bytes: [UInt8]
     var offset: Int
 
-    /// The next number; 0 for one of no bytes, nil beyond the end.
+    /// The next integer; 0 for a size of 0 bytes, nil beyond the end.
     mutating func next(_ count: Int) -> UInt64? {
         defer { offset += count }
         return bytes.bigEndian(at: offset, count: count)
     }
 
-    /// - Returns: Whether there were so many bytes.
+    /// - Returns: False if fewer bytes are left.
     mutating func skip(_ count: Int) -> Bool {
         offset += count
         return offset <= bytes.count
     }
 }
 
-/// The position of the TIFF structure of a photo's Exif data in the file.
+/// The range of the TIFF structure of a photo's Exif data in the file.
 enum ExifBlock {
-    /// Looks for it in the way of the file's format.
+    /// Finds it according to the file's format.
     static func find(in content: inout BoundedContent) -> Span? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
         if start.starts(with: [0xFF, 0xD8]) { return inJPEG(&content) }
         if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return inPNG(&content) }
         if start.fourCharacters(at: 0) == "RIFF", start.fourCharacters(at: 8) == "WEBP" { return inWebP(&content) }
         if start.fourCharacters(at: 4) == "ftyp" { return HEIFExifItem.find(in: &content) }
-        // The whole file is the structure: TIFF, and the raw formats based on it (DNG, NEF, CR2, ARW, RW2, ORF).
+        // The whole file is the structure: TIFF, or a raw format based on it (DNG, NEF, CR2, ARW, RW2, ORF).
         return TIFFStructure.isLittleEndian(start) == nil ? nil : Span(start: 0, end: content.count)
     }
 
-    /// In an APP1 segment before the picture (Exif 2.32 section 4.7.2; ITU-T T.81 annex B).
+    /// In an APP1 segment before the image data (Exif 2.32 section 4.7.2; ITU-T T.81 annex B).
     private static func inJPEG(_ content: inout BoundedContent) -> Span? {
         var start: Int64 = 2
         while let header = content.bytes(at: start, count: 4), header[0] == 0xFF {
             switch header[1] {
-            // A fill byte; markers without a segment.
+            // A fill byte, or a marker without a segment.
             case 0xFF: start += 1
             case 0x01, 0xD0...0xD8: start += 2
-            // The picture begins, or the file ends.
+            // The image data begins, or the file ends.
             case 0xDA, 0xD9: return nil
             default:
                 let size = Int64(header[2]) << 8 | Int64(header[3])
@@ -193,11 +194,11 @@ enum ExifBlock {
         return nil
     }
 
-    /// The `eXIf` chunk, before or behind the picture (PNG, third edition, section 11.3.3.6).
+    /// The `eXIf` chunk, before or after the image data (PNG, third edition, section 11.3.3.6).
     private static func inPNG(_ content: inout BoundedContent) -> Span? {
         var start: Int64 = 8
         while let header = content.bytes(at: start, count: 8), let size = header.bigEndian(at: 0, count: 4) {
-            // A check sum of four bytes follows.
+            // A checksum of four bytes follows.
             guard Int64(size) <= content.count - start - 12 else { return nil }
             let chunk = Span(start: start + 8, end: start + 8 + Int64(size))
             switch header.fourCharacters(at: 4) {
@@ -209,13 +210,13 @@ enum ExifBlock {
         return nil
     }
 
-    /// The `EXIF` chunk (RFC 9649 section 2.7.1.5); many encoders put the identifier of JPEG before the data.
+    /// The `EXIF` chunk (RFC 9649 section 2.7.1.5); many encoders write the identifier of JPEG before the data.
     private static func inWebP(_ content: inout BoundedContent) -> Span? {
         RIFFChunks.first("EXIF", in: Span(start: 12, end: content.count), of: &content)
             .map { behindIdentifier(of: $0, in: &content) ?? $0 }
     }
 
-    /// What follows `Exif` and two zeros; nil when the block does not begin with them.
+    /// The data after `Exif` and two zeros; nil if the block does not begin with them.
     private static func behindIdentifier(of block: Span, in content: inout BoundedContent) -> Span? {
         guard let rest = block.dropping(6), content.bytes(at: block.start, count: 6) == Array("Exif\0\0".utf8) else {
             return nil
@@ -224,27 +225,28 @@ enum ExifBlock {
     }
 }
 
-/// Facts in the Exif data of a photo (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF and the raw
-/// formats based on TIFF.
+/// Facts in the Exif data of a photo (Exif 2.32, CIPA DC-008; TIFF 6.0 section 2), in JPEG, PNG, WebP, HEIF, TIFF and
+/// the raw formats based on TIFF.
 ///
-/// The file type is determined from the first bytes, not from the name. Reads a few kilobytes, never the whole file: the first
-/// directory and those for Exif and GPS, once each. However directories point at each other, nothing loops.
+/// The file type is determined by the first bytes, not by the name. Reads a few kilobytes, never the whole file: the
+/// first directory and those for Exif and GPS, once each, so that directories that refer to each other cannot cause a
+/// loop.
 package struct PhotoExif {
-    /// Texts of the tags that matter, by tag.
+    /// Texts of the relevant tags, by tag.
     private var texts: [UInt16: [UInt8]] = [:]
     private var gpsTexts: [UInt16: [UInt8]] = [:]
     private var gpsFractions: [UInt16: [Fraction]] = [:]
 
-    /// Tags of a date, of its offset from UTC and of its fraction, best first.
+    /// Tags of a date, of its UTC offset and of its fraction, in order of preference.
     private static let dates: [(date: UInt16, offset: UInt16, fraction: UInt16)] = [
         (0x9003, 0x9011, 0x9291),  // DateTimeOriginal
         (0x9004, 0x9012, 0x9292),  // DateTimeDigitized
         (0x0132, 0x9010, 0x9290),  // DateTime
     ]
 
-    /// Nil where there are none.
+    /// nil if the file has no Exif data.
     package init?(of file: SourceFile) {
-        // A PNG encoder that writes chunks of 8 KiB makes 6,400 of 50 MiB before the one that is wanted.
+        // A PNG encoder that writes chunks of 8 KiB may write 6,400 of them (50 MiB) before the required one.
         var content = BoundedContent(of: file, reads: 16_384)
         guard let block = ExifBlock.find(in: &content), let tiff = TIFFStructure(block, in: &content) else {
             return nil
@@ -263,18 +265,19 @@ package struct PhotoExif {
         }
     }
 
-    /// The camera's model, without its maker; nil when it is not UTF-8.
+    /// The camera model, without the manufacturer; nil if it is not UTF-8.
     package let model: String?
 
-    /// `ImageUniqueID`; nil when it is not UTF-8. PhotoSync servers write the id of the photo there.
+    /// `ImageUniqueID`; nil if it is not UTF-8. PhotoSync servers write the id of the photo to it.
     package let imageUniqueID: String?
 
-    /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions and
-    /// offsets, and whether there was an offset; nil where none of them names a time that exists in the years 1 to 9999.
+    /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions
+    /// and offsets, and whether there was an offset; nil if none of them is a valid time in the years 1 to 9999.
     ///
-    /// A time with an offset is converted to UTC. One without, which most cameras write, is the camera's wall clock; it is
-    /// given as if it were UTC, so that its digits stay as they are. That is what PhotoSync servers do with files that come
-    /// without a date (photosync contract 3.1), and it puts the photo into the month that the photographer expects.
+    /// A time with an offset is converted to UTC. A time without an offset, which most cameras write, is the camera's
+    /// wall clock; it is interpreted as UTC, so that its digits are unchanged. PhotoSync servers do the same with files
+    /// uploaded without a date (photosync contract 3.1), and it puts the photo into the month that the photographer
+    /// expects.
     package var captureTime: (microseconds: Int64, hasOffset: Bool)? {
         for tags in Self.dates {
             guard let date = texts[tags.date].flatMap(Self.seconds) else { continue }
@@ -298,10 +301,10 @@ package struct PhotoExif {
         static let dateStamp: UInt16 = 0x1D
     }
 
-    /// Degrees; nil unless all four tags are there and possible. 0, 0 is in the sea, and cameras without a fix write it: it is
-    /// taken for unknown.
+    /// Degrees; nil unless all four tags are present and valid. 0, 0 is in the sea, and cameras without a fix write it,
+    /// so that it is treated as unknown.
     package var position: (latitude: Double, longitude: Double)? {
-        // A void measurement is no position.
+        // A void measurement is not a position.
         guard gpsTexts[GPS.status]?.first != UInt8(ascii: "V"),
             let latitude = angle(GPS.latitude, reference: GPS.latitudeReference, "N", "S", limit: 90),
             let longitude = angle(GPS.longitude, reference: GPS.longitudeReference, "E", "W", limit: 180),
@@ -335,20 +338,20 @@ package struct PhotoExif {
         return midnight.secondsSince1970 * 1_000_000 + Int64((seconds * 1_000_000).rounded())
     }
 
-    // MARK: Texts
+    // MARK: Parsing
 
-    /// `YYYY:MM:DD HH:MM:SS`; programs also write `-`, `/`, `.` or `T` between. Blanks and zeros mean that it is unknown.
+    /// `YYYY:MM:DD HH:MM:SS`; programs also write `-`, `/`, `.` or `T` as separators. Blanks and zeros mean unknown.
     private static func seconds(_ text: [UInt8]) -> Int64? {
         guard let time = CivilTime(text, at: [0, 5, 8, 11, 14, 17]), time.year > 0 else { return nil }
         return time.secondsSince1970
     }
 
-    /// `+09:00` or `Z`, and anything after it; nil for blanks and for an offset that no zone has.
+    /// `+09:00` or `Z`, ignoring any text after it; nil for blanks and for an impossible offset.
     private static func offsetSeconds(_ text: [UInt8]) -> Int64? {
         UTCOffset.seconds(text.first == UInt8(ascii: "Z") ? text.prefix(1) : text.prefix(6))
     }
 
-    /// Digits behind the decimal point, as microseconds; more than six are cut off.
+    /// Digits after the decimal point, as microseconds; further digits are truncated.
     private static func fraction(_ text: [UInt8]) -> Int64 {
         let digits = text.prefix(6).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let value = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
@@ -360,14 +363,14 @@ package struct PhotoExif {
 private struct TIFFStructure {
     private let block: Span
     private let isLittleEndian: Bool
-    /// Where the first directory begins.
+    /// Offset of the first directory.
     private(set) var start: Int64 = 0
 
-    /// More entries than any camera writes; what follows is not looked at.
+    /// More entries than any camera writes; further entries are ignored.
     private static let maximumEntries = 1_024
-    /// Longer than any text that is wanted.
+    /// Longer than any relevant text.
     private static let maximumText = 2_048
-    /// Type of text: 7-bit ASCII, ended by zero.
+    /// Type of text: 7-bit ASCII, terminated by zero.
     private static let ascii: UInt64 = 2
     /// Type of fractions: two numbers of 32 bits.
     private static let rational: UInt64 = 5
@@ -380,8 +383,8 @@ private struct TIFFStructure {
         start = number(header, at: 4, count: 4).map(Int64.init) ?? 0
     }
 
-    /// The byte order that the first four bytes announce: those of TIFF, or of Panasonic's and Olympus's raw formats, which are
-    /// like TIFF in everything else. Nil for any other bytes.
+    /// The byte order from the first four bytes: those of TIFF, or of Panasonic's and Olympus's raw formats, which
+    /// otherwise match TIFF. nil for other bytes.
     static func isLittleEndian(_ header: [UInt8]) -> Bool? {
         switch header.prefix(4) {
         case [0x49, 0x49, 0x2A, 0x00], [0x49, 0x49, 0x55, 0x00], [0x49, 0x49, 0x52, 0x4F], [0x49, 0x49, 0x52, 0x53]:
@@ -406,7 +409,7 @@ private struct TIFFStructure {
         isLittleEndian ? bytes.littleEndian(at: offset, count: count) : bytes.bigEndian(at: offset, count: count)
     }
 
-    /// The entries by tag, 12 bytes each: tag, type, count, value or where it lies.
+    /// The entries by tag, 12 bytes each: tag, type, count, and the value or its offset.
     func entries(at offset: Int64?, of content: inout BoundedContent) -> [UInt16: [UInt8]] {
         guard let offset, let head = Self.bytes(of: block, at: offset, count: 2, in: &content),
             let announced = number(head, at: 0, count: 2)
@@ -420,7 +423,7 @@ private struct TIFFStructure {
         }
     }
 
-    /// Where the value of an entry lies, or the directory that it points at.
+    /// The offset of an entry's value, or of the directory that it refers to.
     func offset(_ entry: [UInt8]?) -> Int64? {
         entry.flatMap { number($0, at: 8, count: 4) }.map(Int64.init)
     }
@@ -430,13 +433,13 @@ private struct TIFFStructure {
         guard let entry, number(entry, at: 2, count: 2) == Self.ascii, let announced = number(entry, at: 4, count: 4)
         else { return nil }
         let count = Int(min(announced, UInt64(Self.maximumText)))
-        // Up to four bytes stand in the entry itself.
+        // Up to four bytes are stored in the entry itself.
         guard announced > 4 else { return Array(entry[8..<8 + count].prefix { $0 != 0 }) }
         guard let offset = offset(entry) else { return nil }
         return Self.bytes(of: block, at: offset, count: count, in: &content).map { Array($0.prefix { $0 != 0 }) }
     }
 
-    /// The three fractions of an angle or a time; nil for anything else, beyond the end, and when a denominator is 0.
+    /// The three fractions of an angle or a time; nil for other values, beyond the end, and if a denominator is 0.
     func fractions(_ entry: [UInt8], of content: inout BoundedContent) -> [Fraction]? {
         guard number(entry, at: 2, count: 2) == Self.rational, number(entry, at: 4, count: 4) == 3,
             let offset = offset(entry), let bytes = Self.bytes(of: block, at: offset, count: 24, in: &content)

@@ -1,9 +1,9 @@
 /// The duration of a recording, from its container.
 package enum MediaDuration {
-    /// In milliseconds: `mvhd` and `mehd` of MP4 and QuickTime, `Duration` of Matroska and WebM, the headers of AVI;
-    /// nil for other formats, and for missing or impossible values (0, more than a century).
+    /// Duration in milliseconds: `mvhd` and `mehd` of MP4 and QuickTime, `Duration` of Matroska and WebM, or the
+    /// headers of AVI; nil for other formats, and for missing or impossible values (0, more than a century).
     ///
-    /// Reads a few kilobytes; anything after some thousand boxes is ignored.
+    /// Reads a few kilobytes; data after several thousand boxes is ignored.
     package static func milliseconds(of file: SourceFile) -> Int64? {
         var content = BoundedContent(of: file)
         return milliseconds(in: &content)
@@ -36,7 +36,8 @@ package enum MediaDuration {
     }
 }
 
-/// The duration in the movie header of ISO/IEC 14496-12 section 8.2.2; of a movie in fragments, in its extends header (8.8.2).
+/// The duration in the movie header (ISO/IEC 14496-12 section 8.2.2), or for a fragmented movie in its extends header
+/// (8.8.2).
 enum MovieDuration {
     static func milliseconds(in content: inout BoundedContent) -> Int64? {
         guard let (movie, header) = MovieHeader.find(in: &content),
@@ -65,7 +66,8 @@ enum MovieDuration {
     }
 }
 
-/// `Duration` of Matroska and WebM (RFC 9559 section 5.1.2.10): a floating-point number of `TimestampScale` (5.1.2.9).
+/// `Duration` of Matroska and WebM (RFC 9559 section 5.1.2.10): a floating-point number in units of `TimestampScale`
+/// (5.1.2.9).
 enum MatroskaDuration {
     private static let duration: UInt64 = 0x4489
     private static let scale: UInt64 = 0x2A_D7B1
@@ -100,8 +102,8 @@ enum MatroskaDuration {
     }
 }
 
-/// The main header of an AVI file (`avih`): duration of a frame and number of frames; with several RIFF chunks the
-/// number in the extended header (`dmlh`, OpenDML AVI 1.02).
+/// The main header of an AVI file (`avih`): frame duration and number of frames; with several RIFF chunks, the number
+/// in the extended header (`dmlh`, OpenDML AVI 1.02).
 enum AVIDuration {
     static func milliseconds(in content: inout BoundedContent) -> Int64? {
         // The headers of the form and of a list take 12 bytes each.
@@ -127,7 +129,7 @@ enum AVIDuration {
     }
 }
 
-/// The chunks of RIFF, as AVI and WebP have them.
+/// The chunks of RIFF, the format of AVI and WebP.
 enum RIFFChunks {
     static func first(_ type: String, in parent: Span, of content: inout BoundedContent) -> Span? {
         var start = parent.start

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import MediaSystem
 
-/// An open directory; closed with this value.
+/// An open directory; closed when this value is destroyed.
 struct DirectoryStream: ~Copyable {
     struct Entry {
         var name: [UInt8]
@@ -12,7 +12,7 @@ struct DirectoryStream: ~Copyable {
         var code: Int32
     }
 
-    /// A `DIR` owned by this value only.
+    /// A `DIR` owned only by this value.
     private let stream: OpaquePointer
 
     init(_ path: [UInt8], followingLinks: Bool) throws(Failure) {
@@ -23,7 +23,7 @@ struct DirectoryStream: ~Copyable {
         try self.init(owning: descriptor)
     }
 
-    /// Takes ownership of an open directory, also when it fails.
+    /// Takes ownership of an open directory, even if it throws.
     init(owning descriptor: Int32) throws(Failure) {
         guard let stream = fdopendir(descriptor) else {
             let code = errno
@@ -43,10 +43,10 @@ struct DirectoryStream: ~Copyable {
         return FileIdentity(status)
     }
 
-    /// In no particular order.
+    /// Calls `body` with each name, in unspecified order.
     func forEachName(_ body: ([UInt8]) -> Void) throws(Failure) { try forEach { name, _ in body(name) } }
 
-    /// In the order of their bytes.
+    /// The entries, sorted by the bytes of their names.
     func sortedEntries() throws(Failure) -> [Entry] {
         var entries: [Entry] = []
         try forEach { name, type in
@@ -68,7 +68,7 @@ struct DirectoryStream: ~Copyable {
         }
     }
 
-    /// Type and length in bytes of an entry.
+    /// Type and size in bytes of an entry.
     func kind(of name: [UInt8], followingLinks: Bool) throws(Failure) -> (kind: FileKind, byteCount: Int64) {
         var status = stat()
         let flags = followingLinks ? 0 : AT_SYMLINK_NOFOLLOW
@@ -78,7 +78,7 @@ struct DirectoryStream: ~Copyable {
         return (FileKind(mode: status.st_mode), Int64(status.st_size))
     }
 
-    /// The type in the directory if known, otherwise the entry's own; nil for a removed one.
+    /// The type in the directory entry if known, otherwise from `stat`; nil for a removed entry.
     private func kind(ofType type: UInt8, name: [UInt8]) -> FileKind? {
         switch Int(type) {
         case Int(DT_DIR): .directory
@@ -89,8 +89,8 @@ struct DirectoryStream: ~Copyable {
         }
     }
 
-    /// The name is read in place up to its zero byte, since the record may be shorter than the declared 256 bytes, and
-    /// the next call overwrites it.
+    /// The name is read in place up to its zero byte, since the record may be shorter than the declared 256 bytes; the
+    /// next call overwrites it.
     private static func name(of entry: UnsafeMutablePointer<dirent>) -> [UInt8] {
         guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
         let start = UnsafeRawPointer(entry) + offset

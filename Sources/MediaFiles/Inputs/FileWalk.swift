@@ -5,28 +5,28 @@ package struct FileWalk: Sendable {
     package struct Found: Sendable, Equatable {
         /// The root as given, with the relative path appended.
         package var path: [UInt8]
-        /// Length in bytes at that time.
+        /// Size in bytes at the time of the walk.
         package var byteCount: Int64
     }
 
-    /// Something unreadable that was skipped.
+    /// An unreadable entry that was skipped.
     package struct Skipped: Sendable, Equatable {
         package var path: [UInt8]
         package var reason: String
     }
 
-    /// The files of a directory in the order of their bytes, followed by those of its subdirectories.
+    /// The files of a directory, sorted by bytes, followed by those of its subdirectories.
     package struct Result: Sendable, Equatable {
         package var files: [Found]
         package var skipped: [Skipped]
-        /// Files and directories that a reported exclude matches, as paths like those of the files.
+        /// Files and directories matched by a reported exclude, with paths like those of the files.
         package var excluded: [[UInt8]] = []
-        /// FIFOs, sockets and devices that the filter accepts, and links to them.
+        /// FIFOs, sockets and devices accepted by the filter, and links to them.
         package var irregular: [[UInt8]] = []
     }
 
     package var filter: PathFilter
-    /// Like the excludes of the filter, but what they match is reported.
+    /// Like the excludes of the filter, but the matches are reported.
     package var reportedExcludes: [GlobPattern]
 
     package init(filter: PathFilter = PathFilter(), reportedExcludes: [GlobPattern] = []) {
@@ -40,24 +40,24 @@ package struct FileWalk: Sendable {
     }
 
     /// All selected regular files in a directory, recursively. Links to files are followed, links to directories are
-    /// not, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are only reported, and
-    /// never opened.
+    /// not, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are only reported,
+    /// and never opened.
     ///
     /// Unreadable directories and dangling links are skipped. The root itself may be a link.
     ///
-    /// `isStopped` is called before each directory; if true, the walk ends with what it has found.
+    /// `isStopped` is called before each directory; if it returns true, the walk ends with the files found so far.
     package func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
         var walk = RunningWalk(root: root, filter: filter, reportedExcludes: reportedExcludes)
         return walk.run(until: isStopped)
     }
 }
 
-/// One walk. Pending directories are in a list, so that depth needs no recursion.
+/// A walk in progress. Pending directories are in a list, so that depth requires no recursion.
 private struct RunningWalk {
     let root: [UInt8]
     let filter: PathFilter
     let reportedExcludes: [GlobPattern]
-    /// Pending directories, relative to the root; the last is the next.
+    /// Pending directories, relative to the root; the last one is next.
     var waiting: [[UInt8]] = [[]]
     var entered: Set<FileIdentity.Key> = []
     var result = FileWalk.Result(files: [], skipped: [])
@@ -72,7 +72,8 @@ private struct RunningWalk {
     private mutating func read(_ directory: [UInt8]) {
         let path = absolute(directory)
         do {
-            // Only the root may be a link: a directory replaced by a link since its parent was read is not entered.
+            // Only the root may be a link: a directory that was replaced by a link after its parent was read is not
+            // entered.
             let stream = try DirectoryStream(path, followingLinks: directory.isEmpty)
             let status = try stream.status()
             guard entered.insert(FileIdentity.Key(status)).inserted else { return }

@@ -1,20 +1,20 @@
-/// A glob: `*`, `?`, `[a-z]`, `[!x]`, `{a,b}`, and `**` across directories. Without a slash it is matched against the
-/// last component, otherwise against the whole path relative to the root. Case-sensitive.
+/// A glob: `*`, `?`, `[a-z]`, `[!x]`, `{a,b}`, and `**` across directories. A pattern without a slash is matched
+/// against the last component, otherwise against the whole path relative to the root. Case-sensitive.
 ///
 /// - `*` and `?` never match a slash, but do match a dot at the start of a name (as in `rsync` and `rclone`).
-/// - `**/` matches any number of directories, including none; any other `**` any text, including slashes.
-/// - A leading slash only makes the pattern one with a slash. A trailing slash matches everything in such directories:
+/// - `**/` matches any number of directories, including none; any other `**` matches any text, including slashes.
+/// - A leading slash only makes it a pattern with a slash. A trailing slash matches all files in such directories:
 ///   `.git/` matches `.git/config` and `a/.git/config`.
 /// - A backslash escapes the next character, also in brackets.
 /// - `?` and brackets match one character, not one byte; a byte of invalid UTF-8 counts as one character.
 ///
-/// Matching takes time proportional to the length of the path times the length of the pattern, in all cases.
+/// Matching always takes at most time proportional to the length of the path times the length of the pattern.
 public struct GlobPattern: Sendable, Equatable {
     /// The pattern as given.
     public let text: String
 
     private let program: GlobProgram
-    /// Whether the whole path is matched, not only its last component.
+    /// Whether the whole path is matched rather than only its last component.
     private let isAnchored: Bool
     private let isDirectoryOnly: Bool
 
@@ -40,10 +40,10 @@ public struct GlobPattern: Sendable, Equatable {
         return relativePath.ancestors.contains(where: fits)
     }
 
-    /// Like `matches`, for a file in directories of which none matches by itself.
+    /// Like `matches`, for a file in directories that do not match by themselves.
     func matchesFile(_ relativePath: [UInt8]) -> Bool { !isDirectoryOnly && fits(relativePath[...]) }
 
-    /// Compares the texts.
+    /// Patterns are equal if their texts are.
     public static func == (left: GlobPattern, right: GlobPattern) -> Bool {
         left.text == right.text
     }
@@ -81,7 +81,7 @@ struct GlobParser {
     /// Whether the next step is at the start of a path component.
     private var isAtComponentStart = true
 
-    /// Enough for any hand-written pattern; bounds the parser's recursion.
+    /// Sufficient for any hand-written pattern; bounds the parser's recursion.
     private static let greatestDepth = 16
 
     init(_ pattern: [Unicode.Scalar], of text: String) {
@@ -103,7 +103,7 @@ struct GlobParser {
         return GlobProgram(steps: steps)
     }
 
-    /// Stops at the end, or at the comma or brace that ends an alternative.
+    /// Parses until the end, or until the comma or brace that ends an alternative.
     private mutating func sequence() throws(GlobError) -> [GlobProgram.Step] {
         var steps: [GlobProgram.Step] = []
         while let scalar = peek() {
@@ -175,7 +175,7 @@ struct GlobParser {
         return Self.joined(branches)
     }
 
-    /// Each branch but the last is preceded by a fork to the next one and followed by a jump to the end.
+    /// Each branch except the last is preceded by a fork to the next one and followed by a jump to the end.
     private static func joined(_ branches: [[GlobProgram.Step]]) -> [GlobProgram.Step] {
         var joined = branches.last ?? []
         for branch in branches.dropLast().reversed() {
@@ -189,7 +189,7 @@ struct GlobParser {
         let isNegated = peek() == "!" || peek() == "^"
         if isNegated { position += 1 }
         var ranges: [ClosedRange<UInt32>] = []
-        // A closing bracket in first place is a member.
+        // A closing bracket in the first position is a member.
         while ranges.isEmpty || peek() != "]" {
             let first = try member()
             var last = first
@@ -223,13 +223,13 @@ struct GlobParser {
     }
 }
 
-/// A compiled pattern: a nondeterministic automaton, simulated with all its states at once.
+/// A compiled pattern: a nondeterministic automaton, simulated with all its states in parallel.
 ///
-/// Thompson's construction, so that `*a*a*a*b` costs states times characters without backtracking.
+/// Uses Thompson's construction, so that `*a*a*a*b` takes states times characters, without backtracking.
 struct GlobProgram: Sendable {
     enum Matcher: Sendable {
         case scalar(UInt32)
-        /// Anything but a slash.
+        /// Any character except a slash.
         case anyInComponent
         case any
         /// Any of the ranges, or none of them if `isNegated`; never a slash.
@@ -257,7 +257,7 @@ struct GlobProgram: Sendable {
         case jump(Int)
     }
 
-    /// The end of the steps at the end of the text is a match.
+    /// A match is the end of the steps at the end of the text.
     let steps: [Step]
 
     func matches(_ text: ArraySlice<UInt8>) -> Bool {
@@ -283,7 +283,7 @@ struct GlobProgram: Sendable {
         return current[steps.count]
     }
 
-    /// Adds a state and all states reachable without a character.
+    /// Adds a state and all states reachable from it without consuming a character.
     private func add(_ state: Int, to states: inout [Bool]) {
         var open = [state]
         while let state = open.popLast() {

@@ -32,8 +32,7 @@ package struct LabelTemplate: Sendable, Equatable {
 
     /// The label of a file. Invalid UTF-8 in its path becomes U+FFFD.
     ///
-    /// The parent of `a.mp4` and of `../a.mp4` is the name of the directory that the system resolves, and empty if
-    /// there is none.
+    /// The parent of `a.mp4` and of `../a.mp4` is the name of the resolved directory, or empty if there is none.
     package func label(_ values: Values) -> String {
         pieces.map { $0.text(values) }.joined()
     }
@@ -47,7 +46,7 @@ package struct LabelTemplate: Sendable, Equatable {
         case date
         case number(digits: Int)
 
-        /// The text between braces; nil for an unknown placeholder.
+        /// Parses the text between braces; nil for an unknown placeholder.
         init?(place: Substring) {
             switch place {
             case "stem": self = .stem

@@ -1,6 +1,6 @@
 /// A table of files with their metadata: CSV with a header line (RFC 4180), or JSON lines.
 ///
-/// Columns have the names of the upload's fields: `path` (required), `event_date`, `org_name`, `event_type`, `label`,
+/// Columns are named like the upload's fields: `path` (required), `event_date`, `org_name`, `event_type`, `label`,
 /// `participants`, `keywords`, `location`, `rating`, `notes`. A blank cell or `null` means "not specified". Empty lines
 /// are ignored. The text is UTF-8, with or without a byte order mark.
 package enum Manifest {
@@ -32,7 +32,7 @@ package enum Manifest {
         "notes",
     ]
 
-    /// The valid rows, and every error, in order, up to 100: unknown or repeated columns, missing paths, rows of another
+    /// The valid rows, and up to 100 errors in order: unknown or repeated columns, missing paths, rows of another
     /// length, invalid UTF-8, values other than strings and numbers.
     package static func rowsAndFaults(in bytes: [UInt8], as format: Format) -> (rows: [Row], faults: [Fault]) {
         guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
@@ -46,8 +46,8 @@ package enum Manifest {
         return (reader.rows, reader.faults)
     }
 
-    /// Detects the format by the extension of a name or path: `.csv`, `.jsonl`, `.ndjson` or `.json`, in any case. For
-    /// other names `firstBytes` decide: a brace means JSON lines, anything else CSV.
+    /// Detects the format by the extension of a name or path: `.csv`, `.jsonl`, `.ndjson` or `.json`, ignoring case.
+    /// For other names, `firstBytes` decides: a brace means JSON lines, anything else CSV.
     package static func format(fileName: String, firstBytes: [UInt8]) -> Format {
         switch MediaType.pathExtension(of: fileName).lowercased() {
         case "csv": return .csv

@@ -10,7 +10,7 @@ struct ManifestReader {
     private(set) var rows: [Manifest.Row] = []
     private(set) var faults: [Manifest.Fault] = []
 
-    /// Enough to fix most manifests at once, without a flood for a file that is not a manifest.
+    /// Sufficient to fix most manifests in one pass, but limits the output for a file that is not a manifest.
     private static let faultLimit = 100
 
     var isFull: Bool { faults.count == Self.faultLimit }
@@ -69,7 +69,7 @@ extension ManifestReader {
         }
     }
 
-    /// The names in the header, including invalid ones; nil when rows cannot be read with them.
+    /// The names in the header, including invalid ones; nil if they cannot be used to read rows.
     private mutating func columns(of header: Result<CSVRecords.Record, CSVRecords.Failure>?) -> [String]? {
         switch header {
         case .success(let header):
@@ -100,7 +100,7 @@ extension ManifestReader {
                 fault(record.line, column: column, "the text is not UTF-8")
             }
         }
-        // One error per cell is enough: a row without a usable path has already been reported.
+        // One error per cell is sufficient: a row without a usable path has already been reported.
         if cells.count == columns.count, columns.contains("path") { append(cells, line: record.line) }
     }
 }
@@ -154,7 +154,7 @@ private struct CSVRecords {
         }
     }
 
-    /// Stops at a comma or the end of the line.
+    /// Reads until a comma or the end of the line.
     private mutating func plainField() throws(Failure) -> [UInt8] {
         let start = position
         while let byte = peek(), byte != Self.comma, !isAtLineEnd {
@@ -169,7 +169,7 @@ private struct CSVRecords {
         return Array(text[start..<position])
     }
 
-    /// Between quotes: anything, including line ends and commas, and two quotes for one.
+    /// Reads a quoted field: any text, including line ends and commas, with two quotes for one.
     private mutating func quotedField() throws(Failure) -> [UInt8] {
         let start = (position: position, line: line)
         var field: [UInt8] = []
@@ -184,7 +184,7 @@ private struct CSVRecords {
             }
             field.append(byte)
         }
-        // The rest of its line is skipped, and the next lines are read as if the quote had been closed.
+        // The rest of the line is skipped, and the following lines are read as if the quote had been closed.
         (position, line) = start
         throw Failure(line: line, reason: "unterminated quote")
     }
@@ -221,8 +221,8 @@ private struct CSVRecords {
 // MARK: JSON lines
 
 extension ManifestReader {
-    /// Reads one flat object per line, of strings, numbers and nulls (RFC 8259). Repeated names are reported, and
-    /// numbers keep their spelling.
+    /// Reads one flat object per line, with strings, numbers and nulls as values (RFC 8259). Repeated names are
+    /// reported, and numbers keep their textual form.
     mutating func readJSONLines(_ text: ArraySlice<UInt8>) {
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (line, number) in zip(lines, 1...) {

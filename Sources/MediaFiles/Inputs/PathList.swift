@@ -1,7 +1,7 @@
-/// Parses lists of paths, as written by `find`.
+/// Parses lists of paths, as printed by `find`.
 package enum PathList {
     package enum Separator: Sendable {
-        /// A line feed, optionally with a carriage return before it. Blank lines are ignored.
+        /// A line feed, optionally preceded by a carriage return. Blank lines are ignored.
         case line
         /// A NUL (`find -print0`).
         case zero
@@ -40,7 +40,7 @@ package enum PathList {
 }
 
 package struct PathListError: Error, Sendable, Equatable {
-    /// Number of the entry, from 1; for lines the line number, including blank ones.
+    /// Number of the entry, from 1; for lists of lines, the line number, counting blank lines.
     package var entry: Int
     /// The reason, for the user.
     package var reason: String
@@ -54,10 +54,10 @@ extension [UInt8] {
 
 /// Include and exclude patterns, as in `rsync` and `rclone`.
 ///
-/// A file is selected when an include matches it (or there is none) and no exclude matches it or an ancestor directory.
-/// The order of patterns does not matter. Hidden files are not special; `.*` excludes them.
+/// A file is selected if an include matches it (or there are no includes) and no exclude matches it or an ancestor
+/// directory. The order of patterns does not matter. Hidden files are treated like any others; `.*` excludes them.
 public struct PathFilter: Sendable, Equatable {
-    /// Patterns of which one must match; empty selects everything.
+    /// Patterns of which at least one must match; empty selects all files.
     public var includes: [GlobPattern]
     /// Patterns of which none may match; an excluded directory is not entered.
     public var excludes: [GlobPattern]
@@ -73,7 +73,7 @@ public struct PathFilter: Sendable, Equatable {
         acceptsFile(relativePath) && !relativePath.ancestors.contains(where: excludesDirectory)
     }
 
-    /// For a file that is not in an excluded directory.
+    /// Like `accepts`, for a file that is not in an excluded directory.
     func acceptsFile(_ relativePath: [UInt8]) -> Bool {
         (includes.isEmpty || includes.contains { $0.matches(relativePath) })
             && !excludes.contains { $0.matchesFile(relativePath) }

@@ -1,12 +1,12 @@
 internal import MediaCore
 internal import MediaSystem
 
-/// One of several disjoint parts of the same inputs, so that several machines share one upload.
+/// One of several disjoint parts of the same inputs, so that several machines can share one upload.
 ///
 /// A path belongs to part `mix(FNV-1a(path)) mod count`, by its bytes as given: `a.mp4` and `./a.mp4` are two paths, so
-/// all machines must specify the inputs alike. Parts have about the same number of files for any names.
+/// all machines must specify the inputs in the same form. Parts have about the same number of files for any names.
 package struct Shard: Sendable, Equatable {
-    /// From 0.
+    /// Zero-based.
     package let index: Int
     package let count: Int
 
@@ -17,18 +17,18 @@ package struct Shard: Sendable, Equatable {
         self.count = count
     }
 
-    /// Parses `I/N`, I from 0 to N−1; nil for anything else.
+    /// Parses `I/N`, I from 0 to N−1; nil for other text.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let index = Self.number(parts[0]), let count = Self.number(parts[1]) else { return nil }
         self.init(index: index, count: count)
     }
 
-    /// Reads a scheduler's variables: `JOB_COMPLETION_INDEX` with `count`, which the scheduler does not provide
-    /// (Kubernetes indexed Job), or `SLURM_ARRAY_TASK_ID` with `SLURM_ARRAY_TASK_COUNT`, `SLURM_ARRAY_TASK_MIN` and
+    /// Reads a scheduler's variables: `JOB_COMPLETION_INDEX` (Kubernetes indexed Job), with `count`, since Kubernetes
+    /// does not provide it; or `SLURM_ARRAY_TASK_ID` with `SLURM_ARRAY_TASK_COUNT`, `SLURM_ARRAY_TASK_MIN` and
     /// `SLURM_ARRAY_TASK_STEP`.
     ///
-    /// Nil without a scheduler, or for invalid values. The numbers of a Slurm array must be evenly spaced (`0-9`,
+    /// nil without a scheduler, or for invalid values. The numbers of a Slurm array must be evenly spaced (`0-9`,
     /// `1-9:2`); a list such as `1,5,6` has tasks that belong to no part.
     package init?(environment: [String: String], count: Int?) {
         if let text = environment["JOB_COMPLETION_INDEX"] {
@@ -47,13 +47,14 @@ package struct Shard: Sendable, Equatable {
         }
     }
 
-    /// Whether an input belongs to this part: the same on every machine and in every run, whatever the other inputs.
+    /// Whether an input belongs to this part: the same on every machine and in every run, regardless of the other
+    /// inputs.
     package func contains(_ path: [UInt8]) -> Bool {
         Self.hash(path) % UInt64(count) == UInt64(index)
     }
 
-    /// 64-bit FNV-1a with the finalizer of SplitMix64: otherwise names that differ only in their last digit would
-    /// differ in few bits, and fill the parts unevenly.
+    /// 64-bit FNV-1a with the finalizer of SplitMix64: without it, the hashes of names that differ only in their last
+    /// digit would differ in few bits, and the parts would be uneven.
     private static func hash(_ path: [UInt8]) -> UInt64 {
         var hash = path.fnv1a
         hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9

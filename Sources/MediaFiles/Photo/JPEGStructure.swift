@@ -1,12 +1,14 @@
-/// Follows a JPEG from its first marker to EOI, and decodes the Huffman codes of its scans without making pixels, so that
-/// a file with fewer lines than its header announces is found (ITU-T T.81).
+/// Checks a JPEG from its first marker to EOI, and decodes the Huffman codes of its scans without computing pixels, in
+/// order to detect a file with fewer lines than its header specifies (ITU-T T.81).
 ///
-/// Baseline, extended sequential and progressive images. Arithmetic coding, lossless and hierarchical images, and a height
-/// that only a DNL marker has, are `.unchecked`.
+/// Supports baseline, extended sequential and progressive images. Arithmetic coding, lossless and hierarchical images,
+/// and a height specified only by a DNL marker are `.unchecked`.
 struct JPEGStructure {
-    /// Blocks of a progressive image whose coefficients are followed: 32 MiB of memory, enough for 178 megapixels in 4:2:0.
+    /// Maximum number of blocks of a progressive image whose coefficients are tracked: 32 MiB of memory, enough for 178
+    /// megapixels in 4:2:0.
     private static let maximumBlocks = 4 << 20
-    /// Encoders write about 10; without a limit a small file could take hours (a known attack on progressive decoders).
+    /// Encoders write about 10; without a limit, a small file could take hours (a known attack on progressive
+    /// decoders).
     private static let maximumScans = 100
 
     private(set) var dimensions: PhotoStructure.Dimensions?
@@ -24,12 +26,12 @@ struct JPEGStructure {
             var id: UInt8
             var horizontal: Int
             var vertical: Int
-            /// Blocks in a row and in a column of whole units.
+            /// Number of blocks per row and per column, rounded up to whole units.
             var columns = 0
             var rows = 0
-            /// For each block of a progressive image, which coefficients are known not to be zero.
+            /// For each block of a progressive image, the coefficients known to be nonzero.
             var masks: [UInt64] = []
-            /// For each coefficient the bit down to which it was sent; nil before its first scan.
+            /// For each coefficient, the lowest bit sent so far; nil before its first scan.
             var precision: [Int?] = Array(repeating: nil, count: 64)
         }
 
@@ -41,7 +43,7 @@ struct JPEGStructure {
         var vertical: Int { components.map(\.vertical).max() ?? 1 }
     }
 
-    /// What a scan header says.
+    /// The contents of a scan header.
     private struct Scan {
         var components: [(index: Int, dc: Int, ac: Int)]
         var first: Int
@@ -86,7 +88,7 @@ struct JPEGStructure {
         }
     }
 
-    /// Skips what is not a marker: some encoders fill the space behind image data.
+    /// Skips bytes before the next marker: some encoders pad the space after image data.
     private mutating func nextMarker() throws(StructureFault) -> UInt8 {
         if let marker = bits.takeMarker() { return marker }
         var isAfterFF = false
@@ -191,7 +193,7 @@ struct JPEGStructure {
         return scan
     }
 
-    /// Every coefficient of every component was sent to its last bit.
+    /// Checks that every coefficient of every component was sent to its last bit.
     private func checkCompleteness() throws(StructureFault) {
         guard let frame else { throw .damaged("no image data") }
         for component in frame.components {
@@ -203,7 +205,7 @@ struct JPEGStructure {
 
     private mutating func decode(_ scan: Scan) throws(StructureFault) {
         guard var frame else { return }
-        // With one owner its masks are changed in place.
+        // With a single owner, its masks are modified in place.
         self.frame = nil
         defer { self.frame = frame }
         bits.restart()
@@ -222,7 +224,7 @@ struct JPEGStructure {
     }
 
     private mutating func decode(_ scan: Scan, _ frame: inout Frame, _ line: inout Int) throws(StructureFault) {
-        // A scan of one component has no units of several blocks, and omits blocks beyond the component's own edges.
+        // A scan of one component has no multi-block units, and omits blocks beyond the component's own edges.
         let isSingle = scan.components.count == 1
         var columns = Self.quotient(frame.width, 8 * frame.horizontal)
         var rows = Self.quotient(frame.height, 8 * frame.vertical)
@@ -302,7 +304,7 @@ struct JPEGStructure {
         }
     }
 
-    /// T.81 section G.1.2.2. `run` is the number of blocks to come without coefficients.
+    /// T.81 section G.1.2.2. `run` is the number of following blocks without coefficients.
     private mutating func decodeFirstPass(
         _ mask: inout UInt64,
         _ scan: Scan,
@@ -331,7 +333,7 @@ struct JPEGStructure {
         }
     }
 
-    /// T.81 section G.1.2.3: a bit for each coefficient that is not zero yet known, between codes of new ones.
+    /// T.81 section G.1.2.3: one bit for each coefficient known to be nonzero, between the codes of new ones.
     private mutating func decodeRefinement(
         _ mask: inout UInt64,
         _ scan: Scan,
@@ -373,7 +375,7 @@ struct JPEGStructure {
     }
 }
 
-/// A Huffman table of T.81 annex C: a lookup by the next 9 bits, and for longer codes their limits.
+/// A Huffman table of T.81 annex C: a lookup by the next 9 bits, and limits for longer codes.
 private struct HuffmanTable {
     static let lookupBits = 9
 
@@ -384,7 +386,7 @@ private struct HuffmanTable {
     private var limits: [Int] = Array(repeating: 0, count: 17)
     private var offsets: [Int] = Array(repeating: 0, count: 17)
 
-    /// Nil when the codes of a length do not fit into it.
+    /// nil if the codes of a length exceed it.
     init?(counts: [UInt8], values: [UInt8]) {
         self.values = values
         var code = 0
@@ -445,7 +447,7 @@ private struct EntropyBits {
         return marker
     }
 
-    /// The marker that follows the bits of this interval; whole bytes before it are not.
+    /// The marker that follows the bits of this interval; throws if whole bytes are left before it.
     mutating func nextRestart() throws(StructureFault) -> UInt8 {
         guard count < 8 else { throw .damaged("invalid image data") }
         if marker == nil { fill() }
@@ -494,7 +496,7 @@ private struct EntropyBits {
 
     mutating func read(_ length: Int) throws(StructureFault) -> Int {
         try skip(length)
-        // The upper bits of the store are those of earlier codes.
+        // The upper bits of the store belong to earlier codes.
         return Int(truncatingIfNeeded: store >> UInt64(count)) & ((1 << length) - 1)
     }
 }

@@ -1,12 +1,12 @@
 /// The id that a photo server writes into the files it rewrites (photosync contract, new fact 1).
 package enum PhotoStamp {
-    /// More than the XMP data of any program; exiftool writes about 3 KiB.
+    /// Larger than the XMP data of any program; exiftool writes about 3 KiB.
     private static let maximumXMP = 256 << 10
 
-    /// `ImageUniqueID` of a file: from its Exif data in JPEG, PNG, WebP and HEIF, from its XMP data in GIF. Cameras write it as
-    /// well, so that it is a server's stamp only where it is the id of a photo.
+    /// `ImageUniqueID` of a file: from its Exif data in JPEG, PNG, WebP and HEIF, from its XMP data in GIF. Cameras
+    /// write it as well, so it is a server's stamp only if it is the id of a photo.
     ///
-    /// - Returns: The text without blanks around it; nil when the file has none.
+    /// - Returns: The text without surrounding whitespace; nil if the file has none.
     package static func read(from file: SourceFile) -> String? {
         let text =
             PhotoExif(of: file)?.imageUniqueID ?? ofGIF(BoundedContent(of: file, reads: 16_384))
@@ -16,13 +16,13 @@ package enum PhotoStamp {
         return String(stamp)
     }
 
-    /// The XMP packet of a GIF follows the application identifier as it is. Read as sub-blocks it ends where its trailer does
-    /// (XMP specification, part 3, section 1.1.2).
+    /// The XMP packet of a GIF follows the application identifier unmodified. When it is read as sub-blocks, it ends at
+    /// its trailer (XMP specification, part 3, section 1.1.2).
     static func ofGIF(_ content: BoundedContent) -> String? {
         var bytes = ByteWindow(content)
         guard bytes.content.bytes(at: 0, count: 4)?.elementsEqual("GIF8".utf8) == true else { return nil }
         var packet: Range<Int64>?
-        // A file that is damaged behind its XMP data has a stamp too.
+        // A file that is damaged after its XMP data has a stamp too.
         try? GIFStructure.forEachBlock(&bytes, { _ in }) { (range, block) throws(StructureFault) in
             if case .application(let name) = block, name.elementsEqual("XMP DataXMP".utf8) { packet = packet ?? range }
         }
@@ -32,7 +32,7 @@ package enum PhotoStamp {
         return uniqueID(inXMP: text)
     }
 
-    /// The property as an element or as an attribute. A stamp is a UUID, so that entities need no decoding.
+    /// The property as an element or as an attribute. A stamp is a UUID, so that no entities need to be decoded.
     static func uniqueID(inXMP text: [UInt8]) -> String? {
         let name = Array("exif:ImageUniqueID".utf8)
         guard let found = text.firstRange(of: name) else { return nil }

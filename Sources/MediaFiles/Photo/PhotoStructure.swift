@@ -1,9 +1,9 @@
 internal import MediaCore
 
-/// The format, dimensions and integrity of an image file, by its structure.
+/// The format, dimensions and integrity of an image file, determined by its structure.
 ///
-/// Checks the file end to end: JPEG markers and entropy-coded data, PNG chunks with their checksums, GIF blocks, WebP
-/// chunks, HEIF boxes. It makes no pixels, so that changed bytes inside compressed data are found only where they break
+/// Checks the whole file: JPEG markers and entropy-coded data, PNG chunks with their checksums, GIF blocks, WebP
+/// chunks, HEIF boxes. It computes no pixels, so changed bytes inside compressed data are detected only if they break
 /// the structure. Memory is bounded: 64 KiB, and up to 32 MiB for a progressive JPEG.
 package struct PhotoStructure: Sendable, Equatable {
     /// The formats that PhotoSync servers accept (photosync contract 3.2).
@@ -19,9 +19,9 @@ package struct PhotoStructure: Sendable, Equatable {
     package enum Integrity: Sendable, Equatable {
         /// The structure is complete.
         case intact
-        /// The structure is incomplete or invalid; the text says why.
+        /// The structure is incomplete or invalid; contains the reason.
         case damaged(String)
-        /// The structure uses a feature that is not checked; the text says which.
+        /// The structure uses a feature that is not checked; contains the feature.
         case unchecked(String)
     }
 
@@ -31,7 +31,7 @@ package struct PhotoStructure: Sendable, Equatable {
         package var height: Int
 
         /// Whether the dimensions are equal, or equal after a rotation by 90 degrees. Exif data and HEIF boxes may both
-        /// rotate an image, and servers list its dimensions after rotation (photosync contract section 5).
+        /// rotate an image, and servers list its dimensions after the rotation (photosync contract section 5).
         package func match(width: Int, height: Int) -> Bool {
             (self.width, self.height) == (width, height) || (self.width, self.height) == (height, width)
         }
@@ -42,16 +42,16 @@ package struct PhotoStructure: Sendable, Equatable {
         }
     }
 
-    /// By the first bytes; nil for a file of another format.
+    /// By the first bytes; nil for a file in another format.
     package var format: Format?
-    /// Nil when unknown.
+    /// nil if unknown.
     package var dimensions: Dimensions?
     /// Whether the file is complete.
     package var integrity: Integrity
 
-    /// Examines a file. Blocks; reads all of a JPEG, PNG or GIF, and a little of the others.
+    /// Examines a file. Blocks; reads all of a JPEG, PNG or GIF, and a small part of the others.
     package init(of file: SourceFile) {
-        // Up to 1 GiB in windows of 64 KiB, twenty times as much as a photo may have.
+        // Up to 1 GiB in windows of 64 KiB, twenty times the maximum size of a photo.
         self.init(BoundedContent(of: file, reads: 16_384))
     }
 
@@ -92,7 +92,7 @@ package struct PhotoStructure: Sendable, Equatable {
     }
 }
 
-/// Why a structure is not intact.
+/// The reason why a structure is not intact.
 enum StructureFault: Error {
     case damaged(String)
     case unchecked(String)
@@ -131,7 +131,7 @@ struct ByteWindow {
         return true
     }
 
-    /// Moves to an offset, which may be after the end of the file.
+    /// Moves to an offset, which may be beyond the end of the file.
     mutating func seek(to offset: Int64) {
         let start = end - Int64(bytes.count)
         if offset >= start, offset <= end {
@@ -236,8 +236,8 @@ enum GIFStructure {
         case other
     }
 
-    /// Calls `onHeader` with the dimensions of the canvas, and `body` after each block with the range of its sub-blocks. `bytes`
-    /// are at the start of the file.
+    /// Calls `onHeader` with the dimensions of the canvas, and `body` after each block with the range of its
+    /// sub-blocks. `bytes` must be at the start of the file.
     static func forEachBlock(
         _ bytes: inout ByteWindow,
         _ onHeader: (PhotoStructure.Dimensions) -> Void,
@@ -302,7 +302,7 @@ enum WebPStructure {
             switch type {
             case "VP8X", "VP8 ", "VP8L":
                 guard let found = Self.dimensions(type, head) else { throw .damaged("invalid \(type) chunk") }
-                // Those of the canvas, which comes first, are valid for the whole image.
+                // The dimensions of the canvas, which comes first, apply to the whole image.
                 dimensions = dimensions ?? found
                 hasImage = hasImage || type != "VP8X"
             case "ANMF": hasImage = true
@@ -331,7 +331,7 @@ enum WebPStructure {
     }
 }
 
-/// ISO/IEC 23008-12: boxes up to the end of the file, and the data of every item inside it.
+/// ISO/IEC 23008-12: boxes up to the end of the file, which must contain the data of every item.
 enum HEIFStructure {
     static func check(
         _ content: inout BoundedContent,
@@ -356,7 +356,7 @@ enum HEIFStructure {
         let areAllInside = locations.forEachExtent { item, isInItemData, offset, count in
             let room = isInItemData ? itemData : fileCount
             guard offset <= room, count <= room - offset else { return false }
-            // A length of zero means all that follows.
+            // A length of zero means the rest.
             if item == primary { primaryBytes = max(primaryBytes, count > 0 ? count : room - offset) }
             return true
         }

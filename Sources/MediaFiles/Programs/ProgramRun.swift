@@ -5,28 +5,28 @@ internal import MediaSystem
 internal import Subprocess
 internal import SystemPackage
 
-/// Runs a user's program to its end: bytes to its standard input, bytes from its standard output. It is run without a
-/// shell; its standard error is passed to the user, unless it is kept.
+/// Runs a user's program until it exits: bytes to its standard input, bytes from its standard output. It is run without
+/// a shell; its standard error is passed to the user, unless it is kept.
 package struct ProgramRun: Sendable {
     /// Program and arguments.
     package var arguments: [String]
     /// `PATH` to search for a program without a slash.
     package var searchPath: String
-    /// More bytes of output terminate the program.
+    /// Maximum number of output bytes, beyond which the program is terminated.
     package var outputLimit: Int
-    /// Gets standard output as it arrives, on another thread; then it is not kept, and there is no limit.
+    /// Receives standard output as it arrives, on another thread; it is then not kept, and there is no limit.
     package var onOutput: (@Sendable (ArraySlice<UInt8>) -> Void)?
-    /// Number of bytes kept of the end of standard error; nil passes it to the user.
+    /// Number of bytes to keep from the end of standard error; nil passes it to the user.
     package var keptErrors: Int?
-    /// Its working directory; nil is the current directory of this process.
+    /// Its working directory; nil means the current directory of this process.
     package var directory: TargetDirectory?
-    /// Time to end by itself after cancellation.
+    /// Grace period after cancellation before the program is killed.
     package var grace: Duration = .seconds(2)
-    /// Maximum run time, after which it is terminated like after cancellation; nil means no limit.
+    /// Maximum run time, after which it is terminated as on cancellation; nil for no limit.
     package var timeLimit: Duration?
     package var environment = ProcessInfo.processInfo.environment
 
-    /// A nil `searchPath` is that of the environment.
+    /// A nil `searchPath` means that of the environment.
     package init(_ arguments: [String], searchPath: String? = nil, outputLimit: Int = 64 << 10) {
         self.arguments = arguments
         self.searchPath = searchPath ?? environment["PATH"] ?? ""
@@ -34,9 +34,9 @@ package struct ProgramRun: Sendable {
     }
 
     /// Runs the program with `input` as its whole standard input. Bytes that it does not read are not an error; nor is
-    /// a failure of the program, which is in the result.
+    /// a failure of the program, which is part of the result.
     ///
-    /// Canceling terminates the program, kills it after `grace`, and throws `.cancelled` once it has ended.
+    /// Cancellation terminates the program, kills it after `grace`, and throws `.cancelled` once it has exited.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
         guard let timeLimit else { return try await runToEnd(input) }
         let work = Task { () -> Result<ProgramResult, ProgramError> in
@@ -70,7 +70,7 @@ package struct ProgramRun: Sendable {
             executable: .path(FilePath(path)),
             arguments: Arguments(Array(arguments.dropFirst())),
             environment: .custom(environment.map { Array("\($0.key)=\($0.value)\0".utf8) }),
-            // Through the descriptor, whatever happens to the name; resolved by the program's process.
+            // Through the descriptor, so that renames have no effect; resolved by the program's process.
             workingDirectory: directory.map { FilePath("/proc/self/fd/\($0.descriptor)") },
             platformOptions: options
         )
@@ -93,7 +93,7 @@ package struct ProgramRun: Sendable {
     }
 
     private func run(_ configuration: Configuration, input: FileDescriptor) async throws -> ProgramResult {
-        // A file, not a pipe: a program that does not read its input causes neither an error nor a signal.
+        // A file, not a pipe: a program that does not read its input then causes neither an error nor a signal.
         let input = FileDescriptorInput.fileDescriptor(input, closeAfterSpawningProcess: true)
         guard let keptErrors else {
             let result = try await Subprocess.run(
@@ -141,7 +141,7 @@ package struct ProgramRun: Sendable {
     private func path() throws(ProgramError) -> String {
         guard let name = arguments.first, !name.isEmpty else { throw .noName }
         if name.contains("/") { return name }
-        // Relative entries would mean the current directory.
+        // Relative entries would refer to the current directory.
         let candidates = searchPath.split(separator: ":").filter { $0.hasPrefix("/") }.map { "\($0)/\(name)" }
         guard let path = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
             throw .notFound
@@ -150,11 +150,12 @@ package struct ProgramRun: Sendable {
     }
 }
 
-/// Why a program was not run to its end. A failure of the program is not an error here: see `ProgramResult`.
+/// The reason why a program did not run to completion. A failure of the program is not an error here: see
+/// `ProgramResult`.
 package enum ProgramError: Error, Sendable, Equatable {
     /// There are no arguments.
     case noName
-    /// A name without a slash that is not in the search path.
+    /// The name has no slash and was not found in the search path.
     case notFound
     /// The system failed to start it or to create the pipes.
     case cannotRun(errno: Int32)
@@ -165,7 +166,7 @@ package enum ProgramError: Error, Sendable, Equatable {
     /// The task was canceled; the program was terminated.
     case cancelled
 
-    /// Text to follow the program's name.
+    /// Text to be printed after the program's name.
     package var detail: String {
         switch self {
         case .noName: "is empty"
@@ -180,9 +181,9 @@ package enum ProgramError: Error, Sendable, Equatable {
 
 package struct ProgramResult: Sendable, Equatable {
     package enum Ending: Sendable, Equatable {
-        /// With an exit code.
+        /// Exited with an exit code.
         case ended(Int32)
-        /// By a signal.
+        /// Killed by a signal.
         case killed(Int32)
     }
 
@@ -192,7 +193,7 @@ package struct ProgramResult: Sendable, Equatable {
     /// The end of standard error, if kept.
     package var errors: [UInt8] = []
 
-    /// Nil after exit code 0; otherwise text to follow the program's name.
+    /// nil after exit code 0; otherwise text to be printed after the program's name.
     package var failure: String? {
         switch ending {
         case .ended(0): nil
@@ -212,7 +213,7 @@ extension ProgramResult.Ending {
 }
 
 extension FileDescriptor {
-    /// A file in memory that holds bytes, at its beginning.
+    /// An in-memory file that contains bytes, positioned at its beginning.
     fileprivate init(holding bytes: [UInt8]) throws {
         self.init(rawValue: open_memory_file())
         guard rawValue >= 0 else { throw Errno(rawValue: errno) }

@@ -3,18 +3,20 @@ internal import MediaSystem
 
 /// Reports complete files that appear in a directory (inotify: closed after writing, or moved in).
 ///
-/// Only regular files directly in the directory, and links to them, are reported; names are filtered. Empty files are
-/// ignored: some writers create a file, close it, and open it again to fill it.
+/// Only regular files directly in the directory, and links to them, are reported, subject to the filter. Empty files
+/// are ignored: some writers create a file, close it, and open it again to write its content.
 ///
 /// A read lease (`F_SETLEASE`) shows whether another process is still writing: the system refuses it while a file is
-/// open for writing. Where no leases are granted (another user's file, some network file systems), a file that already
-/// existed or was moved in counts as complete once its length and times have not changed for two seconds. The lease is
-/// released at once; a writer that opens the file in that instant waits for microseconds, and a nonblocking one fails.
+/// open for writing. If no leases are granted (another user's file, some network file systems), a file that already
+/// existed or was moved in counts as complete once its size and times have not changed for two seconds. The lease is
+/// released immediately; a writer that opens the file at that moment waits for microseconds, and a nonblocking one
+/// fails.
 package final class DirectoryWatch: Sendable {
     /// Paths of complete files, once per write. Ends when the task is canceled or the directory is removed or renamed;
-    /// watching ends with the last reference to the stream. A file open for writing is reported after it is closed.
+    /// watching ends when the last reference to the stream is released. A file open for writing is reported after it is
+    /// closed.
     ///
-    /// For one consumer. After lost events (thousands at once) the directory is read again.
+    /// For one consumer. If events are lost (thousands at once), the directory is read again.
     package let files: AsyncStream<[UInt8]>
 
     /// Starts watching. Existing files are reported first.
@@ -22,7 +24,7 @@ package final class DirectoryWatch: Sendable {
         try self.init(directory, filter: filter, quietSeconds: 2, openness: WriterProbe.openness)
     }
 
-    /// With a configurable test of completeness.
+    /// Like the other initializer, with a configurable test of completeness.
     init(
         _ directory: [UInt8],
         filter: PathFilter,
@@ -32,7 +34,7 @@ package final class DirectoryWatch: Sendable {
         let events = try DirectoryEvents(directory)
         guard let stop = StopSignal() else { throw SourceFileError(errno: errno, path: directory) }
         let (files, continuation) = AsyncStream<[UInt8]>.makeStream()
-        // Called also when the last reference to the stream is gone, since the thread has only the continuation.
+        // Also called when the last reference to the stream is released, since the thread has only the continuation.
         continuation.onTermination = { _ in stop.signal() }
         self.files = files
         let code = DedicatedThread.start {
@@ -54,7 +56,7 @@ final class DirectoryEvents: Sendable {
     enum Event: Equatable {
         /// A file was closed by a writer.
         case closed([UInt8])
-        /// A file was moved in, or renamed to this.
+        /// A file was moved in, or renamed to this name.
         case movedIn([UInt8])
         /// A name was removed.
         case gone([UInt8])
@@ -85,7 +87,7 @@ final class DirectoryEvents: Sendable {
         close(descriptor)
     }
 
-    /// All new events. Does not block.
+    /// Reads all new events. Does not block.
     func take() -> [Event] {
         var events: [Event] = []
         // Room for many events; the system requires space for at least one with the longest name.
@@ -142,16 +144,17 @@ extension DirectoryEvents.Event {
 /// The loop of a watch, on its own thread.
 ///
 /// Events are collected before the directory is read for the first time, so that no file is missed. A file written in
-/// between is seen twice, but reported once: events after a reading are ignored for files that have not changed since.
+/// between is detected twice but reported once: later events are ignored for files that have not changed since.
 struct DirectoryWatchLoop {
     let directory: [UInt8]
     let filter: PathFilter
     let quiet: Duration
     let openness: @Sendable (Int32) -> WriterProbe.Openness
 
-    /// Files that count as complete when they stop changing.
+    /// Files that count as complete once they stop changing.
     fileprivate var quieting: [[UInt8]: Quieting] = [:]
-    /// Reported files with their status, so that reading the directory again after lost events does not repeat them.
+    /// Reported files with their status, so that reading the directory again after lost events does not report them
+    /// twice.
     fileprivate var reported: [[UInt8]: FileIdentity] = [:]
 
     fileprivate struct Quieting {
@@ -159,7 +162,7 @@ struct DirectoryWatchLoop {
         var since: ContinuousClock.Instant
     }
 
-    /// Runs until the directory is gone or the signal is sent.
+    /// Runs until the directory is removed or the signal is sent.
     mutating func run(_ events: DirectoryEvents, until stop: StopSignal, report: ([UInt8]) -> Void) {
         var mustRead = true
         var followsReading = false
@@ -200,7 +203,7 @@ struct DirectoryWatchLoop {
         }
     }
 
-    /// Names in the order of their bytes; nil when the directory cannot be read. Forgets missing files.
+    /// Names sorted by their bytes; nil if the directory cannot be read. Discards the state of missing files.
     private mutating func filesInDirectory() -> [[UInt8]]? {
         guard let entries = try? DirectoryStream(directory, followingLinks: true).sortedEntries() else { return nil }
         let names = entries.filter { $0.kind == .regular || $0.kind == .link }.map(\.name)
@@ -252,7 +255,7 @@ struct DirectoryWatchLoop {
         report(directory.joined(withName: name))
     }
 
-    /// Waits for events, or until a quiet file is due. False once the signal is sent.
+    /// Waits for events, or until a quiet file is due. Returns false once the signal is sent.
     private func wait(for events: DirectoryEvents, or stop: StopSignal) -> Bool {
         var descriptors = [
             pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0),
@@ -288,26 +291,26 @@ enum WriterProbe {
     ///
     /// `descriptor` is open for reading only. Its input signal is changed.
     static func openness(_ descriptor: Int32) -> Openness {
-        // A writer that opens the file during the lease makes the system signal us. The default, SIGIO, would
-        // kill this process; SIGURG is ignored by default.
+        // A writer that opens the file during the lease makes the system send a signal to this process. The default,
+        // SIGIO, would kill it; SIGURG is ignored by default.
         guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
         guard fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 else { return errno == EAGAIN ? .open : .unknown }
         _ = fcntl(descriptor, setLease, Int32(F_UNLCK))
         return .closed
     }
 
-    // `F_SETSIG` and `F_SETLEASE` of Linux, which Swift's Glibc module lacks.
+    // Linux's `F_SETSIG` and `F_SETLEASE`, which are missing in Swift's Glibc module.
     private static let setSignal: Int32 = 10
     private static let setLease: Int32 = 1_024
 }
 
 /// Wakes a thread that waits in `poll`, from any other thread, at any time.
 final class StopSignal: Sendable {
-    /// Readable once the signal was sent, and from then on.
+    /// Readable from the time when the signal is sent.
     let readEnd: Int32
     private let writeEnd: Int32
 
-    /// Nil, with `errno`, when the system has no descriptors left.
+    /// nil, with `errno`, if the system has no descriptors left.
     init?() {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

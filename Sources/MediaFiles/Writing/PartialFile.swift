@@ -3,17 +3,17 @@ internal import Glibc
 package import MediaSystem
 package import Outcomes
 
-/// A file that is written beside its target under a temporary name, and renamed only when it is complete.
+/// A file that is written in the directory of its target under a temporary name, and renamed only when it is complete.
 ///
-/// It is locked by `flock`, so that no second process writes it; the lock ends with the process in any case. What was
-/// written stays for a later process, which opens the same name and continues.
+/// It is locked by `flock`, so that no second process writes it; the lock ends with the process. The written bytes are
+/// kept for a later process, which opens the same name and continues.
 ///
-/// Not for several threads at once: `write` on one, then the rest on another, is fine.
+/// Not for concurrent use: calling `write` on one thread, then the other methods on another, is allowed.
 package final class PartialFile: Sendable {
     /// The temporary name.
     package let name: [UInt8]
     package let directory: TargetDirectory
-    /// Open for reading and writing as long as the object lives.
+    /// Open for reading and writing for the lifetime of the object.
     package let descriptor: Int32
 
     private init(name: [UInt8], directory: TargetDirectory, descriptor: Int32) {
@@ -23,7 +23,7 @@ package final class PartialFile: Sendable {
     }
 
     deinit {
-        // Not left to close: a child forked by another thread shares the lock until its exec.
+        // Closing is not sufficient: a child forked by another thread shares the lock until its exec.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -32,11 +32,11 @@ package final class PartialFile: Sendable {
 
     /// Creates the file (0600), or opens the one that an earlier process left, and locks it.
     ///
-    /// - Throws: `.busy` when another process writes it; `.unsafe` for anything but a regular file with this one name
-    ///   that belongs to this user, which is left alone.
+    /// - Throws: `.busy` if another process is writing it; `.unsafe` for anything other than a regular file with no
+    ///   other name that belongs to this user; such a file is not changed.
     package static func open(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         let bytes = Array(name.utf8)
-        // The former owner may rename or remove the file between our open and our lock: then open it again.
+        // The former owner may rename or remove the file between our open and our lock: open it again.
         for _ in 0..<10 {
             if let file = try lock(bytes, in: directory) { return file }
         }
@@ -61,7 +61,7 @@ package final class PartialFile: Sendable {
         guard let named = try directory.systemStatus(of: name), let mine = try? file.systemStatus(),
             named.st_ino == mine.st_ino, named.st_dev == mine.st_dev
         else { return nil }
-        // A second name would be written through; another user could read a file of theirs.
+        // Writing would also change a second name of the file, and another user could read their file's new content.
         guard mine.st_mode & S_IFMT == S_IFREG, mine.st_nlink == 1, mine.st_uid == geteuid() else {
             throw FileWriteError(.unsafe, path: path)
         }
@@ -89,7 +89,7 @@ package final class PartialFile: Sendable {
         guard code != ENOSPC, code != EDQUOT, code != EFBIG else { throw FileWriteError(.full, path: path) }
     }
 
-    /// Writes all bytes at an offset. When this throws, a part may have been written.
+    /// Writes all bytes at an offset. If this throws, some bytes may have been written.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileWriteError) {
         if let failure = FileBytes.write(bytes, to: descriptor, at: offset).failure {
             throw FileWriteError(errno: failure.code, path: path)
@@ -106,27 +106,27 @@ package final class PartialFile: Sendable {
         try directory.check(name) { ftruncate(descriptor, off_t(byteCount)) }
     }
 
-    /// Releases the space reserved after the last byte, and waits until the others are on disk. Blocks. Returns the
-    /// status afterwards.
+    /// Releases the space reserved after the last byte, and waits until the rest is on disk. Blocks. Returns the
+    /// resulting status.
     package func settle() throws(FileWriteError) -> FileIdentity {
         try truncate(to: status().size)
         try directory.check(name) { fsync(descriptor) }
         return try status()
     }
 
-    // MARK: The end
+    // MARK: Finishing
 
-    /// Sets mode 0600, whatever the umask, releases reserved space, and waits for the disk. Blocks.
+    /// Sets mode 0600 regardless of the umask, releases reserved space, and syncs the file to disk. Blocks.
     package func makePrivate() throws(FileWriteError) {
         try directory.check(name) { fchmod(descriptor, 0o600) }
         _ = try settle()
     }
 
-    /// Gives the file the permissions of an ordinary new file and a modification time, and waits until it is on disk.
-    /// Blocks. Returns the status afterwards.
+    /// Gives the file the permissions of an ordinary new file and a modification time, and syncs it to disk. Blocks.
+    /// Returns the resulting status.
     ///
-    /// `modificationMicroseconds` are since 1970, also before; a file system keeps the precision that it has. nil is
-    /// the time of the last write.
+    /// `modificationMicroseconds` counts from 1970 and may be negative; the file system may store it with lower
+    /// precision. nil means the time of the last write.
     @discardableResult
     package func seal(modificationMicroseconds: Int64? = nil) throws(FileWriteError) -> FileIdentity {
         try directory.check(name) { fchmod(descriptor, 0o666 & ~FileCreationMask.current) }
@@ -137,10 +137,10 @@ package final class PartialFile: Sendable {
         return try status()
     }
 
-    /// `UTIME_OMIT` of utimensat(2), a macro that Swift does not see.
+    /// `UTIME_OMIT` of utimensat(2), a macro that is not imported into Swift.
     private static let unchanged = (1 << 30) - 2
 
-    /// Nanoseconds count upwards, also before 1970.
+    /// Nanoseconds count upwards, even before 1970.
     private static func time(_ microseconds: Int64) -> timespec {
         var (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         if rest < 0 {
@@ -150,14 +150,14 @@ package final class PartialFile: Sendable {
         return timespec(tv_sec: Int(seconds), tv_nsec: Int(rest) * 1000)
     }
 
-    /// Gives the file its name, replacing nothing, and waits until that is on disk. Blocks.
+    /// Gives the file its final name without replacing anything, and syncs the name to disk. Blocks.
     ///
-    /// - Throws: `.exists` when a file with this name exists; the file keeps its temporary name then.
+    /// - Throws: `.exists` if a file with this name exists; the file then keeps its temporary name.
     package func publish(as name: String) throws(FileWriteError) -> FileIdentity {
         try publish(as: Array(name.utf8))
     }
 
-    /// The same for a name that need not be UTF-8.
+    /// Like `publish(as:)` with a string, for a name that need not be UTF-8.
     @discardableResult
     package func publish(as name: [UInt8]) throws(FileWriteError) -> FileIdentity {
         try directory.rename(self.name, to: name)
@@ -169,10 +169,10 @@ package final class PartialFile: Sendable {
 }
 
 extension PartialFile {
-    /// Gives the file its name, replacing any file that has it, and waits until that is on disk. Blocks. `new` need not
-    /// be UTF-8. Readers find the old file or this one, never a part.
+    /// Gives the file its final name, replacing any existing file, and syncs the name to disk. Blocks. `new` need not
+    /// be UTF-8. Readers find the old file or this one, never a partial one.
     ///
-    /// - Throws: Also when only the wait failed; the file may have its name then.
+    /// - Throws: Also if only the sync failed; the file may then have its final name.
     package func publish(replacing new: [UInt8]) throws(FileWriteError) {
         try directory.check(new) {
             renameat(directory.descriptor, name.cString, directory.descriptor, new.cString)
@@ -184,7 +184,7 @@ extension PartialFile {
 /// The umask of this process. `umask(2)` can only be read by setting it, which affects other threads; the kernel also
 /// reports it in `/proc`.
 enum FileCreationMask {
-    /// 0077 where it cannot be determined.
+    /// 0077 if it cannot be determined.
     static var current: mode_t {
         let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0o077 }
@@ -204,7 +204,7 @@ enum FileCreationMask {
 
 package struct FileWriteError: Error, Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// No space left, or the quota is used up.
+        /// No space left, or the quota is exhausted.
         case full
         /// No permission, or a read-only file system.
         case denied
@@ -212,9 +212,9 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case exists
         /// Another process is writing it.
         case busy
-        /// Something that must not be written through: a symbolic link, a device, another user's file.
+        /// An entry that must not be written through: a symbolic link, a device, another user's file.
         case unsafe
-        /// Anything else the system reports.
+        /// Any other system error.
         case io(errno: Int32)
     }
 
@@ -240,7 +240,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         self.init(kind, path: path)
     }
 
-    /// The outcome of what was to write the file.
+    /// The outcome code of an operation that wrote the file.
     package var code: OutcomeCode {
         switch kind {
         case .full: .diskFull
@@ -250,7 +250,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         }
     }
 
-    /// The system's message, or ours.
+    /// The message of the system, or of mediactl.
     package var detail: String {
         switch kind {
         case .full: "no space left on the disk"

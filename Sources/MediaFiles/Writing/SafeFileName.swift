@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A name for a local file, made from an untrusted name of a server, which may contain directories, control characters,
-/// thousands of letters, or the name of a device (photosync contract trap 15).
+/// A name for a local file, derived from an untrusted name of a server, which may contain directories, control
+/// characters, thousands of letters, or a device name (photosync contract trap 15).
 ///
-/// Names that a case-insensitive file system treats as one have the same `key`.
+/// Names that a case-insensitive file system treats as equal have the same `key`.
 package struct SafeFileName: Sendable, Hashable {
     /// In NFC, at most `longest` bytes of UTF-8 including its number; never hidden, never empty.
     package let text: String
@@ -11,21 +11,21 @@ package struct SafeFileName: Sendable, Hashable {
     private let stem: String
     private let fileExtension: String
 
-    /// In bytes; a temporary name made from it still fits into the 255 of most file systems.
+    /// In bytes; a temporary name derived from it still fits into the 255 bytes of most file systems.
     static let longest = 255 - temporaryPrefix.utf8.count - temporarySuffix.utf8.count
-    /// Bytes left free for ` (12345678)`.
+    /// Bytes reserved for ` (12345678)`.
     private static let room = 11
-    /// A longer part after the last dot is not an extension, and may be truncated.
+    /// A longer part after the last dot is not treated as an extension, and may be truncated.
     private static let longestExtension = 16
     private static let temporaryPrefix = "."
     private static let temporarySuffix = ".mediactl-part"
 
-    /// - The directories before the last `/` are dropped.
-    /// - Control characters, invisible ones, those that reorder a line, and `\ : * ? " < > |` become `_`.
-    /// - Blanks at both ends, and dots at the end, are dropped.
-    /// - A name that would be hidden (`.gif`) or that means a device on Windows (`CON`, `nul.jpg`) gets `_` before it.
-    /// - A name that is too long loses the end of its stem; the extension stays.
-    /// - If nothing is left of the name, it is `photo-ID.jpg`.
+    /// - The directories before the last `/` are removed.
+    /// - Control characters, invisible characters, bidirectional controls, and `\ : * ? " < > |` become `_`.
+    /// - Blanks at both ends, and dots at the end, are removed.
+    /// - A name that would be hidden (`.gif`) or is a device name on Windows (`CON`, `nul.jpg`) is prefixed with `_`.
+    /// - The stem of a name that is too long is truncated; the extension is kept.
+    /// - If the resulting name is empty, it is `photo-ID.jpg`.
     package init(_ name: String, id: String) {
         var text = Self.cleaned(name)
         if text.isEmpty { text = "photo-\(Self.letters(of: id)).jpg" }
@@ -47,23 +47,23 @@ package struct SafeFileName: Sendable, Hashable {
         SafeFileName(stem: stem, fileExtension: fileExtension, number: number)
     }
 
-    /// The name while the file is written: hidden, but recognizable. At most 255 bytes.
+    /// The name while the file is being written: hidden, but recognizable. At most 255 bytes.
     package var temporary: String { Self.temporary(for: text) }
 
-    /// The same for a name that was made earlier.
+    /// Like `temporary`, for an existing name.
     package static func temporary(for name: String) -> String { temporaryPrefix + name + temporarySuffix }
 
-    /// Equal for names that differ in case or in the composition of letters only.
+    /// Equal for names that differ only in case or in the composition of letters.
     package var key: String { Self.key(of: text) }
 
-    /// The same for any name. In doubt, two names are equal: `ß` is `SS`.
+    /// Like `key`, for any name. In case of doubt, two names are equal: `ß` equals `SS`.
     package static func key(of name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.lowercased() }
-        // Upper case first: it unfolds ligatures and joins the two sigmas.
+        // Uppercase first: this unfolds ligatures and unifies the two sigmas.
         return name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }
 
-    // MARK: Steps
+    // MARK: Helpers
 
     private static func cleaned(_ name: String) -> String {
         let last = name.unicodeScalars.split(separator: "/").last.map(String.UnicodeScalarView.init) ?? .init()
@@ -82,11 +82,11 @@ package struct SafeFileName: Sendable, Hashable {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: return true
         default: break
         }
-        // Fillers that show nothing. Variation selectors do: they are part of many emoji.
+        // Invisible fillers. Variation selectors are kept: they are part of many emoji.
         return scalar.properties.isDefaultIgnorableCodePoint && !scalar.properties.isVariationSelector
     }
 
-    /// By scalars: a blank with a combining mark is still a blank for others.
+    /// Compares scalars: other software treats a blank with a combining mark as a blank.
     private static func trimmed(_ text: String) -> String {
         var scalars = Substring(text).unicodeScalars
         while let first = scalars.first, first.properties.isWhitespace { scalars.removeFirst() }
@@ -94,7 +94,7 @@ package struct SafeFileName: Sendable, Hashable {
         return String(scalars)
     }
 
-    /// Windows checks the part before the first dot, without the blanks at its end.
+    /// Windows checks the part before the first dot, without trailing blanks.
     private static func isReserved(_ text: String) -> Bool {
         let first = text.prefix { $0 != "." }
         let word = String(first.prefix(first.count - first.reversed().prefix { $0 == " " }.count)).uppercased()
@@ -107,7 +107,7 @@ package struct SafeFileName: Sendable, Hashable {
             .union(["COM", "LPT"].flatMap { port in digits.map { port + String($0) } })
     }()
 
-    /// Only letters and digits, for a name made from an opaque id.
+    /// Only letters and digits, for a name derived from an opaque id.
     private static func letters(of id: String) -> String {
         let letters = id.unicodeScalars.filter {
             $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-")
@@ -115,7 +115,7 @@ package struct SafeFileName: Sendable, Hashable {
         return letters.isEmpty ? "unnamed" : String(String.UnicodeScalarView(letters.prefix(36)))
     }
 
-    /// The extension has its dot; it is empty where the part after the last dot is too long for one.
+    /// The extension includes the dot; it is empty if the part after the last dot is too long for an extension.
     package static func split(_ text: String) -> (stem: String, fileExtension: String) {
         guard let dot = text.lastIndex(of: "."), dot != text.startIndex else { return (text, "") }
         let fileExtension = text[dot...]
@@ -123,7 +123,7 @@ package struct SafeFileName: Sendable, Hashable {
         return (String(text[..<dot]), String(fileExtension))
     }
 
-    /// The first characters that fit; none is split.
+    /// The longest prefix of whole characters that fits.
     private static func cut(_ stem: String, to byteCount: Int) -> String {
         guard stem.utf8.count > byteCount else { return stem }
         let rest = trimmed(TextCut.head(of: stem, byteCount: byteCount))
@@ -132,9 +132,9 @@ package struct SafeFileName: Sendable, Hashable {
 }
 
 package enum TextCut {
-    /// The first characters that fit; none is split.
+    /// The longest prefix of whole characters that fits.
     ///
-    /// One character may have thousands of bytes of combining marks: when not even the first one fits, it is split
+    /// One character may have thousands of bytes of combining marks: if not even the first one fits, it is split
     /// between two of its scalars.
     package static func head(of text: String, byteCount: Int) -> String {
         guard text.utf8.count > byteCount else { return text }

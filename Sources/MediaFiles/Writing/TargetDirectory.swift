@@ -2,10 +2,10 @@ internal import CFileSystem
 internal import Glibc
 package import MediaSystem
 
-/// An open directory that files are written to. All access is through its descriptor, so that changes of its path
-/// cannot lead outside.
+/// An open directory to which files are written. All access is through its descriptor, so that changes of its path
+/// cannot lead outside it.
 package final class TargetDirectory: Sendable {
-    /// The path it was reached by, as bytes, without a slash at the end; for messages and records.
+    /// The path by which it was opened, as bytes, without a trailing slash; for messages and records.
     package let path: [UInt8]
     let descriptor: Int32
 
@@ -15,13 +15,13 @@ package final class TargetDirectory: Sendable {
     }
 
     deinit {
-        // Not left to close: a child forked by another thread shares the lock until its exec.
+        // Closing is not sufficient: a child forked by another thread shares the lock until its exec.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
     /// Opens a directory that the user specified, following links. `path` is absolute or relative. A missing directory
-    /// is created, with its parents, if `isCreated`; otherwise nil.
+    /// is created with its parents if `isCreated` is true; otherwise the result is nil.
     package static func open(_ path: [UInt8], creating isCreated: Bool) throws(FileWriteError) -> TargetDirectory? {
         guard !path.contains(0) else { throw FileWriteError(errno: ENOENT, path: path) }
         let path = withoutTrailingSlashes(path)
@@ -41,9 +41,9 @@ package final class TargetDirectory: Sendable {
         return TargetDirectory(path: path, descriptor: descriptor)
     }
 
-    /// Opens a directory in this one; nil when it is missing and not to be created.
+    /// Opens a directory in this one; nil if it is missing and not to be created.
     ///
-    /// - Throws: `.unsafe` for a link, which is not followed, or a file of that name.
+    /// - Throws: `.unsafe` for a link, which is not followed, or a file with that name.
     package func subdirectory(
         _ name: String,
         creating isCreated: Bool
@@ -69,9 +69,9 @@ package final class TargetDirectory: Sendable {
         return TargetDirectory(path: path(of: name), descriptor: opened)
     }
 
-    /// Creates a directory (0700) in this one and opens it; nil when it was removed before it could be opened.
+    /// Creates a directory (0700) in this one and opens it; nil if it was removed before it could be opened.
     ///
-    /// - Throws: `.exists` when the name is taken.
+    /// - Throws: `.exists` if the name is taken.
     package func makePrivateSubdirectory(_ name: String) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
         try check(bytes) { mkdirat(descriptor, bytes.cString, 0o700) }
@@ -96,17 +96,17 @@ package final class TargetDirectory: Sendable {
         try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, AT_REMOVEDIR) }
     }
 
-    /// Locks the directory until this object is freed or its process ends. Only other callers of this method are kept
-    /// out, and only where the file system has such locks.
+    /// Locks the directory until this object is freed or its process ends. Only other callers of this method are
+    /// excluded, and only if the file system supports such locks.
     ///
-    /// - Throws: `.busy` when another object or process has locked it.
+    /// - Throws: `.busy` if another object or process has locked it.
     package func lock() throws(FileWriteError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
             throw FileWriteError(.busy, path: path)
         }
     }
 
-    /// Throws the system's error for an entry, or for the directory, when a call has failed.
+    /// Throws the system's error for an entry, or for the directory, if a call has failed.
     func check(
         _ name: [UInt8]? = nil,
         allowing allowed: [Int32] = [],
@@ -118,14 +118,14 @@ package final class TargetDirectory: Sendable {
         throw FileWriteError(errno: code, path: name.map(path(of:)) ?? path)
     }
 
-    /// Whether this process may create files here, as far as can be determined without trying.
+    /// Whether this process may create files here, as far as can be determined without an attempt.
     package var isWritable: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
     package func path(of name: [UInt8]) -> [UInt8] { path + Array("/".utf8) + name }
 
-    /// In no particular order.
+    /// Calls `body` with each name, in unspecified order.
     package func forEachName(_ body: ([UInt8]) -> Void) throws(FileWriteError) {
-        // A separate descriptor: the position in the directory belongs to it.
+        // Uses a separate descriptor, since the position in the directory belongs to it.
         let opened = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard opened >= 0 else { throw FileWriteError(errno: errno, path: path) }
         do {
@@ -135,7 +135,7 @@ package final class TargetDirectory: Sendable {
         }
     }
 
-    /// Links are not followed; nil when there is no such entry.
+    /// The status of an entry, without following links; nil if there is no such entry.
     package func status(of name: [UInt8]) throws(FileWriteError) -> FileIdentity? {
         try systemStatus(of: name).map(FileIdentity.init)
     }
@@ -149,9 +149,9 @@ package final class TargetDirectory: Sendable {
         return status
     }
 
-    /// Renames an entry, replacing nothing.
+    /// Renames an entry without replacing anything.
     ///
-    /// - Throws: `.exists` when the new name is taken.
+    /// - Throws: `.exists` if the new name is taken.
     package func rename(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
         switch rename_without_replacing(descriptor, old.cString, new.cString) {
         case 0: return
@@ -160,8 +160,8 @@ package final class TargetDirectory: Sendable {
         }
     }
 
-    /// The same for file systems (NFS, some of FUSE) whose only way not to replace is `link`. A directory cannot have a
-    /// second name: there `rename` itself refuses to replace one that is not empty.
+    /// Like `rename`, for file systems (NFS, some of FUSE) on which only `link` never replaces a file. A directory
+    /// cannot have a second name: for directories, `rename` itself refuses to replace a non-empty one.
     func link(_ old: [UInt8], to new: [UInt8]) throws(FileWriteError) {
         if let status = try systemStatus(of: old), status.st_mode & S_IFMT == S_IFDIR {
             return try renameDirectory(old, to: new)
@@ -175,14 +175,14 @@ package final class TargetDirectory: Sendable {
         try check(new) { renameat(descriptor, old.cString, descriptor, new.cString) }
     }
 
-    /// A missing entry is not an error.
+    /// Removes an entry; a missing one is not an error.
     package func remove(_ name: [UInt8]) throws(FileWriteError) {
         try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, 0) }
     }
 
-    /// Makes names durable.
+    /// Syncs the directory, so that its names are durable.
     package func synchronize() throws(FileWriteError) {
-        // EBADF: a directory that may be searched but not read cannot be synced; its owner has chosen so.
+        // EBADF: a directory that can be searched but not read cannot be synced; its owner has set these permissions.
         try check(allowing: [EINVAL, EBADF]) { fsync(descriptor) }
     }
 
@@ -201,27 +201,27 @@ package final class TargetDirectory: Sendable {
         guard try makeDirectory(path) else { throw FileWriteError(errno: ENOENT, path: path) }
     }
 
-    /// Creates one directory, durably, unless it exists. False when its parent is missing.
+    /// Creates one directory durably, unless it exists. Returns false if its parent is missing.
     private static func makeDirectory(_ path: [UInt8]) throws(FileWriteError) -> Bool {
         guard mkdir(path.cString, 0o777) == 0 else {
             if errno == EEXIST { return true }
             if errno == ENOENT { return false }
             throw FileWriteError(errno: errno, path: path)
         }
-        // Its name is in the parent; one that may not be read cannot be synced.
+        // Its name is in the parent; a parent that cannot be read cannot be synced.
         try? open(path + Array("/..".utf8), flags: O_RDONLY)?.synchronize()
         return true
     }
 }
 
-/// Links, directories that must be new, and small files. Nothing here follows a link.
+/// Links, new directories, and small files. None of these methods follows a link.
 extension TargetDirectory {
     // MARK: Opening
 
-    /// Opens a directory that the user specified, to add to it; nil when it is missing. Permission to search it is
-    /// enough; without permission to read it, it can be neither listed nor synced.
+    /// Opens a directory that the user specified, to add entries to it; nil if it is missing. Permission to search it
+    /// is sufficient; without permission to read it, it can be neither listed nor synced.
     ///
-    /// - Throws: `.unsafe` when it is not a directory.
+    /// - Throws: `.unsafe` if it is not a directory.
     package static func openForAdding(_ path: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
         do {
             return try open(path, creating: false)
@@ -231,9 +231,9 @@ extension TargetDirectory {
         }
     }
 
-    /// Opens a directory in this one to add to it; nil when there is none. `name` need not be UTF-8.
+    /// Opens a directory in this one to add entries to it; nil if there is none. `name` need not be UTF-8.
     ///
-    /// - Throws: `.unsafe` for a link or a file of that name.
+    /// - Throws: `.unsafe` for a link or a file with that name.
     package func subdirectoryForAdding(_ name: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
         do {
             return try subdirectory(name, flags: O_RDONLY)
@@ -243,29 +243,29 @@ extension TargetDirectory {
         }
     }
 
-    /// Creates a directory in this one and opens it; nil when it was removed before it could be opened.
+    /// Creates a directory in this one and opens it; nil if it was removed before it could be opened.
     ///
-    /// - Throws: `.exists` when the name is taken.
+    /// - Throws: `.exists` if the name is taken.
     package func makeSubdirectory(_ name: [UInt8]) throws(FileWriteError) -> TargetDirectory? {
         try check(name) { mkdirat(descriptor, name.cString, 0o777) }
         return try subdirectoryForAdding(name)
     }
 
-    /// `O_PATH` of open(2), a macro that Swift does not see.
+    /// `O_PATH` of open(2), a macro that is not imported into Swift.
     private static let searchOnly: Int32 = 0o10000000
 
     // MARK: Links
 
-    /// Creates a symbolic link, replacing nothing.
+    /// Creates a symbolic link without replacing anything.
     ///
-    /// - Throws: `.exists` when the name is taken.
+    /// - Throws: `.exists` if the name is taken.
     package func makeLink(_ name: [UInt8], to target: [UInt8]) throws(FileWriteError) {
         try check(name) { symlinkat(target.cString, descriptor, name.cString) }
     }
 
-    /// As bytes; nil when there is no link of that name.
+    /// The target of a link, as bytes; nil if there is no link with that name.
     package func target(ofLink name: [UInt8]) throws(FileWriteError) -> [UInt8]? {
-        // PATH_MAX, which no target reaches.
+        // PATH_MAX, which is larger than any target.
         var characters = [CChar](repeating: 0, count: 4096)
         let count = readlinkat(descriptor, name.cString, &characters, characters.count)
         guard count >= 0 else {
@@ -275,17 +275,17 @@ extension TargetDirectory {
         return characters[..<count].map(UInt8.init(bitPattern:))
     }
 
-    /// nil when there is no such entry.
+    /// The kind of an entry; nil if there is no such entry.
     package func kind(of name: [UInt8]) throws(FileWriteError) -> FileKind? {
         try systemStatus(of: name).map { FileKind(mode: $0.st_mode) }
     }
 
-    /// Whether an entry belongs to another user; false where there is none.
+    /// Whether an entry belongs to another user; false if there is no such entry.
     package func isOfOthers(_ name: [UInt8]) throws(FileWriteError) -> Bool {
         try systemStatus(of: name).map { $0.st_uid != geteuid() } ?? false
     }
 
-    /// Whether going up `levels` times leads to the directory of a path.
+    /// Whether the directory `levels` levels above this one is that of a path.
     package func ancestor(_ levels: Int, isDirectory path: [UInt8]) -> Bool {
         var above = stat()
         var named = stat()
@@ -298,11 +298,11 @@ extension TargetDirectory {
 
     // MARK: Small files
 
-    /// The content of a regular file; nil when there is none of that name.
+    /// The content of a regular file; nil if there is no file with that name.
     ///
-    /// - Throws: `.unsafe` for a link, a directory, a FIFO, or a file of more than `longest` bytes, which is not read.
+    /// - Throws: `.unsafe` for a link, a directory, a FIFO, or a file larger than `longest` bytes, which is not read.
     package func content(of name: [UInt8], longest: Int) throws(FileWriteError) -> [UInt8]? {
-        // O_NONBLOCK: the open of a FIFO would wait for its writer.
+        // O_NONBLOCK: opening a FIFO would wait for its writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
         let opened = openat(descriptor, name.cString, flags, 0)
         guard opened >= 0 else {
@@ -323,7 +323,7 @@ extension TargetDirectory {
         }
     }
 
-    // MARK: Rights
+    // MARK: Permissions
 
     /// The permissions of the directory, as far as the system reports them.
     package func rights() throws(FileWriteError) -> DirectoryRights {
@@ -343,11 +343,11 @@ extension TargetDirectory {
         )
     }
 
-    /// Where searching is not allowed, nothing is.
+    /// Without permission to search the directory, no access is possible.
     private func allows(_ mode: Int32) -> Bool { faccessat(descriptor, ".", mode, AT_EACCESS) == 0 }
 }
 
-/// Rights in a directory. Only hints: access lists and network shares decide for themselves.
+/// Permissions for a directory. Only hints: access control lists and network shares may differ.
 package struct DirectoryRights: Sendable, Equatable {
     /// Permission bits, with the sticky bit.
     package var mode: UInt32
@@ -361,9 +361,9 @@ package struct DirectoryRights: Sendable, Equatable {
     package var isReadOnly: Bool
     /// Whether this process may list it.
     package var isReadable: Bool
-    /// Whether this process may make and remove entries.
+    /// Whether this process may create and remove entries.
     package var isWritable: Bool
-    /// Whether this process may reach its entries.
+    /// Whether this process may access its entries.
     package var isSearchable: Bool
 
     /// Whether entries of other users cannot be removed (sticky bit).

@@ -1,29 +1,29 @@
 internal import Foundation
 internal import Glibc
 
-/// Small files that are written at once: complete under their name, or not there.
+/// Small files that are written atomically: either complete under their name, or not present.
 package struct WholeFile: Sendable {
-    /// Who may read it.
+    /// Who may read the file.
     package enum Audience: Sendable {
-        /// This user alone (0600).
+        /// Only this user (0600).
         case owner
-        /// Everyone who may read any new file of this user.
+        /// Everyone permitted by the user's umask.
         case everyone
     }
 
     package var directory: TargetDirectory
-    /// The name while it is written. Leftovers of a crashed process are overwritten.
+    /// The name while the file is being written. Leftovers of a crashed process are overwritten.
     package var temporaryName: String
     package var audience: Audience
 
-    /// Without a temporary name, it gets one that nothing else uses.
+    /// Without a temporary name, a unique one is used.
     package init(in directory: TargetDirectory, temporaryName: String? = nil, audience: Audience) {
         self.directory = directory
         self.temporaryName = temporaryName ?? ".\(UUID().uuidString.lowercased()).part"
         self.audience = audience
     }
 
-    /// The file at a path, whose directory exists, and its name.
+    /// A file at a path, whose directory must exist, and its name.
     package static func at(_ path: [UInt8], audience: Audience) throws(FileWriteError) -> (WholeFile, name: [UInt8]) {
         let name = path.nameOfPath
         guard !name.isEmpty else { throw FileWriteError(.io(errno: EISDIR), path: path) }
@@ -35,13 +35,13 @@ package struct WholeFile: Sendable {
         return (WholeFile(in: directory, audience: audience), name)
     }
 
-    /// Tests whether the file can be created, and leaves nothing there.
+    /// Tests whether the file can be created, and leaves nothing behind.
     package func probe() throws(FileWriteError) { try PartialFile.open(temporaryName, in: directory).discard() }
 
-    /// Writes the file, renames it, and waits for the disk. Blocks. `name` need not be UTF-8. If `isReplacing`, readers
-    /// find the old file or the new one, also after a crash.
+    /// Writes the file, renames it, and syncs it to disk. Blocks. `name` need not be UTF-8. If `isReplacing` is true,
+    /// readers find the old file or the new one, even after a crash.
     ///
-    /// - Throws: `.exists` when the name is taken and nothing is replaced. Nothing has changed after an error.
+    /// - Throws: `.exists` if the name is taken and nothing is replaced. Nothing has changed after an error.
     package func write(_ bytes: [UInt8], as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         let file = try PartialFile.open(temporaryName, in: directory)
         do throws(FileWriteError) {
@@ -53,9 +53,9 @@ package struct WholeFile: Sendable {
         }
     }
 
-    /// Writes a file as above from pieces, of which only one is in memory. `nextBytes` returns nil after the last one.
+    /// Writes a file as above from chunks, of which only one is in memory. `nextBytes` returns nil after the last one.
     ///
-    /// - Throws: `FileWriteError` as above, and what `nextBytes` throws. Nothing has changed then.
+    /// - Throws: `FileWriteError` as above, and errors thrown by `nextBytes`. Nothing has changed then.
     package func write(
         as name: [UInt8],
         replacing isReplacing: Bool,
@@ -86,7 +86,7 @@ package struct WholeFile: Sendable {
 }
 
 extension PartialFile {
-    /// Replaces the whole content. When this throws, a part may have been written.
+    /// Replaces the whole content. If this throws, some bytes may have been written.
     package func write(all bytes: [UInt8]) throws(FileWriteError) {
         try truncate(to: 0)
         let result = bytes.withUnsafeBytes { buffer in

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// This machine as a capture server knows it, and where its key is.
+/// The registration of this machine with a capture server, and the location of its key.
 public struct CaptureDeviceRecord: Sendable, Equatable {
-    /// Where the key is.
+    /// The location of the key.
     public enum KeySource: Sendable, Equatable {
-        /// A PKCS#8 file; a name alone is in the directory of keys.
+        /// A PKCS#8 file; a bare name refers to the directory of keys.
         case file(String)
-        /// Reached by an OpenSSL provider. `isOurs`: created by a registration, which may also remove it.
+        /// Accessible through an OpenSSL provider. `isOurs` if a registration created it, and may remove it.
         case provider(uri: String, provider: String, isOurs: Bool = false)
         /// An external program and its arguments.
         case command([String])
@@ -18,18 +18,18 @@ public struct CaptureDeviceRecord: Sendable, Equatable {
     public var deviceID: String
     /// The server's profile.
     public var profile: String
-    /// The relying party id it was registered for.
+    /// The relying party ID it was registered for.
     public var rpID: String
-    /// Level the server gave.
+    /// The level that the server assigned.
     public var level: String
     /// SEC 1, 65 bytes.
     public var publicKey: [UInt8]
-    /// Where the key is.
+    /// The location of the key.
     public var keySource: KeySource
     /// When it was registered.
     public var createdAt: Date
 
-    /// Makes a record.
+    /// Creates a record.
     public init(
         server: String,
         deviceID: String,
@@ -92,7 +92,7 @@ extension CaptureDeviceRecord.KeySource: Codable {
         }
     }
 
-    /// Writes the keys of its case only.
+    /// Encodes only the keys of its case.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .file(let name): try Members(file: name).encode(to: encoder)

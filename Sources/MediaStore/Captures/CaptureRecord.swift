@@ -2,7 +2,7 @@ public import Foundation
 import GRDB
 import Outcomes
 
-/// Ids of captures and devices become parts of file names.
+/// IDs of captures and devices become parts of file names.
 package enum CaptureID {
     /// Whether a text is a UUID in its usual form, lower case: 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
     package static func isValid(_ text: String) -> Bool {
@@ -10,33 +10,33 @@ package enum CaptureID {
     }
 }
 
-/// What this machine stores about one capture. The media itself is encrypted in the vault.
+/// The data about one capture on this machine. The media itself is encrypted in the vault.
 public struct CaptureRecord: Sendable, Equatable {
-    /// How far it has got.
+    /// The state of a capture.
     public enum State: String, Sendable, CaseIterable, Codable {
-        /// Not signed: signing failed, or has not happened yet. Never sent like this.
+        /// Not signed: signing failed, or has not been attempted. Never sent in this state.
         case pending
         /// Signed, not sent.
         case queued
         /// Being sent: the request may have reached the server.
         case submitted
-        /// At the server.
+        /// Stored by the server.
         case accepted
         /// The server refused it permanently.
         case rejected
-        /// The response was lost, or was a 500 where that may mean that the capture is already on the server.
+        /// The response was lost, or was a 500, which may mean that the capture is already on the server.
         case unknownOutcome = "unknown_outcome"
     }
 
     /// How a capture is submitted to a server.
     public enum Mode: String, Sendable, CaseIterable, Codable {
-        /// Hash, depth analysis and what the settings allow; the media stays here.
+        /// The hash, the depth analysis and the data that the settings allow; the media stays on this machine.
         case hashOnly = "hash_only"
-        /// The media as well.
+        /// Also the media.
         case full
     }
 
-    /// UUID, lower case; ours, never the server's.
+    /// UUID, lower case; assigned by this machine, not by the server.
     public var id: String
     /// Address of the server.
     public var server: String
@@ -45,25 +45,25 @@ public struct CaptureRecord: Sendable, Equatable {
     /// nil in a record made before modes existed: local only until the user decides otherwise (hash-only contract
     /// section 8).
     public var mode: Mode?
-    /// How far it has got.
+    /// The state.
     public var state = State.pending
     /// SHA-256 of the media, 64 lower-case hexadecimal characters.
     public var mediaHash: String
     /// `photo` or `video`.
     public var mediaType: String
-    /// Where the file was, as bytes; nil for a digest that was given.
+    /// Path of the file, as bytes; nil if only a digest was given.
     public var path: [UInt8]?
     /// Length of the media in bytes; nil when it was not observed.
     public var mediaBytes: Int64?
-    /// Whether the media was seen here, and is in the vault; false for a digest that was given.
+    /// Whether the media was read on this machine, and is in the vault; false if only a digest was given.
     public var isObserved = false
     /// Whether a depth map is in the vault.
     public var hasDepth = false
-    /// The analysis as JSON; nil in a record of before modes.
+    /// The analysis as JSON; nil in a record made before modes existed.
     public var analysis: String?
-    /// The privacy settings in force, as JSON; nil in a record of before modes.
+    /// The privacy settings in force, as JSON; nil in a record made before modes existed.
     public var settings: String?
-    /// The payload with the placeholder for an assertion, as it was made; nil in a record of before modes.
+    /// The payload as created, with the placeholder for an assertion; nil in a record made before modes existed.
     public var unsignedBody: [UInt8]?
     /// The exact body of the last attempt, signed.
     public var body: [UInt8]?
@@ -71,36 +71,36 @@ public struct CaptureRecord: Sendable, Equatable {
     public var deviceID: String?
     /// SEC 1, 65 bytes, of the key that signed it.
     public var publicKey: [UInt8]?
-    /// The relying party id of the assertion.
+    /// The relying party ID of the assertion.
     public var rpID: String?
     /// Counter of the payload's assertion.
     public var counter: UInt32?
     /// Level of the key that signed it.
     public var keyLevel: String?
-    /// How often signing has failed; 3 are allowed.
+    /// Number of failed attempts to sign; 3 are allowed.
     public var signingFailures = 0
-    /// How often it has been sent.
+    /// Number of submissions.
     public var submissions = 0
-    /// When it was made.
+    /// When it was created.
     public var createdAt: Date
     /// When it last changed.
     public var updatedAt: Date
-    /// When the last request left.
+    /// When the last request was sent.
     public var submittedAt: Date?
-    /// The server's id.
+    /// The server's ID.
     public var serverCaptureID: String?
-    /// The public page of the server that shows it.
+    /// The address of its public page on the server.
     public var verificationURL: String?
-    /// Of the last response.
+    /// Status of the last response.
     public var httpStatus: Int?
     /// Code of the last error.
     public var errorCode: String?
-    /// Words of the last error.
+    /// Message of the last error.
     public var errorDetail: String?
-    /// How long the analysis took.
+    /// Duration of the analysis in milliseconds.
     public var analysisMilliseconds: Int64?
 
-    /// Makes a record of a capture that nothing has happened to yet.
+    /// Creates a record of a new capture.
     public init(
         id: String,
         server: String,
@@ -157,7 +157,7 @@ extension LibraryStore {
     /// - Throws: `StoreError`; `.corrupt` for a row that no version has written, here and below.
     public func capture(_ id: String) throws(StoreError) -> CaptureRecord? { try captures(where: "id = ?", [id]).first }
 
-    /// The captures whose id begins with these characters, in either case, newest first.
+    /// The captures whose ID begins with these characters, in either case, newest first.
     public func captures(idPrefix: String) throws(StoreError) -> [CaptureRecord] {
         try captures(where: "substr(id, 1, length(?1)) = ?1", [idPrefix.lowercased()])
     }
@@ -189,17 +189,17 @@ extension LibraryStore {
         }
     }
 
-    /// Stores a capture, in place of an earlier state of the same id; on disk when this returns. Times are stored to
-    /// the millisecond.
+    /// Stores a capture, replacing an earlier state with the same ID; it is on disk when this returns. Times are stored
+    /// to the millisecond.
     ///
-    /// - Throws: `StoreError`; `.other` for an id that is not a UUID in lower case.
+    /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case.
     public func keep(_ capture: CaptureRecord) throws(StoreError) {
         try checkID(capture.id, of: "capture")
-        // The row keeps its place among those of the same time.
+        // An upsert keeps the row's position among those of the same time.
         try connection.write { db in try Stored(capture).upsert(db) }
     }
 
-    /// This machine at a server; nil when it is not registered there.
+    /// The registration of this machine with a server; nil if there is none.
     ///
     /// - Throws: `StoreError`; `.corrupt` for a row that no version has written.
     public func captureDevice(for server: String) throws(StoreError) -> CaptureDeviceRecord? {
@@ -222,7 +222,7 @@ extension LibraryStore {
         }
     }
 
-    /// Keeps a registration, in place of an earlier one at the same server; on the disk when this returns.
+    /// Stores a registration, replacing an earlier one with the same server; it is on disk when this returns.
     public func keep(_ device: CaptureDeviceRecord) throws(StoreError) {
         try connection.write { db in try Stored(device).insert(db, onConflict: .replace) }
     }

@@ -5,8 +5,8 @@ import Synchronization
 /// The signature counter of one device, in its own file that is locked during an exchange with the server: a server
 /// accepts counters only in ascending order (hash-only contract 3.1, trap 12).
 ///
-/// The file contains the last counter taken, in decimal, and a line feed. It is only ever replaced as a whole; the lock
-/// is therefore on another file, among the locks of the data directory.
+/// The file contains the last counter taken, in decimal, and a line feed. It is always replaced as a whole; therefore
+/// the lock is on another file, with the other locks of the data directory.
 package final class CounterFile: Sendable {
     private struct State {
         var lock: LockedFile?
@@ -53,9 +53,9 @@ package final class CounterFile: Sendable {
         }
     }
 
-    /// Takes the next `count` counters and returns the first: they are on the disk as used by then. `.other` when none
-    /// is left below 2³², and after `release`. A counter whose writing failed half-way is not taken again by this
-    /// object.
+    /// Takes the next `count` counters and returns the first; they are recorded on disk as used when this returns.
+    /// Throws `.other` if none is left below 2³², and after `release`. A counter whose write failed partway is not
+    /// taken again by this object.
     package func take(_ count: UInt32) throws(StoreError) -> UInt32 {
         try state.withLock { state throws(StoreError) in
             guard state.lock != nil else { throw StoreError(.other, path: path, detail: "the counter was released") }
@@ -72,8 +72,8 @@ package final class CounterFile: Sendable {
     /// The last counter taken; 0 before the first.
     package var last: UInt32 { state.withLock { $0.last } }
 
-    /// Lets another exchange begin. Also done when the last reference goes, which may be as early as the last use: a
-    /// caller that must keep others out calls this at the end.
+    /// Releases the lock, so that another exchange can begin. Also happens when the last reference is released, which
+    /// may be as early as the last use: a caller that must exclude others calls this at the end.
     package func release() {
         state.withLock { $0.lock = nil }
     }
@@ -99,7 +99,7 @@ private enum CounterText {
         return value
     }
 
-    /// Strict, so that half a number is not taken for a smaller one.
+    /// Strict, so that a partial number is not read as a smaller one.
     private static func parse(_ bytes: [UInt8]) -> UInt32? {
         guard bytes.last == UInt8(ascii: "\n") else { return nil }
         let text = String(decoding: bytes.dropLast(), as: UTF8.self)
@@ -116,7 +116,7 @@ private enum CounterText {
         replaced: () -> Void
     ) throws(StoreError) {
         let draft = path + ".new"
-        // Left by a process that died; the lock is ours.
+        // Left by a process that died: this process has the lock.
         unlink(draft)
         let descriptor = try openFile(draft, O_WRONLY | O_CREAT | O_EXCL, "cannot create")
         do throws(StoreError) {

@@ -1,6 +1,6 @@
 extension StoreSchema {
-    /// `library.sqlite`. The tables of copies, captures and clips grow without end, so only the small ones are checked
-    /// at opening. Times of captures and tapes are integers, milliseconds since 1970.
+    /// `library.sqlite`. The tables of copies, captures and clips grow without limit, so only the small ones are
+    /// checked at opening. Times of captures and tapes are integers, milliseconds since 1970.
     static let library = StoreSchema(
         fileName: "library.sqlite",
         applicationID: 0x4D44_434C,  // "MDCL"
@@ -188,7 +188,7 @@ extension StoreSchema {
             ) STRICT;
             CREATE INDEX photo_deletions_by_digest ON photo_deletions (sha256, server);
             """,
-            // 5: directories that are synchronized in both directions, by consent of the user
+            // 5: directories that are synchronized in both directions, with the user's consent
             """
             CREATE TABLE synced_directories (
                 server TEXT NOT NULL,

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension LibraryStore {
-    /// Whether the user has agreed to synchronize a directory (absolute path, as bytes) with a server in both directions. Copies
-    /// in it do not show that: a push records them as well.
+    /// Whether the user has agreed to synchronize a directory (absolute path, as bytes) with a server in both
+    /// directions. Copies in it do not show that: a push records them as well.
     public func isSynced(_ directory: [UInt8], server: String) throws(StoreError) -> Bool {
         try connection.readBeside { db in
             try Bool.fetchOne(

@@ -1,21 +1,21 @@
 import Foundation
 import GRDB
 
-/// `library.sqlite`: what cannot be fetched again from a server: logins, which local file is which photo, captures and
-/// devices, tapes and their albums. Safe for many processes and tasks at once.
+/// `library.sqlite`: data that cannot be fetched from a server again: logins, local copies of photos, captures and
+/// devices, tapes and their albums. Safe for concurrent use by many processes and tasks.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). The
 /// methods without `async` block their thread while another process has locked the database, 30 seconds at most.
 public final class LibraryStore: Sendable {
-    /// What was repaired while opening.
+    /// Repairs made while opening.
     public let warnings: [String]
 
     let connection: StoreConnection
     let commits: GroupCommit
 
-    /// Opens, migrates and proves the store writable.
+    /// Opens and migrates the store, and verifies that it is writable.
     ///
-    /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and left as it is.
+    /// - Throws: `StoreError`. A corrupt, empty or newer store is refused and not changed.
     public convenience init(in directory: DataDirectory) throws(StoreError) {
         try self.init(in: directory, fileSystem: FileSystemKind.detect(directory), busyLimit: .seconds(30))
     }
@@ -27,20 +27,20 @@ public final class LibraryStore: Sendable {
     }
 }
 
-/// How this machine is known to a photo server.
+/// The login and registration of this machine on a photo server.
 public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// Address of the server.
     public var server: String
     /// The user's API key. Secret.
     public var apiKey: String
-    /// The server's id of this machine; nil when it is not registered.
+    /// The server's ID of this machine; nil when it is not registered.
     public var deviceID: String?
     /// The name it is registered under.
     public var deviceName: String?
-    /// The user's e-mail address, where it is known.
+    /// The user's email address, if known.
     public var email: String?
 
-    /// Makes a login.
+    /// Creates a login.
     public init(
         server: String,
         apiKey: String,
@@ -83,19 +83,19 @@ extension LibraryStore {
         try connection.read { db in try Stored<Login>.values(db, where: "true ORDER BY server") }
     }
 
-    /// Keeps a login, in place of the server's earlier one, whose key is removed from the disk.
+    /// Stores a login, replacing the server's earlier one, whose key is erased from the disk.
     ///
-    /// - Throws: `StoreError`; `.busy` also when the login is kept but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` also if the login is stored but the log could not be emptied.
     public func keep(_ login: Login) throws(StoreError) {
         try connection.write { db in try Stored(login).insert(db, onConflict: .replace) }
         try connection.truncateLog()
     }
 
-    /// Forgets key and device id of a server, also on the disk. The device token stays, so that a later login is the same
-    /// device again.
+    /// Removes the key and device ID of a server, also from the disk. The device token is kept, so that a later login
+    /// is for the same device.
     ///
     /// - Returns: Whether there was a login.
-    /// - Throws: `StoreError`; `.busy` also when the login is gone but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` also if the login is removed but the log could not be emptied.
     public func removeLogin(for server: String) throws(StoreError) -> Bool {
         let isRemoved = try connection.write { db in try Stored<Login>.deleteOne(db, key: server) }
         try connection.truncateLog()
@@ -104,7 +104,7 @@ extension LibraryStore {
 
     /// The token under which this machine is registered with a server; a new one (`mediactl-` and a random UUID) is
     /// created and stored when there is none, or in place of one that belongs to another user (photosync contract 1.3).
-    /// Not a secret as the key is, but a machine that sends it is taken for this one.
+    /// Not a secret like the key, but a machine that sends it is treated as this one.
     public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
         let new = "mediactl-" + UUID().uuidString.lowercased()
         return try connection.write { db in

@@ -2,44 +2,45 @@ import Foundation
 import GRDB
 public import MediaSystem
 
-/// A file of this machine that is a photo of a server.
+/// A local file that is a copy of a photo on a server.
 public struct PhotoCopy: Sendable, Equatable {
-    /// How far it has got.
+    /// The state of a copy.
     public enum State: String, Sendable, CaseIterable, Codable {
-        /// The name is taken for a download that has not ended.
+        /// The name is reserved for an unfinished download.
         case planned
-        /// Downloaded and checked under the temporary name; about to get its own.
+        /// Downloaded and verified under the temporary name; about to be renamed.
         case written
-        /// Under its name.
+        /// Stored under its own name.
         case present
         /// Downloaded, but not verified: the file is stored under `temporaryName`, not under `path`.
         case unverified
-        /// The file at `path` has changed, and is a copy of another photo now. `sha256` are the bytes that this photo had there.
+        /// The file at `path` has changed, and is now a copy of another photo. `sha256` is the digest of the bytes that
+        /// this photo had there.
         case replaced
     }
 
-    /// Where a copy came from.
+    /// The source of a copy.
     public enum Source: String, Sendable, CaseIterable, Codable {
-        /// The server's file.
+        /// Downloaded from the server.
         case downloaded
-        /// The file that was sent, or was found to be on the server.
+        /// The file was uploaded, or was found to be on the server already.
         case pushed
     }
 
     /// Address of the server.
     public var server: String
-    /// The server's id of the photo.
+    /// The server's ID of the photo.
     public var photoID: String
     /// Absolute path, as bytes.
     public var path: [UInt8]
     /// Name of the temporary file beside `path`, for one that is not `present`.
     public var temporaryName: String?
-    /// How far it has got.
+    /// The state.
     public var state: State
-    /// Where it came from.
+    /// The source.
     public var source: Source
-    /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil before they are all there; of a
-    /// planned copy, those of a file with its name that is missing. A server rewrites files, so this may differ from
+    /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil until the download is complete; for a
+    /// planned copy, the digest of the missing file with its name. A server rewrites files, so this may differ from
     /// `serverSHA256` (photosync contract section 6).
     public var sha256: String?
     /// SHA-256 of the photo as reported by the server.
@@ -61,7 +62,7 @@ public struct PhotoCopy: Sendable, Equatable {
     var modifiedNanoseconds: Int64?
     var changedNanoseconds: Int64?
 
-    /// Makes a copy.
+    /// Creates a copy.
     public init(
         server: String,
         photoID: String,
@@ -111,7 +112,7 @@ extension LibraryStore {
         try copies(where: "photo_id = ? AND server = ?", ids, server)
     }
 
-    /// The copies whose own digest is one of these (64 lower-case hexadecimal characters).
+    /// The copies whose local digest is one of these (64 lower-case hexadecimal characters).
     public func copies(withDigests digests: [String], server: String) throws(StoreError) -> [PhotoCopy] {
         try copies(where: "sha256 = ? AND server = ?", digests, server)
     }
@@ -151,7 +152,7 @@ extension LibraryStore {
         }
     }
 
-    /// Keeps copies, each in place of an earlier one of the same photo and path. Many callers at once share one commit.
+    /// Stores copies, each replacing an earlier one of the same photo and path. Concurrent callers share one commit.
     /// Canceling the task does not stop it.
     ///
     /// - Throws: `StoreError`, only for this call's own copies.
@@ -162,7 +163,7 @@ extension LibraryStore {
         }
     }
 
-    /// Forgets that files are copies (those of the same photo and path); the files stay.
+    /// Removes the records of copies, by photo and path; the files stay.
     public func remove(_ copies: [PhotoCopy]) throws(StoreError) {
         guard !copies.isEmpty else { return }
         try connection.write { db in

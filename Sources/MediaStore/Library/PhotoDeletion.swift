@@ -4,31 +4,31 @@ import GRDB
 /// A photo that a server had, and that a complete listing no longer contains. No server remembers deletions (photosync
 /// contract, new facts, 3), and the index can be lost, so they are stored here.
 public struct PhotoDeletion: Sendable, Equatable {
-    /// What follows from the deletion.
+    /// The state of a deletion.
     public enum State: String, Sendable, CaseIterable, Codable {
         /// The photo is not uploaded again, and each push counts it.
         case deleted
-        /// The user has accepted the deletion: it is not counted any more.
+        /// The user has accepted the deletion: it is no longer counted.
         case accepted
-        /// The server may have deleted the photo by itself, because of its ownership defect, or a repair deleted it: it is uploaded
-        /// again.
+        /// The server may have deleted the photo by itself, because of its ownership defect, or a repair deleted it: it
+        /// is uploaded again.
         case purged
     }
 
     /// Address of the server.
     public var server: String
-    /// The server's id of the photo.
+    /// The server's ID of the photo.
     public var photoID: String
     /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters.
     public var sha256: String
     /// The name as uploaded. Untrusted text; empty when unknown.
     public var name: String
-    /// What follows from it.
+    /// The state.
     public var state: State
     /// When the deletion was found, by this machine's clock.
     public var foundAt: Date
 
-    /// Makes a deletion.
+    /// Creates a deletion.
     public init(
         server: String,
         photoID: String,
@@ -84,7 +84,7 @@ extension LibraryStore {
         }
     }
 
-    /// Stores deletions that are not stored yet, in one commit; those that are stay as they are.
+    /// Stores new deletions in one commit; existing ones are not changed.
     public func add(_ deletions: [PhotoDeletion]) throws(StoreError) {
         guard !deletions.isEmpty else { return }
         try connection.write { db in
@@ -92,7 +92,7 @@ extension LibraryStore {
         }
     }
 
-    /// Stores deletions, each in place of an earlier one of the same photo, in one commit.
+    /// Stores deletions, each replacing an earlier one of the same photo, in one commit.
     public func keep(_ deletions: [PhotoDeletion]) throws(StoreError) {
         guard !deletions.isEmpty else { return }
         try connection.write { db in
@@ -100,7 +100,7 @@ extension LibraryStore {
         }
     }
 
-    /// Forgets that a photo was deleted.
+    /// Removes the record of a photo's deletion.
     public func removeDeletion(ofPhoto id: String, server: String) throws(StoreError) {
         try connection.write { db in
             try db.execute(

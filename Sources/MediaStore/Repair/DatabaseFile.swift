@@ -9,8 +9,8 @@ final class DatabaseBytes {
     private let pageSize: Int
     private let pageCount: Int
 
-    /// Opens what is there: a file, a log, or both. The caller must not have the database open by SQLite: closing a
-    /// file drops all its locks of this process.
+    /// Opens the database file, its log, or both. The caller must not have the database open in SQLite: closing a file
+    /// drops all its locks of this process.
     init(_ path: String) throws(StoreError) {
         database = try Self.open(path)
         do throws(StoreError) {
@@ -34,14 +34,14 @@ final class DatabaseBytes {
         for descriptor in [database, log] where descriptor >= 0 { close(descriptor) }
     }
 
-    /// - Returns: -1 where there is no regular file.
+    /// - Returns: -1 if there is no regular file.
     private static func open(_ path: String) throws(StoreError) -> Int32 {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return -1 }
         let descriptor = try openFile(path, O_RDONLY)
         return descriptor
     }
 
-    /// The size in the header if it is possible; otherwise SQLite's default, since mediactl never sets another.
+    /// The size in the header if it is valid; otherwise SQLite's default, since mediactl never sets another.
     private static func pageSize(_ descriptor: Int32) -> Int {
         guard let header = try? FileBytes.read(descriptor, at: 0, count: 18), header.count == 18,
             header.starts(with: Array("SQLite format 3\0".utf8))
@@ -50,7 +50,7 @@ final class DatabaseBytes {
         return size >= 512 && size & (size - 1) == 0 ? size : 4096
     }
 
-    /// Whether the file is marked as a token store (`PRAGMA application_id`), which may be one without rows.
+    /// Whether the file is marked as a token store (`PRAGMA application_id`), possibly one without rows.
     var isEmptyStore: Bool {
         let mark = try? FileBytes.read(database, at: 68, count: 4)
         return mark?.reduce(0) { $0 << 8 | Int($1) } == StoreSchema.tokens.applicationID
@@ -77,7 +77,7 @@ final class DatabaseBytes {
         return DatabasePage(bytes: bytes, number: number, other: page).rows()
     }
 
-    /// - Returns: nil where the disk cannot read.
+    /// - Returns: nil if the page cannot be read.
     private func page(_ number: Int) -> [UInt8]? {
         if let offset = frames?.pages[number] { return try? FileBytes.read(log, at: offset, count: pageSize) }
         guard database >= 0, number >= 1, number <= pageCount else { return nil }
@@ -89,21 +89,21 @@ final class DatabaseBytes {
 struct StoredRow {
     var rowID: Int64?
     var values: [RecordValue]
-    /// Whether its page is as SQLite writes it. A row that was found by its shape alone may be damaged or outdated.
+    /// Whether its page is well-formed. A row that was found only by its shape may be damaged or outdated.
     var isTrusted: Bool
 }
 
 /// The rows of a page of SQLite's file format (sqlite.org/fileformat2.html, section 1.6).
 struct DatabasePage {
     let bytes: [UInt8]
-    /// From 1. The first page begins with the header of the file.
+    /// The page number, from 1. The first page begins with the header of the file.
     let number: Int
     /// Returns another page, for values that continue there.
     let other: (Int) -> [UInt8]?
 
     private var headerStart: Int { number == 1 ? 100 : 0 }
 
-    /// All rows. Those of a page that is not as SQLite writes it are searched by their shape.
+    /// All rows. In a page that is not well-formed, rows are found by their shape.
     func rows() -> [StoredRow] {
         guard bytes.contains(where: { $0 != 0 }) else { return [] }
         guard bytes.count > headerStart + 12 else { return [] }
@@ -158,7 +158,7 @@ struct DatabasePage {
         return (StoredRow(rowID: rowID, values: values, isTrusted: true), end)
     }
 
-    /// The bytes of a record, the part in other pages included, and where the cell ends on this page.
+    /// The bytes of a record, including the part in other pages, and the end of the cell on this page.
     private func payload(_ size: Int, at start: Int, isTable: Bool) -> ([UInt8], end: Int)? {
         let usable = bytes.count
         let most = isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
@@ -180,7 +180,7 @@ struct DatabasePage {
 
     // MARK: By shape
 
-    /// Tries a row at every byte.
+    /// Tries to read a row at every byte.
     private func searched() -> [StoredRow] {
         var rows: [StoredRow] = []
         var start = 0
@@ -238,9 +238,9 @@ enum RecordValue: Equatable {
     var isNull: Bool { self == .null }
 }
 
-/// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input makes it trap.
+/// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input causes a trap.
 enum DatabaseRecord {
-    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil where the bytes end.
+    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before.
     static func varint(_ bytes: [UInt8], _ position: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {
@@ -281,7 +281,7 @@ enum DatabaseRecord {
             return slice(bytes, &position, sizes[Int(type) - 1], end).map { .integer(integer($0)) }
         case 7: return slice(bytes, &position, 8, end).map { _ in .real }
         case 12...:
-            // Nothing that is kept is longer than a few pages.
+            // No stored value is longer than a few pages.
             guard type < 1 << 24 else { return nil }
             let size = Int(type - 12) / 2
             return slice(bytes, &position, size, end).map { type % 2 == 0 ? .blob(Array($0)) : .text(Array($0)) }
@@ -311,18 +311,18 @@ enum DatabaseRecord {
 struct LogFrames {
     struct Frame {
         var page: Int
-        /// Of the page's bytes in the log.
+        /// Offset of the page's bytes in the log.
         var offset: Int64
-        /// Whether the frame is as it was written.
+        /// Whether the checksum of the frame is correct.
         var isVerified: Bool
     }
 
     static let headerSize = 32
     static let frameHeaderSize = 24
 
-    /// What SQLite reads: the newest frame of each page in its committed transactions.
+    /// The pages that SQLite reads: the newest frame of each page in its committed transactions.
     private(set) var pages: [Int: Int64] = [:]
-    /// After the end that SQLite sees, in the order they were written.
+    /// The frames after the end that SQLite sees, in the order they were written.
     private(set) var rest: [Frame] = []
     /// Whether a transaction ends in `rest`. Otherwise it is the rest of a transaction that was rolled back.
     private(set) var restHasCommit = false
@@ -367,14 +367,14 @@ struct LogFrames {
                 candidates = []
             }
         }
-        // A writer may have started the log afresh while it was read.
+        // A writer may have restarted the log while it was read.
         guard (try? FileBytes.read(descriptor, at: 0, count: Self.headerSize)) == header else { return }
         rest = candidates.map(\.frame)
         restHasCommit = candidates.contains { $0.isCommit }
     }
 
-    /// The salts of a log whose header is damaged: those that two frames in a row have, or the only frame. What an
-    /// earlier use of the log has left comes later.
+    /// The salts of a log whose header is damaged: those that two frames in a row have, or the only frame. Frames left
+    /// by an earlier use of the log come later.
     private static func salts(_ descriptor: Int32, _ count: Int, _ frameSize: Int) -> [UInt8]? {
         var previous: [UInt8]?
         for index in 0..<count {

@@ -45,7 +45,7 @@ enum SalvagedRow {
     private static func number(_ value: RecordValue) -> Int64?? { value.isNull ? .some(nil) : value.integer.map { $0 } }
 
     private static func token(_ values: [RecordValue], _ rowID: Int64, _ isTrusted: Bool) -> SalvagedRow? {
-        // The row number is stored as nothing in its column.
+        // The row number is stored as null in its column.
         guard values[0].isNull, let host = values[1].text, !host.isEmpty, let fileID = values[2].integer, fileID > 0,
             let token = values[3].text.flatMap(DeleteToken.init), let createdAt = values[4].integer, isTime(createdAt),
             let eventDate = values[5].text, let orgName = values[6].text, let eventType = values[7].text,
@@ -83,7 +83,7 @@ enum SalvagedRow {
             let attempts = values[14].integer, let status = number(values[15]), let failure = optional(values[16]),
             let createdAt = values[17].integer, isTime(createdAt), let updatedAt = values[18].integer, isTime(updatedAt)
         else { return nil }
-        // Rows of 0.1.0 may be from before these columns.
+        // Rows of 0.1.0 may lack these columns.
         let name = values.count == 21 ? values[19].text : UploadTransport.multipart.rawValue
         guard let transport = name.flatMap(UploadTransport.init) else { return nil }
         var record = UploadRecord(
@@ -159,9 +159,9 @@ enum SalvagedRow {
     }
 }
 
-/// Four values that both the index of tokens and the tombstones have: host, id, checksum, and a row number or a time.
+/// Four values that both the index of tokens and the tombstones have: host, ID, checksum, and a row number or a time.
 struct TokenKey {
-    /// More rows than any store has, and a time in 1973.
+    /// Larger than any row number; as a time, it is in 1973.
     static let largestRowID: Int64 = 100_000_000_000
 
     var host: String
@@ -181,9 +181,9 @@ struct TokenKey {
     }
 }
 
-/// Stores salvaged rows where they are missing. Never removes or replaces a token that is there.
+/// Stores salvaged rows that are missing. Never removes or replaces an existing token.
 struct SalvageSink {
-    /// Whether nothing was stored before, so that nothing can be lost by what is found.
+    /// Whether the store had no rows before, so that nothing can be lost by adding rows.
     let isFresh: Bool
     private(set) var tokens = 0
     private(set) var uploads = 0
@@ -197,10 +197,10 @@ struct SalvageSink {
         self.isFresh = isFresh
     }
 
-    /// Stores all rows of a file and returns how many there are, and how many of them are tokens.
+    /// Stores all rows of a file and returns their number, and the number of tokens among them.
     mutating func store(all source: DatabaseBytes, _ db: Database) throws -> (rows: Int, tokens: Int) {
         var (rows, tokens) = (0, 0)
-        // A part of an upload may come before it.
+        // A part of an upload may precede its row.
         for isSecondPass in [false, true] {
             try source.forEachRow { row in
                 guard let found = SalvagedRow(row) else { return }
@@ -300,11 +300,11 @@ struct SalvageSink {
         return db.changesCount
     }
 
-    /// Stores the finished uploads whose tokens are there, and removes the tokens whose tombstone was found later than they
-    /// were. Rows come in no order.
+    /// Stores the finished uploads whose tokens were found, and removes the tokens whose tombstones were found after
+    /// them: rows are found in no particular order.
     ///
-    /// A finished upload whose token was lost with another part of its transaction stays as it was: its response may still be on
-    /// the disk, and is adopted only for an upload that is not finished.
+    /// A finished upload whose token was lost with another part of its transaction stays as it was: its response may
+    /// still be on the disk, and is adopted only for an upload that is not finished.
     mutating func finish(_ db: Database) throws {
         for record in finished {
             if try record.isGuest || hasToken(of: record, db) { try store(record, db) }
@@ -354,7 +354,7 @@ struct LogSalvage {
         self.rows = rows
     }
 
-    /// Stores what the database lacks, and returns what the user should know.
+    /// Stores the rows that the database lacks, and returns warnings for the user.
     func restore(to connection: StoreConnection) throws(StoreError) -> [String] {
         let added = try connection.write { db in
             var sink = SalvageSink(isFresh: false)

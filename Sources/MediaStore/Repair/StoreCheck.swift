@@ -1,9 +1,9 @@
 import GRDB
 
-/// What is in the token store, and whether all of it can be read.
+/// The content of the token store, and whether all of it can be read.
 package struct StoreCheck: Sendable {
     package var path: String
-    /// Of the database without its log, in bytes.
+    /// Size of the database without its log, in bytes.
     package var byteCount: Int64
     /// Tokens, those included that a newer one replaces.
     package var tokens: Int

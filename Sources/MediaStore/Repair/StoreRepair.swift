@@ -4,9 +4,9 @@ import Glibc
 
 /// Salvages the rows of a damaged token store into a new one.
 package struct StoreRepair {
-    /// What was found, or would be.
+    /// The result of a repair, or of a dry run.
     package struct Report: Sendable {
-        /// What is wrong with the store.
+        /// The damage of the store.
         package var damage: String
         /// Tokens in the new store.
         package var tokens = 0
@@ -15,18 +15,18 @@ package struct StoreRepair {
         /// Tokens that an index lists and that could not be salvaged, in the order they were found; at most 100.
         package var lost: [LostToken] = []
         package var lostCount = 0
-        /// Whether there is no row that a token store could have, not even that of a deleted token.
+        /// Whether no row of a token store was found, not even that of a deleted token.
         package var isEmpty = false
-        /// What is in place of the database or its log and was not read.
+        /// Entries in place of the database or its log that were not read.
         package var unread: [Unread] = []
-        /// Where the damaged files are now; empty in a dry run.
+        /// The current paths of the damaged files; empty in a dry run.
         package var kept: [String] = []
 
         /// Whether tokens are missing, or may be.
         package var isIncomplete: Bool { lostCount > 0 || isEmpty || !unread.isEmpty }
     }
 
-    /// Anything but a file in place of a file of the store.
+    /// An entry that is not a regular file in place of a file of the store.
     package struct Unread: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
             /// A symbolic link, and the file it points to; nil if that does not exist.
@@ -36,10 +36,10 @@ package struct StoreRepair {
             case special
         }
 
-        /// Where it was found.
+        /// Its original path.
         package var path: String
         package var kind: Kind
-        /// Where it is now; nil in a dry run.
+        /// Its current path; nil in a dry run.
         package var keptPath: String?
     }
 
@@ -62,7 +62,7 @@ package struct StoreRepair {
     }
 
     /// Repairs the store; nil for one that is not damaged. `.busy` while another process uses it, `.newerVersion` for
-    /// one that only a newer version understands. The damaged files are left as they are then.
+    /// one that only a newer version understands. In these cases the damaged files are not changed.
     package func run(isDryRun: Bool, now: Date = Date()) throws(StoreError) -> Report? {
         let lock = try StoreConnection.lock(schema, in: directory, limit: Self.busyLimit)
         defer { lock.remove() }
@@ -99,7 +99,7 @@ package struct StoreRepair {
 
     // MARK: Damage
 
-    /// What is wrong; nil if nothing is, or there is no store.
+    /// A description of the damage; nil if there is none, or no store.
     private func damage() throws(StoreError) -> String? {
         do throws(StoreError) {
             // Opening would wait for the lock that is held here to create a new one.
@@ -135,7 +135,7 @@ package struct StoreRepair {
     }
 
     /// Every process that has the store open in WAL mode holds a shared lock on its file; a new one waits for this
-    /// lock. nil for what is not a regular file.
+    /// lock. nil for anything but a regular file.
     private func exclusiveUse() throws(StoreError) -> LockedByte? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         // The first shared byte of SQLite (os.h: SHARED_FIRST).
@@ -146,7 +146,7 @@ package struct StoreRepair {
         return lock
     }
 
-    /// What is not read although it may lead to tokens.
+    /// Entries that are not read although they may lead to tokens.
     private func unread() throws(StoreError) -> [Unread] {
         var unread: [Unread] = []
         for path in [path, path + "-wal"] {
@@ -208,10 +208,11 @@ package struct StoreRepair {
 
     // MARK: Replacing
 
-    /// Puts the new store in the place of the damaged one, which stays under other names: the report then has them.
+    /// Replaces the damaged store with the new one. The damaged files are kept under other names, which are
+    /// added to the report.
     private func replace(by draft: String, now: Date, _ report: inout Report) throws(StoreError) {
         let name = DamagedCopies.name(of: schema, now)
-        // The old log must not meet the new database: it would be replayed over it.
+        // The old log must not stay beside the new database: it would be replayed over it.
         for suffix in StoreConnection.companions + [""] {
             guard let status = try FileStatus(at: path + suffix) else { continue }
             // The index of the log is rebuilt from it.

@@ -3,27 +3,27 @@ import GRDB
 
 /// Adds the rows of a backup to the token store.
 package struct StoreRestore {
-    /// What was added, or would be.
+    /// The result of a restore, or of a dry run.
     package struct Report: Sendable {
         /// Tokens that were not in the store.
         package var tokens: Int
         /// Uploads of the journal that were not in the store.
         package var uploads: Int
-        /// Tokens that were deleted or removed since the backup, and stay so.
+        /// Tokens that were deleted or removed since the backup, and remain removed.
         package var removedSince: Int
         /// Rows of tokens in the backup.
         package var tokensInBackup: Int
     }
 
-    /// Adds the rows of a backup, or of another token store that no process uses, as far as they can be read. What is
-    /// in the store stays, also where the backup has something else. Nothing is added when the file cannot be read
-    /// (`.notWritable`), is something else (`.unsafe`), or has no row of a token store (`.corrupt`).
+    /// Adds the rows of a backup, or of another token store that no process uses, as far as they can be read. Existing
+    /// rows are not changed, even if the backup differs. Nothing is added if the file cannot be read (`.notWritable`),
+    /// is not a regular file (`.unsafe`), or has no row of a token store (`.corrupt`).
     package static func run(from path: String, to store: TokenStore, isDryRun: Bool) throws(StoreError) -> Report {
         guard let status = try FileStatus(at: path) else {
             throw StoreError(.notWritable, path: path, detail: "no such file")
         }
         guard status.isRegularFile else { throw StoreError(.unsafe, path: path, detail: "not a regular file") }
-        // Closing a second descriptor of an open database drops its locks, and all of its rows are there.
+        // Closing a second descriptor of an open database drops its locks, and all of its rows are in the store.
         guard try FileStatus(at: store.connection.path)?.isSameFile(as: status) != true else {
             throw StoreError(.unsafe, path: path, detail: "it is the token store itself")
         }

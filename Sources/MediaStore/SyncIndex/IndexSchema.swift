@@ -2,16 +2,19 @@ import GRDB
 import Glibc
 
 extension StoreSchema {
-    /// `index.sqlite`. Photos are stored in the order of their arrival, which is the order of a listing (photosync
-    /// contract section 5), so a page touches few places of the file, both when it is new and when it is known.
+    /// `index.sqlite`. Photos are stored in the order of their arrival, which is the order of a listing
+    /// (photosync contract section 5), so storing a page of a listing touches few pages of the file, whether its
+    /// photos are new or known.
     ///
-    /// - `photos.id` and `photos.digest` are 16 and 32 bytes where they have the usual form, else the text.
-    /// - A time is kept as text only where its microseconds do not give the text back.
-    /// - `origins` holds the devices, and one row without device for legacy photos, each with the number of its photos.
-    /// - `runs` has a row for each run that has not ended. Numbers never come back.
-    /// - `seen` has a bit for each `photos.number` that the run has seen, so a run over known photos changes none of them.
+    /// - `photos.id` and `photos.digest` are 16 and 32 bytes if they have the usual form; otherwise they are the text.
+    /// - A time is stored as text only if its microseconds do not reproduce the text.
+    /// - `origins` has a row for each device, and one row without device for legacy photos, each with the
+    ///   number of its photos.
+    /// - `runs` has a row for each run that has not ended. Numbers are never reused.
+    /// - `seen` has a bit for each `photos.number` that the run has seen, so a run over known photos
+    ///   changes none of them.
     ///
-    /// The indexes over ids and digests cost random access, and are not always there: see `PhotoIndexes`.
+    /// The indexes over IDs and digests cost random access, and do not always exist: see `PhotoIndexes`.
     static let index = StoreSchema(
         fileName: "index.sqlite",
         applicationID: 0x4D44_4349,  // "MDCI"
@@ -84,14 +87,15 @@ extension StoreSchema {
         holdsSecrets: false,
         checkedTables: [],
         notesDamage: true,
-        // Memory stays flat; a log of 32 MiB before it is moved saves most of the moving in a run over a million photos.
+        // Limits the memory; a log of 32 MiB before a checkpoint avoids most of the copying in a run
+        // over a million photos.
         settings: ["cache_size = -8192", "wal_autocheckpoint = 8192", "journal_size_limit = 4194304"]
     )
 }
 
-/// The indexes over ids and digests. Both have random keys: filled photo by photo they cost ten times as much as the
-/// photo itself, so a run that adds more photos than are known drops them, and they are built at once: ids at its last
-/// page, digests when one is requested.
+/// The indexes over IDs and digests. Both have random keys: updated photo by photo, they cost ten times as much as the
+/// photo itself. A run that adds more photos than are known therefore drops them, and each is built in one step: IDs at
+/// the last page, digests when one is requested.
 struct PhotoIndexes {
     private let db: Database
 
@@ -102,7 +106,7 @@ struct PhotoIndexes {
         self.db = db
     }
 
-    /// To be called before each page. Returns whether the index over ids exists, so that photos can be found by id.
+    /// To be called before each page. Returns whether the index over IDs exists, so that photos can be found by ID.
     func prepareIDs(for run: RunRow) throws -> Bool {
         guard run.pagesSeen == 0 else { return try has(Self.ids) }
         let expected = try run.totalCount - OriginTable.presentCount(ofServer: run.server, db)
@@ -115,18 +119,18 @@ struct PhotoIndexes {
         return true
     }
 
-    /// Builds the index over ids when it is missing, and removes what was stored twice without it: the earlier row of a
-    /// photo whose `uploadedAt` has changed.
+    /// Builds the index over IDs when it is missing, and removes duplicates that were stored without it: the earlier
+    /// row of a photo whose `uploadedAt` has changed.
     ///
-    /// - Returns: Whether there was something to do; the counts of runs may have changed then.
+    /// - Returns: Whether the index was missing; the counts of runs may have changed then.
     func finishIDs() throws -> Bool {
         guard try !has(Self.ids) else { return false }
-        // A million ids are sorted while the next ones are read. Each thread fills as much memory as the cache may have.
+        // A million IDs are sorted while the next ones are read. Each thread uses as much memory as the cache may.
         let cacheSize = try Int.fetchOne(db, sql: "PRAGMA cache_size") ?? 0
         try db.execute(sql: "PRAGMA threads = 1; PRAGMA cache_size = \(cacheSize / 4)")
         defer { try? db.execute(sql: "PRAGMA threads = 0; PRAGMA cache_size = \(cacheSize)") }
         do {
-            // Also shows whether an id occurs twice, which is rare.
+            // Also shows whether an ID occurs twice, which is rare.
             try db.execute(sql: "CREATE UNIQUE INDEX \(Self.ids) ON photos (server, id)")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             try db.execute(sql: "CREATE INDEX \(Self.ids) ON photos (server, id)")
@@ -231,7 +235,7 @@ struct IndexRepair {
 
     /// Renames the corrupt index, in place of one that was renamed earlier.
     ///
-    /// - Returns: The one that another process has put in its place meanwhile.
+    /// - Returns: The index that another process has put in its place meanwhile.
     private func setAside() throws(StoreError) -> StoreConnection? {
         let lock = try StoreConnection.lock(.index, in: directory, limit: busyLimit)
         defer { lock.remove() }

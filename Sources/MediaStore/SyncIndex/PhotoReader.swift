@@ -6,13 +6,13 @@ struct PhotoReader {
         photos.id, digest, photos.name, size, taken_us, taken_text, uploaded_us, uploaded_text, width, height, \
         device_id, origins.name, platform
         """
-    /// `CROSS JOIN`: photos are scanned, and the origin of each is looked up, never the other way round.
+    /// `CROSS JOIN`: photos are scanned, and the origin of each is looked up, never the other way around.
     private static let tables = "CROSS JOIN origins ON origins.number = photos.origin"
 
     private let statement: RawStatement
 
-    /// Scans an index, or the table when it is empty. The values of the condition's parameters come with `read`; the
-    /// ending is order and limit.
+    /// Scans an index, or the table when it is empty. The values of the condition's parameters are passed to `read`;
+    /// `ending` is order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
         let sql = "SELECT \(Self.columns) FROM \(source) \(Self.tables) WHERE \(condition) \(ending)"
@@ -66,10 +66,10 @@ public struct PhotoFilter: Sendable, Equatable {
     public var origin: Origin
     /// Only those uploaded at or after this time.
     public var uploadedSince: PhotoTime?
-    /// Only those that are gone, instead of those that are there.
+    /// Select only photos that are gone, instead of those that are not.
     public var isGone: Bool
 
-    /// Makes a filter; by default everything that is there.
+    /// Creates a filter; by default for all photos that are not gone.
     public init(origin: Origin = .any, uploadedSince: PhotoTime? = nil, isGone: Bool = false) {
         self.origin = origin
         self.uploadedSince = uploadedSince
@@ -117,6 +117,6 @@ enum PhotoSQL {
         """
 
     static let update = "UPDATE photos SET \(assignments) WHERE number = ?13"
-    /// With the column that the index over uploads holds.
+    /// Also sets the column of the index over uploads.
     static let move = "UPDATE photos SET uploaded_us = ?2, \(assignments) WHERE number = ?13"
 }

@@ -2,31 +2,31 @@ internal import MediaCore
 
 /// A point in time as a PhotoSync server wrote it (photosync contract section 0: RFC 3339, 0 to 9 fraction digits).
 public struct PhotoTime: Sendable, Hashable, Comparable {
-    /// The text as received, kept because a server may compare it to the digit.
+    /// The text as received, kept because a server may compare it literally.
     public var text: String
     /// Microseconds since 1970, UTC; further digits are cut off. Negative before 1970.
     public var microseconds: Int64
 
-    /// Makes a time of two equivalent forms.
+    /// Creates a time from two equivalent forms.
     public init(text: String, microseconds: Int64) {
         self.text = text
         self.microseconds = microseconds
     }
 
-    /// By the clock; the text does not matter.
+    /// Compares the points in time; the text is ignored.
     public static func < (left: PhotoTime, right: PhotoTime) -> Bool { left.microseconds < right.microseconds }
 }
 
 /// The device that a photo came from.
 public struct PhotoDevice: Sendable, Hashable {
-    /// The server's id, opaque.
+    /// The server's ID, opaque.
     public var id: String
     /// Its name, as its owner chose it. Untrusted text.
     public var name: String
     /// `ios` or `android`.
     public var platform: String
 
-    /// Makes a device.
+    /// Creates a device.
     public init(id: String, name: String, platform: String) {
         self.id = id
         self.name = name
@@ -36,7 +36,7 @@ public struct PhotoDevice: Sendable, Hashable {
 
 /// A photo of the server's listing, as the index keeps it (photosync contract section 5).
 public struct PhotoRecord: Sendable, Hashable {
-    /// The server's id, opaque.
+    /// The server's ID, opaque.
     public var id: String
     /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters.
     public var sha256: String
@@ -48,14 +48,14 @@ public struct PhotoRecord: Sendable, Hashable {
     public var takenAt: PhotoTime
     /// When it reached the server.
     public var uploadedAt: PhotoTime
-    /// Where it came from; nil for a legacy photo.
+    /// The device that it came from; nil for a legacy photo.
     public var originDevice: PhotoDevice?
-    /// Pixels, where the server knows them.
+    /// Width in pixels, if the server reports it.
     public var width: Int?
-    /// Pixels, where the server knows them.
+    /// Height in pixels, if the server reports it.
     public var height: Int?
 
-    /// Makes a record.
+    /// Creates a record.
     public init(
         id: String,
         sha256: String,
@@ -79,7 +79,7 @@ public struct PhotoRecord: Sendable, Hashable {
     }
 }
 
-/// How ids, digests and times are stored: in few bytes where they have their usual form.
+/// How IDs, digests and times are stored: in few bytes if they have their usual form.
 enum PhotoCoding {
     /// The 16 bytes of a lower-case UUID; any other text as it is.
     static func id(_ text: String) -> RawValue {
@@ -94,12 +94,12 @@ enum PhotoCoding {
     private static let uuidGroups = [4, 2, 2, 2, 6]
     private static let digestGroups = [32]
 
-    /// The text of a packed id or digest.
+    /// The text of a packed ID or digest.
     static func text(_ bytes: [UInt8]) -> String {
         HexText.lowerCase(bytes, hyphensBefore: bytes.count == 16 ? [4, 6, 8, 10] : [])
     }
 
-    /// The text of a time; null where `time` gives it back.
+    /// The text of a time; null if `time` reproduces it.
     static func text(_ time: PhotoTime) -> RawValue {
         RFC3339.isText(time.text, of: time.microseconds) ? .null : .text(time.text)
     }

@@ -40,7 +40,7 @@ final class PhotoWriter {
     private let update: RawStatement
     private let move: RawStatement
 
-    /// `hasIDs` is whether the index over ids exists. Without it a photo whose `uploadedAt` has changed is stored
+    /// `hasIDs` is whether the index over IDs exists. Without it a photo whose `uploadedAt` has changed is stored
     /// twice, until `PhotoIndexes.finishIDs`.
     init(_ db: Database, server: Int64, horizon: Int64, hasIDs: Bool) throws {
         self.server = server
@@ -62,7 +62,7 @@ final class PhotoWriter {
             }
             let origin = try origins.number(of: photo.originDevice)
             let values = PhotoSQL.values(of: photo, server: server, origin: origin)
-            // Without the index over ids most photos are new. One that is known is not inserted.
+            // Without the index over IDs most photos are new. One that is known is not inserted.
             var isAdded = try findByID == nil && insert.run(values) == 1
             if !isAdded {
                 if let known = try findByUpload.map(values, Known.init).first {
@@ -93,8 +93,8 @@ final class PhotoWriter {
     }
 }
 
-/// A prepared statement used through SQLite's own functions, which keep a text with zero bytes, and make no value of a
-/// column that is never read. Used within one access to the database, by its thread.
+/// A prepared statement used through SQLite's own functions, which preserve texts with zero bytes, and create no values
+/// for columns that are never read. Used within one access to the database, by its thread.
 struct RawStatement {
     private let statement: OpaquePointer
     private let connection: OpaquePointer?
@@ -112,7 +112,7 @@ struct RawStatement {
     /// Runs it, and calls `body` at each row. Values beyond the last parameter are ignored.
     func map<Value>(_ values: [RawValue], _ body: (RawStatement) -> Value) throws -> [Value] {
         sqlite3_reset(statement)
-        // What is bound lives until the rows are read.
+        // Bound values must stay valid until the rows are read.
         defer { sqlite3_clear_bindings(statement) }
         return try binding(values[..<min(values.count, Int(sqlite3_bind_parameter_count(statement)))]) {
             var results: [Value] = []
@@ -121,7 +121,7 @@ struct RawStatement {
         }
     }
 
-    /// Runs a statement that gives no rows, and returns how many it has changed.
+    /// Runs a statement that returns no rows, and returns the number of changed rows.
     @discardableResult
     func run(_ values: [RawValue]) throws -> Int32 {
         _ = try map(values) { _ in }
@@ -141,7 +141,7 @@ struct RawStatement {
                 if let start {
                     sqlite3_bind_text(statement, index, start, Int32(clamping: bytes.count), nil)
                 } else {
-                    // Without an address it would be null.
+                    // Without an address the value would be null.
                     sqlite3_bind_text(statement, index, "", 0, nil)
                 }
                 return try binding(values.dropFirst(), body)
@@ -199,8 +199,8 @@ enum RawValue: Equatable {
     init(_ number: Int?) { self = number.map { .integer(Int64($0)) } ?? .null }
 }
 
-/// The table `origins` of a server: the devices that photos came from, and how many came from each, within one
-/// transaction.
+/// The table `origins` of a server: the devices that photos came from, and the number of photos of each,
+/// within one transaction.
 struct OriginTable {
     private let db: Database
     private let server: Int64

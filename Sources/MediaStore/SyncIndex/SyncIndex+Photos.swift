@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 
 extension SyncIndex {
-    /// Calls `body` with the photos that match, oldest upload first (by time, then id), a block of up to 500 at a time,
-    /// so that memory stays flat. Writers are not held up, and a block shows what they have written before it. What
-    /// `body` throws is rethrown.
+    /// Calls `body` with the photos that match, oldest upload first (by time, then ID), a block of up to 500 at a time,
+    /// so that little memory is needed. Writers are not blocked, and a block includes what they wrote before it was
+    /// read. What `body` throws is rethrown.
     public func forEachBlock(
         of server: String,
         where filter: PhotoFilter,
@@ -22,18 +22,18 @@ extension SyncIndex {
         }
     }
 
-    /// The photos with these ids that are not gone, or those that are, in no particular order.
+    /// The photos with these IDs that are not gone, or those that are, in no particular order.
     public func photos(
         _ ids: [String],
         of server: String,
         areGone: Bool = false
     ) throws(StoreError) -> [PhotoRecord] {
-        // A run that brought many photos and did not end has left them without.
+        // An unfinished run that added many photos leaves them without this index.
         try photos(ids, areGone, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
-    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone, or those that are.
-    /// The first call after a large run takes some seconds for a million photos: it builds an index.
+    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone, or those that
+    /// are. The first call after a large run takes some seconds for a million photos: it builds an index.
     public func photos(
         withDigests digests: [String],
         of server: String,
@@ -58,7 +58,7 @@ extension SyncIndex {
         }
         return try connection.readBeside { db in
             guard let number = try ServerRow.number(of: server, db) else { return [] }
-            // Asked again: another process may have begun such a run.
+            // Checked again: another process may have begun such a run.
             let source = try PhotoIndexes(db).has(index) ? index : ""
             let condition = "photos.server = ?1 AND photos.\(column) = ?2 AND is_gone = \(areGone ? 1 : 0)"
             let reader = try PhotoReader(db, index: source, where: condition)
@@ -93,17 +93,18 @@ extension SyncIndex {
 }
 
 extension SyncIndex {
-    /// Marks photos as gone that this process has deleted on the server, so that no full run is needed to find that. Photos
-    /// that are not in the index are skipped.
+    /// Marks photos as gone that this process has deleted on the server, so that no full run is needed to find that.
+    /// Photos that are not in the index are skipped.
     ///
-    /// - Returns: False, with nothing changed, while a run is unfinished: its count of the photos seen may include these.
+    /// - Returns: False, with nothing changed, while a run is unfinished: its count of the photos seen
+    ///   may include these.
     public func markGone(_ ids: [String], of server: String) throws(StoreError) -> Bool {
         try drop(ids, of: server, gone: 1, by: "UPDATE photos SET is_gone = 1 WHERE number = ?1")
     }
 
-    /// Removes photos that have another id on the server now, as after a repair. They were not deleted.
+    /// Removes photos that have another ID on the server now, as after a repair. They were not deleted.
     ///
-    /// - Returns: As `markGone`.
+    /// - Returns: Like `markGone`.
     public func remove(_ ids: [String], of server: String) throws(StoreError) -> Bool {
         try drop(ids, of: server, gone: 0, by: "DELETE FROM photos WHERE number = ?1")
     }
@@ -161,7 +162,7 @@ private struct PhotoBlock {
         ])
     }
 
-    /// At or after the wanted time, or after the block before.
+    /// At or after the requested time, or after the block before.
     private var start: String {
         last == nil ? "uploaded_us >= ?3" : "(uploaded_us, photos.id) > (?3, ?4)"
     }
@@ -185,14 +186,14 @@ private struct PhotoBlock {
     }
 }
 
-/// Which photos a run has seen: a bit for each number of a photo, in chunks of 512 bytes, within one transaction.
+/// The photos that a run has seen: a bit for each number of a photo, in chunks of 512 bytes, within one transaction.
 struct SeenPhotos {
     static let chunkSize: Int64 = 4096
 
     private let db: Database
     private let server: Int64
     private let select: Statement
-    /// The chunk in hand; photos that follow each other have numbers that do.
+    /// The current chunk; photos that follow each other have numbers that follow each other.
     private var chunk: Int64 = -1
     private var bits: [UInt8] = []
     private var isChanged = false
@@ -222,7 +223,7 @@ struct SeenPhotos {
         if wanted != chunk {
             try save()
             let known = try Data.fetchOne(select, arguments: [server, wanted])
-            // A chunk of another length is damage; what it does not say counts as not seen.
+            // A chunk of another length is damaged; missing bits count as not seen.
             bits = Array((known ?? Data()).prefix(512))
             bits += [UInt8](repeating: 0, count: 512 - bits.count)
             chunk = wanted
@@ -230,7 +231,7 @@ struct SeenPhotos {
         return (Int(rest >> 3), 1 << UInt8(rest & 7))
     }
 
-    /// Writes what has changed.
+    /// Writes the current chunk if it has changed.
     mutating func save() throws {
         guard isChanged else { return }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO seen (server, chunk, bits) VALUES (?, ?, ?)")
@@ -240,14 +241,14 @@ struct SeenPhotos {
 }
 
 extension SeenPhotos {
-    /// Marks what a full run has not seen. Photos that it has seen are there, so when as many are there, none is gone.
-    /// Returns how many were marked.
+    /// Marks the photos that a full run has not seen as gone, and returns their number. If as many photos are present
+    /// as the run has seen, none is gone.
     mutating func markOthersGone(seen count: Int64) throws -> Int64 {
         guard try OriginTable.presentCount(ofServer: server, db) != count else { return 0 }
         let last = try Int64.fetchOne(db, sql: "SELECT max(number) FROM photos") ?? 0
         var origins = OriginTable(db, server: server)
         let update = try db.cachedStatement(sql: "UPDATE photos SET is_gone = 1 WHERE number = ?")
-        // The plus keeps SQLite from going through all photos of the server for each chunk.
+        // The plus prevents SQLite from scanning all photos of the server for each chunk.
         let select = try db.cachedStatement(
             sql: "SELECT number, origin FROM photos WHERE number BETWEEN ? AND ? AND +server = ? AND is_gone = 0"
         )

@@ -3,24 +3,24 @@ import GRDB
 import Glibc
 
 /// `index.sqlite`: the photos that the servers have listed. It can be rebuilt from them, so a corrupt one is set aside
-/// and replaced, with a warning. Safe for many processes and tasks at once.
+/// and replaced, with a warning. Safe for concurrent use by many processes and tasks.
 ///
-/// A change is durable against the death of the process when a method returns, not against a power failure
-/// (`synchronous=NORMAL`): the next run then repeats some pages.
+/// A change survives the death of the process when a method returns, but not a power failure (`synchronous=NORMAL`):
+/// the next run then repeats some pages.
 ///
-/// The methods block their thread: for as long as their work takes, and for as long as another process is writing, 30
-/// seconds at most; a task calls them on a separate thread.
+/// The methods block their thread while they work, and while another process is writing, 30 seconds at most; a task
+/// calls them on a separate thread.
 public final class SyncIndex: Sendable {
-    /// What was repaired while opening.
+    /// Repairs made while opening.
     public let warnings: [String]
 
     let connection: StoreConnection
-    /// Where the locks are; nil for a temporary index, which has one user.
+    /// The directory of the locks; nil for a temporary index, which has one user.
     let directory: DataDirectory?
 
     /// Opens or creates the index.
     ///
-    /// - Throws: `StoreError`: `.newerVersion` for one of a later mediactl, which is left as it is.
+    /// - Throws: `StoreError`: `.newerVersion` for an index of a later version, which is not changed.
     public convenience init(in directory: DataDirectory) throws(StoreError) {
         try self.init(in: directory, fileSystem: FileSystemKind.detect(directory), busyLimit: .seconds(30))
     }
@@ -38,7 +38,7 @@ public final class SyncIndex: Sendable {
         warnings = []
     }
 
-    /// An empty index for this process only; nothing of it is left when it is freed or the process dies.
+    /// An empty index for this process only; nothing of it is left when it is freed or the process ends.
     ///
     /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
@@ -46,14 +46,14 @@ public final class SyncIndex: Sendable {
     }
 }
 
-/// What is known of a server's photos.
+/// The state of a server's photos in the index.
 public struct SyncState: Sendable, Equatable {
-    /// Whose photos they are (the `account` of `SyncIndex.begin`).
+    /// The owner of the photos (the `account` of `SyncIndex.begin`).
     public var account: String
-    /// When a run, of either kind, last came to its end; nil when none has. What was uploaded before is in the index.
+    /// When a run, of either kind, last completed; nil if none has. Photos uploaded before are in the index.
     public var lastCompleteAt: Date?
-    /// When the last completed full run started: what was deleted before is marked as gone. What was deleted while it
-    /// ran need not be.
+    /// When the last completed full run started: photos deleted before are marked as gone; those deleted while
+    /// it ran may not be.
     public var lastFullAt: Date?
     /// Whether a run has started and is not complete.
     public var hasUnfinishedRun = false
@@ -73,7 +73,7 @@ public struct PhotoCounts: Sendable, Equatable {
     public var legacy: Int64 = 0
     /// No longer on the server, as far as a full run could determine; not in `total`.
     public var gone: Int64 = 0
-    /// All that are there.
+    /// All photos that are not gone.
     public var total: Int64 { thisDevice + otherDevices + legacy }
 
     /// Makes counts of zero.
@@ -87,7 +87,7 @@ enum ServerRow {
         return try Int64.fetchOne(statement, arguments: [address])
     }
 
-    /// The server's number, with what another account has left removed.
+    /// The server's number. Rows of another account are removed.
     static func prepare(_ address: String, account: String, _ db: Database) throws -> Int64 {
         if let number = try number(of: address, db) {
             let known = try String.fetchOne(
@@ -102,12 +102,12 @@ enum ServerRow {
         return db.lastInsertedRowID
     }
 
-    /// Removes a server with all that is known of it.
+    /// Removes a server and all of its rows.
     static func remove(_ number: Int64, _ db: Database) throws {
         try RunRow.remove(ofServer: number, db)
         try db.execute(sql: "DELETE FROM origins WHERE server = ?", arguments: [number])
         try db.execute(sql: "DELETE FROM servers WHERE number = ?", arguments: [number])
-        // SQLite empties a table at once only when no condition is given.
+        // SQLite empties a table in one step only without a condition.
         let hasOthers = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM servers)") ?? true
         if hasOthers {
             try db.execute(sql: "DELETE FROM photos WHERE server = ?", arguments: [number])
@@ -116,7 +116,7 @@ enum ServerRow {
         }
     }
 
-    /// Records a run that has ended. A full one has seen the latest photo there is.
+    /// Records a run that has ended. A full run has seen the latest photo.
     static func finish(_ run: RunRow, now: Date?, _ db: Database) throws {
         let isFull = run.since == nil
         try db.execute(
@@ -158,8 +158,8 @@ extension SyncIndex {
         }
     }
 
-    /// Photos by origin, without those that are gone; all 0 when the server is not known. They are counted while they
-    /// are stored. All devices are others when this machine has none.
+    /// Photos by origin, without those that are gone; all 0 when the server is not known. The counts are updated when
+    /// photos are stored. If this machine has no device, all devices count as others.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
         try connection.readBeside { db in
             let rows = try Row.fetchCursor(
@@ -184,7 +184,7 @@ extension SyncIndex {
         }
     }
 
-    /// Forgets all that is known of a server.
+    /// Removes everything stored about a server.
     public func forget(_ server: String) throws(StoreError) {
         try connection.write { db in
             if let number = try ServerRow.number(of: server, db) { try ServerRow.remove(number, db) }
@@ -193,15 +193,15 @@ extension SyncIndex {
 }
 
 extension SyncIndex {
-    /// Whether a server records who uploads a photo, as the latest upload from here has shown (photosync contract 3.5);
-    /// nil if nothing was uploaded, and for a server that was never listed.
+    /// Whether a server records who uploads a photo, as shown by the latest upload from this machine (photosync
+    /// contract 3.5); nil if nothing was uploaded, and for a server that was never listed.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
         try connection.readBeside { db in
             try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])
         }
     }
 
-    /// Stores what an upload has shown. A server that was never synced is skipped.
+    /// Stores whether an upload was owned. A server that was never synced is skipped.
     public func setOwnsUploads(_ isOwned: Bool, at server: String) throws(StoreError) {
         try connection.write { db in
             try db.execute(
@@ -219,7 +219,7 @@ public struct DevicePhotos: Sendable, Equatable {
     /// Its photos that are not gone.
     public var photos: Int64
 
-    /// Makes a number of photos.
+    /// Creates a count of photos.
     public init(device: PhotoDevice, photos: Int64 = 0) {
         self.device = device
         self.photos = photos

@@ -5,11 +5,11 @@ internal import MediaCore
 
 /// One run through a server's listing, as stored in the index.
 public struct SyncRun: Sendable, Equatable {
-    /// What a run lists.
+    /// The scope of a run.
     public enum Kind: Sendable, Equatable {
         /// Everything. Finds deletions and changed origins.
         case full
-        /// What was uploaded at or after a time, inclusive (photosync contract section 5: `sinceTimestamp`).
+        /// Photos uploaded at or after a time, inclusive (photosync contract section 5: `sinceTimestamp`).
         case since(PhotoTime)
     }
 
@@ -17,11 +17,11 @@ public struct SyncRun: Sendable, Equatable {
     public var number: Int64
     /// Address of the server.
     public var server: String
-    /// What it lists.
+    /// The scope.
     public var kind: Kind
     /// When it began, by this machine's clock.
     public var beganAt: Date
-    /// Where the next page begins; nil at the start, and when `isAtEnd`.
+    /// The cursor of the next page; nil at the start, and when `isAtEnd`.
     public var cursor: String?
     /// Whether the last page has been stored.
     public var isAtEnd = false
@@ -35,16 +35,16 @@ public struct SyncRun: Sendable, Equatable {
     public var totalCount: Int64 = 0
 }
 
-/// What a run changed in the index.
+/// The changes that a run made to the index.
 public struct SyncChanges: Sendable, Equatable {
     /// Photos that were not known before.
     public var added: Int64 = 0
     /// Photos that were known and have changed.
     public var changed: Int64 = 0
-    /// Photos that a full run did not see any more.
+    /// Photos that a full run no longer found.
     public var gone: Int64 = 0
 
-    /// Makes changes of none.
+    /// Creates empty changes.
     public init() {}
 }
 
@@ -109,7 +109,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
         try filter(Column("server") == server).fetchOne(db)
     }
 
-    /// A new run. What an earlier one that did not end has changed is in the index, and counts as changed by this one.
+    /// A new run. Changes made by an earlier, unfinished run are in the index, and count as changes of this one.
     static func insert(
         _ kind: SyncRun.Kind,
         server: Int64,
@@ -124,7 +124,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
         return row
     }
 
-    /// Removes a server's run and what it has seen.
+    /// Removes a server's run and its record of seen photos.
     static func remove(ofServer server: Int64, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM runs WHERE server = ?", arguments: [server])
         try db.execute(sql: "DELETE FROM seen WHERE server = ?", arguments: [server])
@@ -139,7 +139,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
     }
 
     func writePage(after before: RunRow, _ db: Database) throws {
-        // The server is in an index, which would be written as well.
+        // Only changed columns are written: the server is in an index, which would be written as well.
         try updateChanges(db, from: before)
         try db.cachedStatement(sql: "UPDATE servers SET total_count = ?1 WHERE number = ?2 AND total_count <> ?1")
             .execute(arguments: [totalCount, server])
@@ -208,7 +208,7 @@ extension PhotoTime {
 extension SyncIndex {
     /// Starts a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
     /// and was started not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
-    /// that still appends under the old one is refused. The account distinguishes users of the server (the device id):
+    /// that still appends under the old one is refused. The account distinguishes users of the server (the device ID):
     /// rows of another account are removed.
     public func begin(
         _ server: String,
@@ -255,8 +255,8 @@ extension SyncIndex {
         }
     }
 
-    /// Records that a run has seen everything, at a time that is nil when its last page came at some time since it
-    /// began. A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
+    /// Records that a run is complete. `now` is nil if its last page may have arrived at any time since it began.
+    /// A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
     /// has not been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try connection.write { db in
@@ -287,24 +287,24 @@ public final class PullLock: Sendable {
         self.file = file
     }
 
-    /// Releases the lock, like the release of the last reference; a caller that must not lose the lock earlier
-    /// keeps the object by calling this at the end.
+    /// Releases the lock, like the release of the last reference; a caller that must not lose the lock earlier keeps
+    /// the object alive by calling this at the end.
     public func release() { file?.unlock() }
 }
 
 extension SyncIndex {
-    /// Tries to become the only process that lists this server; nil when another one does.
+    /// Tries to lock this server's listing; nil if another process has locked it.
     public func lockPull(of server: String) throws(StoreError) -> PullLock? {
         guard let path = pullLockPath(of: server) else { return PullLock(nil) }
         guard let file = try LockedFile.openOrCreate(path) else { return nil }
-        // For messages of others only.
+        // Only for messages of other processes.
         let text = Array("\(getpid())\n".utf8)
         _ = ftruncate(file.descriptor, 0)
         try? file.write(text, at: 0)
         return PullLock(file)
     }
 
-    /// The id of the process that lists this server, or did last; nil when unknown.
+    /// The ID of the process that lists this server, or did last; nil when unknown.
     public func pullOwner(of server: String) -> Int32? {
         pullLockPath(of: server).flatMap { FileManager.default.contents(atPath: $0) }
             .flatMap { Int32(String(decoding: $0, as: UTF8.self).prefix { $0 != "\n" }) }

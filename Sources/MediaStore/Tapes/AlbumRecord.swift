@@ -1,25 +1,25 @@
 public import Foundation
 
-/// The album of a tape in one library (tapes contract 1.3): the stored identifier, and nothing else finds an album.
+/// The album of a tape in one library (tapes contract 1.3): an album is found only by the stored identifier.
 public struct AlbumLink: Sendable, Equatable {
     /// The tape.
     public var tapeID: String
     /// One library instance.
     public var libraryID: String
-    /// The library's name for the album.
+    /// The library's identifier of the album.
     public var albumID: String
     /// The album's title; it does not follow the tape's.
     public var titleAtCreation: String
     /// The account that owns it, when the library has accounts.
     public var ownerID: String?
-    /// Where the library last had it (a folder's path, as bytes); a hint.
+    /// Its last known location in the library (a folder's path, as bytes); a hint.
     public var hint: [UInt8]?
-    /// When it was made.
+    /// When it was created.
     public var createdAt: Date
     /// When the library last confirmed that it exists.
     public var verifiedAt: Date?
 
-    /// Makes a link.
+    /// Creates a link.
     public init(
         tapeID: String,
         libraryID: String,
@@ -52,7 +52,7 @@ public struct AlbumIntent: Sendable, Equatable {
     /// When it began.
     public var startedAt: Date
 
-    /// Makes an intent.
+    /// Creates an intent.
     public init(tapeID: String, libraryID: String, title: String, startedAt: Date) {
         self.tapeID = tapeID
         self.libraryID = libraryID
@@ -69,47 +69,47 @@ public struct AlbumTombstone: Sendable, Equatable {
     public var albumID: String
     /// Title of the tape that is gone.
     public var tapeTitle: String
-    /// Tries that failed.
+    /// Number of failed attempts.
     public var attempts = 0
     /// The error of the last attempt.
     public var lastError: String?
 }
 
-/// What was found at the address of a library: shows whether the one there is still the same, and whether the
-/// permissions have changed since access was refused (rule R10).
+/// The library found at an address: shows whether the one there is still the same, and whether the permissions have
+/// changed since access was refused (rule R10).
 public struct AlbumLibraryRecord: Sendable, Equatable {
     /// `folder`, `immich`.
     public var kind: String
-    /// Path of a root, percent-encoded where it is not plain text, or base address of a server.
+    /// Path of a root, percent-encoded if it is not plain text, or base address of a server.
     public var address: String
-    /// The library instance that was there at the last success; nil when there was none yet.
+    /// The library instance at the last success; nil if there was none yet.
     public var libraryID: String?
     /// Account at the last success.
     public var accountID: String?
-    /// Id of the API key at the last success; never the key.
+    /// ID of the API key at the last success; never the key.
     public var keyID: String?
-    /// The grant that access was refused with; nil since it was granted.
+    /// Fingerprint of the permissions with which access was refused; nil once access was granted.
     public var refusedFingerprint: String?
     /// When this was last written.
     public var updatedAt: Date
 }
 
-/// What became of one clip in one attempt.
+/// The result of one attempt for one clip.
 public struct ClipSettlement: Sendable, Equatable {
     /// The clip.
     public var clipID: String
     /// Its state now.
     public var association: ClipRecord.Association
-    /// Why, unless linked.
+    /// The reason, unless linked.
     public var reason: AssociationReason?
-    /// The library's name for its original; nil leaves what is stored.
+    /// The library's identifier of its original; nil keeps the stored one.
     public var assetID: [UInt8]?
-    /// Tries that failed in a row.
+    /// Number of consecutive failed attempts.
     public var attempts: Int
     /// Not retried automatically before.
     public var nextAttemptAt: Date?
 
-    /// Makes a settlement.
+    /// Creates a settlement.
     public init(
         clipID: String,
         association: ClipRecord.Association,
@@ -166,7 +166,7 @@ extension AlbumTombstone: Storable {
 }
 
 extension AlbumLibraryRecord {
-    /// Makes a record of an address where nothing was found yet.
+    /// Creates a record of an address at which nothing was found yet.
     public init(kind: String, address: String, updatedAt: Date) {
         self.init(kind: kind, address: address, libraryID: nil, updatedAt: updatedAt)
     }

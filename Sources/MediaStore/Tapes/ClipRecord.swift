@@ -3,13 +3,13 @@ import GRDB
 
 /// One use of one medium in one tape (tapes contract 1.2). The same original twice in a tape is two clips.
 public struct ClipRecord: Sendable, Equatable {
-    /// What it shows.
+    /// The kind of medium.
     public enum Kind: String, Sendable, CaseIterable, Codable {
-        /// A film.
+        /// A video.
         case video
-        /// A still picture.
+        /// A still image.
         case image
-        /// A still with its paired video file.
+        /// A still image with its paired video file.
         case live
     }
 
@@ -21,7 +21,7 @@ public struct ClipRecord: Sendable, Equatable {
         case linked
         /// The library refused it permanently.
         case failed
-        /// There is nothing to link: no identity, and uploading is off.
+        /// Cannot be linked: the original is not identified, and uploading is disabled.
         case unlinkable
     }
 
@@ -29,46 +29,46 @@ public struct ClipRecord: Sendable, Equatable {
     public var id: String
     /// The tape it is in.
     public var tapeID: String
-    /// Dense from 0.
+    /// Position in the tape, from 0 without gaps.
     public var position: Int
-    /// What it shows.
+    /// The kind of medium.
     public var kind: Kind
     /// Absolute path, as bytes.
     public var source: [UInt8]?
-    /// Absolute path of the video of a live picture, as bytes.
+    /// Absolute path of the video of a live photo, as bytes.
     public var pairedSource: [UInt8]?
-    /// Length in bytes when the checksums were made.
+    /// Length in bytes when the checksums were computed.
     public var size: Int64?
-    /// Time of last modification when the checksums were made, nanoseconds since 1970.
+    /// Time of last modification when the checksums were computed, nanoseconds since 1970.
     public var modifiedNanoseconds: Int64?
     /// 40 lower-case hexadecimal characters; valid only while size and time still match.
     public var sha1: String?
     /// 64 lower-case hexadecimal characters; valid only while size and time still match.
     public var sha256: String?
-    /// nil is unknown, not 0.
+    /// Duration in milliseconds; nil if unknown, not 0.
     public var durationMilliseconds: Int64?
-    /// Cut off at the beginning; videos only.
+    /// Trimmed from the beginning, in milliseconds; videos only.
     public var trimStartMilliseconds: Int64 = 0
-    /// Cut off at the end; videos only.
+    /// Trimmed from the end, in milliseconds; videos only.
     public var trimEndMilliseconds: Int64 = 0
-    /// 0 to 3, clockwise.
+    /// Clockwise quarter turns, 0 to 3.
     public var rotateQuarterTurns = 0
-    /// nil is the tape's.
+    /// The scale mode; nil for that of the tape.
     public var scaleOverride: TapeRecord.ScaleMode?
-    /// 0 to 1; nil is full.
+    /// The volume, 0 to 1; nil for full volume.
     public var volume: Double?
-    /// How long a still is shown.
+    /// Display time of a still image, in milliseconds.
     public var imageMilliseconds: Int64 = 4000
     /// Its state in the album.
     public var association = Association.pending
     /// Why it is not in the album.
     public var reason: AssociationReason?
-    /// Tries that failed in a row.
+    /// Number of consecutive failed attempts.
     public var attempts = 0
     /// Not retried automatically before.
     public var nextAttemptAt: Date?
 
-    /// Makes a clip that nothing is known of but its medium.
+    /// Creates a clip of which only the medium is known.
     public init(id: String, tapeID: String, position: Int = 0, kind: Kind, source: [UInt8]?) {
         self.id = id
         self.tapeID = tapeID
@@ -79,8 +79,8 @@ public struct ClipRecord: Sendable, Equatable {
 }
 
 extension ClipRecord {
-    /// Shown duration in milliseconds; nil is unknown. A still has its display time, a live picture the duration of its
-    /// video. Trims that exceed a clip leave nothing of it, and never less (tapes contract trap 20). The sums of
+    /// Shown duration in milliseconds; nil is unknown. A still has its display time, a live photo the duration of its
+    /// video. Trims that exceed a clip result in 0, and never in less (tapes contract trap 20). The sums of
     /// `LibraryStore.summaries` compute the same in SQL.
     package var shownMilliseconds: Int64? {
         switch kind {
@@ -91,8 +91,8 @@ extension ClipRecord {
     }
 }
 
-/// As with tapes, a value that only a later version knows is read as the least demanding one and stays in the row; but
-/// a clip of unknown kind cannot be used, and makes the clips of its tape unreadable.
+/// Like with tapes, a value added by a later version is read as `unknown` and stays in the row; but a clip of unknown
+/// kind cannot be used, and makes the clips of its tape unreadable.
 extension ClipRecord: Storable {
     static let table = "clips"
 
@@ -131,7 +131,7 @@ enum ClipRow {
 
     // MARK: States
 
-    /// None of them is in an album.
+    /// Marks all clips of a tape as pending: none of them is in an album.
     static func makePending(_ db: Database, of tapeID: String) throws {
         try db.cachedStatement(
             sql: """
@@ -141,7 +141,7 @@ enum ClipRow {
         ).execute(arguments: [tapeID])
     }
 
-    /// Copies a clip as it is, whatever this version knows of it, but for its state.
+    /// Copies all columns of a clip, including those unknown to this version, except its state.
     static func copy(_ db: Database, id: String, as new: String, in tapeID: String) throws {
         let own: Set<ClipRecord.CodingKeys> = [.id, .tapeID, .association, .reason, .attempts, .nextAttemptAt]
         let copied = ClipRecord.CodingKeys.allCases.filter { !own.contains($0) }.map(\.rawValue).joined(separator: ", ")
@@ -202,12 +202,12 @@ enum ClipRow {
     }
 }
 
-/// Clips of tapes. Every change is one transaction, on the disk when the method returns; positions are dense from 0 after
-/// each.
+/// Clips of tapes. Every change is one transaction, on the disk when the method returns; positions are dense
+/// from 0 after each.
 ///
-/// A clip whose kind only a later version knows makes the methods that read clips of its tape throw `.corrupt`; it can be
-/// neither shown nor exported, but nothing removes it. Other values are read as those of tapes are; an unknown state is
-/// failed, `.internalError`: not retried by this version.
+/// A clip whose kind was added by a later version makes the methods that read clips of its tape throw `.corrupt`; it
+/// can be neither shown nor exported, but nothing removes it. Other values are read like those of tapes; an unknown
+/// state is read as failed, `.internalError`, which this version does not retry.
 extension LibraryStore {
     /// The clips of a tape in their order.
     public func clips(of tapeID: String) throws(StoreError) -> [ClipRecord] {
@@ -216,7 +216,7 @@ extension LibraryStore {
 
     /// Commits new clips with the state `pending`, at a position that is clamped to 0…count (nil is the end): the tape
     /// has received content, and is `pendingAssociation` unless associated already (rule R2.2). Their `tapeID`,
-    /// `position` and state are set here. Returns the clips as stored; nil when the tape is gone. `.other` for an id
+    /// `position` and state are set here. Returns the clips as stored; nil when the tape is gone. `.other` for an ID
     /// that is not a UUID in lower case, or that exists already.
     public func addClips(
         _ clips: [ClipRecord],
@@ -256,7 +256,7 @@ extension LibraryStore {
         }
     }
 
-    /// Removes clips of a tape, closes the gaps, and returns the removed clips in their order. An id that does not
+    /// Removes clips of a tape, closes the gaps, and returns the removed clips in their order. An ID that does not
     /// exist, or is in another tape, is skipped.
     public func removeClips(_ ids: [String], of tapeID: String, now: Date) throws(StoreError) -> [ClipRecord] {
         try connection.write { db in
@@ -287,10 +287,10 @@ extension LibraryStore {
         }
     }
 
-    /// Changes the current clips, all in one transaction: everything but id, tape, position and association. Updates
+    /// Changes the current clips, all in one transaction: everything but ID, tape, position and association. Updates
     /// `updatedAt` of the tapes of those that differ afterwards. Returns the clips as they are now; one that is gone is
-    /// skipped. A clip that is given another source is pending again and its assets are forgotten: libraries also
-    /// identify originals by their path.
+    /// skipped. A clip with another source is pending again and its assets are forgotten: libraries also identify
+    /// originals by their path.
     @discardableResult
     public func changeClips(
         _ ids: [String],
@@ -349,7 +349,7 @@ extension LibraryStore {
             try ClipRow.fetch(db, where: "source IS NOT NULL AND kind IN (\(kinds))", [])
         }
     }
-    /// Paths of all originals of all tapes, the videos of live pictures too, whatever the kind of their clips.
+    /// Paths of all originals of all tapes, including the videos of live photos, whatever the kind of their clips.
     public func originalPaths() throws(StoreError) -> [[UInt8]] {
         try connection.readBeside { db in
             try Data.fetchAll(

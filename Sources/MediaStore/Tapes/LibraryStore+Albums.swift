@@ -20,12 +20,12 @@ extension LibraryStore {
         try Stored.values(db, where: "\(condition) ORDER BY created_at, tape_id, library_id", arguments)
     }
 
-    /// Stores the identifier of an album, in place of an earlier one of the same library, ends the intent, and makes
-    /// the tape `associated`.
+    /// Stores the identifier of an album, replacing an earlier one of the same library, ends the intent, and makes the
+    /// tape `associated`.
     ///
-    /// The clips of the tape are all pending again where the identifier differs from the earlier one, or where they
-    /// were last worked on with another library (rule R5): what was in that one need not be in this. A pending deletion
-    /// of this album is dropped.
+    /// The clips of the tape all become pending again if the identifier differs from the earlier one, or if they were
+    /// last processed with another library (rule R5): assets of that one may be missing from this one. A pending
+    /// deletion of this album is dropped.
     ///
     /// - Returns: false when the tape is gone; nothing was stored then.
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
@@ -38,7 +38,7 @@ extension LibraryStore {
             if known?.albumID != link.albumID || clipsLibrary != link.libraryID {
                 try ClipRow.makePending(db, of: link.tapeID)
             }
-            // Columns that this version does not know stay.
+            // Columns unknown to this version are kept.
             try Stored(link).save(db)
             try Stored<AlbumIntent>.deleteOne(db, key: Self.key(link.tapeID, link.libraryID))
             try Stored<AlbumTombstone>.deleteOne(db, key: ["library_id": link.libraryID, "album_id": link.albumID])
@@ -53,8 +53,8 @@ extension LibraryStore {
         }
     }
 
-    /// Forgets the album of a tape in a library. Where its clips were last worked on with that library, they are pending
-    /// again and so is the tape, never tried; one without clips has no association.
+    /// Removes the link to the album of a tape in a library. If its clips were last processed with that library, they
+    /// become pending again, and so does the tape, as never tried; a tape without clips has no association.
     public func removeAlbumLink(of tapeID: String, in libraryID: String) throws(StoreError) {
         try connection.write { db in
             let isRemoved = try Stored<AlbumLink>.deleteOne(db, key: Self.key(tapeID, libraryID))
@@ -135,7 +135,7 @@ extension LibraryStore {
         try connection.readBeside { db in try Stored.values(db, where: "library_id = ?", [libraryID]) }
     }
 
-    /// Keeps an intent, in place of an earlier one.
+    /// Stores an intent, replacing an earlier one.
     ///
     /// - Throws: `StoreError`; `.other` when the tape is gone.
     public func keep(_ intent: AlbumIntent) throws(StoreError) {
@@ -158,14 +158,14 @@ extension LibraryStore {
         try connection.readBeside { db in try Stored.values(db, where: "true ORDER BY rowid") }
     }
 
-    /// Keeps a tombstone, in place of an earlier state.
+    /// Stores a tombstone, replacing an earlier state.
     ///
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
     public func keep(_ tombstone: AlbumTombstone) throws(StoreError) {
         try connection.write { db in try Stored(tombstone).save(db) }
     }
 
-    /// The album is gone.
+    /// Removes a tombstone: the album is gone.
     public func removeAlbumTombstone(_ albumID: String, in libraryID: String) throws(StoreError) {
         _ = try connection.write { db in
             try Stored<AlbumTombstone>.deleteOne(db, key: ["library_id": libraryID, "album_id": albumID])
@@ -174,14 +174,14 @@ extension LibraryStore {
 
     // MARK: Libraries
 
-    /// What was last found at an address; nil when it was never used.
+    /// The library last found at an address; nil if it was never used.
     public func albumLibrary(kind: String, address: String) throws(StoreError) -> AlbumLibraryRecord? {
         try connection.readBeside { db in
             try Stored<AlbumLibraryRecord>.fetchOne(db, key: ["kind": kind, "address": address])?.value
         }
     }
 
-    /// Keeps what was found at an address.
+    /// Stores the library found at an address.
     public func keep(_ library: AlbumLibraryRecord) throws(StoreError) {
         try connection.write { db in try Stored(library).save(db) }
     }
@@ -210,7 +210,7 @@ extension LibraryStore {
         }
     }
 
-    /// The ids of the clips of a tape, the one that was added first first.
+    /// The IDs of the clips of a tape, in the order in which they were added.
     public func clipIDsByAge(of tapeID: String) throws(StoreError) -> [String] {
         try connection.readBeside { db in
             try String.fetchAll(db, sql: "SELECT id FROM clips WHERE tape_id = ? ORDER BY rowid", arguments: [tapeID])
@@ -218,17 +218,17 @@ extension LibraryStore {
     }
 }
 
-/// Permission to work on the albums of one tape, or on one folder library, for one task of one process at a time.
+/// A lock for work on the albums of one tape, or on one folder library, by one task of one process at a time.
 ///
-/// A tape's lock may be held while waiting for that of a library, never the other way round; each kind has its own
+/// A tape's lock may be held while waiting for that of a library, never the other way around; each kind has its own
 /// file, so that their names cannot collide.
 package typealias AlbumLock = LockedByte
 
 extension LockedByte {
     package enum AlbumSubject: Sendable {
-        /// By the id of the tape.
+        /// By the ID of the tape.
         case tape(String)
-        /// By the id in its marker.
+        /// By the ID in its marker.
         case folderLibrary(String)
 
         fileprivate var place: (file: String, name: String) {

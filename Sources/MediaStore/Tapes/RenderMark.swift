@@ -1,4 +1,4 @@
-/// Where a process renders a video. The mark is locked as long as the process lives, and stays if it is killed.
+/// Records where a process renders a video. The mark is locked while the process runs, and remains if it is killed.
 package final class RenderMark: Sendable {
     /// Part of the names of its files: UUID, lower case.
     package let id: String
@@ -33,7 +33,7 @@ package final class RenderMark: Sendable {
         return RenderMark(id: id, places: places, file: file)
     }
 
-    /// Marks of processes that were killed, locked now, and the ids of processes that are alive.
+    /// Marks of processes that were killed, locked now, and the IDs of processes that are alive.
     package static func all(
         in directory: DataDirectory
     ) throws(StoreError) -> (abandoned: [RenderMark], alive: Set<String>) {

@@ -3,7 +3,7 @@ import GRDB
 
 /// A titled, ordered list of clips (tapes contract 1.1).
 public struct TapeRecord: Sendable, Equatable {
-    /// Shape of the picture; used by exports only.
+    /// Aspect ratio of the picture; used by exports only.
     public enum Orientation: String, Sendable, CaseIterable {
         /// 9:16
         case portrait
@@ -11,25 +11,25 @@ public struct TapeRecord: Sendable, Equatable {
         case landscape
     }
 
-    /// How a clip of another shape fills the picture; used by exports only.
+    /// How a clip with another aspect ratio fills the picture; used by exports only.
     public enum ScaleMode: String, Sendable, CaseIterable {
-        /// All of it is seen, with bars.
+        /// The whole clip is visible, with bars.
         case fit
-        /// It fills the picture; what does not fit is cut off.
+        /// It fills the picture; the rest is cropped.
         case fill
     }
 
     /// The transition between two clips; used by exports only.
     public enum Transition: String, Sendable, CaseIterable {
-        /// Nothing: a cut.
+        /// No transition.
         case none
         /// One fades into the other.
         case crossfade
-        /// The next one comes in from the left.
+        /// The next one slides in from the left.
         case slideLeftToRight = "slide_lr"
-        /// The next one comes in from the right.
+        /// The next one slides in from the right.
         case slideRightToLeft = "slide_rl"
-        /// One of the three above, chosen by the tape: the same every time.
+        /// One of the three above, derived from the tape: the same every time.
         case randomise
     }
 
@@ -43,33 +43,33 @@ public struct TapeRecord: Sendable, Equatable {
         case associated
     }
 
-    /// UUID, lower case; made once, never reused.
+    /// UUID, lower case; created once, never reused.
     public var id: String
     /// Trimmed.
     public var title: String
-    /// When it was made; kept to the millisecond.
+    /// When it was created; kept to the millisecond.
     public var createdAt: Date
     /// When title, clips or settings last changed; kept to the millisecond.
     public var updatedAt: Date
     /// Set by the first committed clip, never cleared.
     public var hasReceivedFirstContent = false
-    /// Shape of the picture.
+    /// Aspect ratio of the picture.
     public var orientation = Orientation.portrait
-    /// Of clips without their own.
+    /// Scale mode of clips without their own.
     public var scaleMode = ScaleMode.fit
-    /// Between two clips.
+    /// The transition between two clips.
     public var transition = Transition.none
-    /// 100 to 2000.
+    /// Duration of a transition in milliseconds, 100 to 2000.
     public var transitionMilliseconds: Int = 500
     /// The state of its album.
     public var association = Association.none
     /// nil unless pending.
     public var reason: AssociationReason?
 
-    /// The title of a tape that was given none.
+    /// The title of a tape created without one.
     public static let untitled = "New Tape"
 
-    /// Makes an empty tape.
+    /// Creates an empty tape.
     public init(id: String, title: String, createdAt: Date) {
         self.id = id
         self.title = title
@@ -88,17 +88,17 @@ public enum AssociationReason: String, Sendable, CaseIterable {
     case accessDenied = "access_denied"
     /// Some permissions are missing.
     case accessLimited = "access_limited"
-    /// What is at the address is not the library that has the album.
+    /// The library at the address is not the one that has the album.
     case libraryChanged = "library_changed"
     /// The library, or this album, cannot be read now.
     case unreachable
     /// The album is gone from the library.
     case albumMissing = "album_missing"
-    /// The library refused to make the album.
+    /// The library refused to create the album.
     case createFailed = "create_failed"
-    /// The original cannot be read now: on a disk that is not there, for example.
+    /// The original cannot be read now: for example because its disk is not mounted.
     case originalUnavailable = "original_unavailable"
-    /// The library does not know the original, and sending it is not allowed.
+    /// The original was not identified in the library, and uploading it is not allowed.
     case assetUnidentified = "asset_unidentified"
     /// The library refuses the original permanently.
     case assetRejected = "asset_rejected"
@@ -116,11 +116,11 @@ public enum AssociationReason: String, Sendable, CaseIterable {
 public struct TapeSummary: Sendable, Equatable {
     /// The tape.
     public var tape: TapeRecord
-    /// How many clips it has.
+    /// Number of clips.
     public var clipCount: Int
-    /// How many of them are not in the album.
+    /// Number of clips that are not in the album.
     public var pendingClipCount: Int
-    /// Sum of the known durations less the trims, in milliseconds; transitions are not taken off.
+    /// Sum of the known durations minus the trims, in milliseconds; transitions are not subtracted.
     public var durationMilliseconds: Int64
     /// Whether every duration is known.
     public var isDurationKnown: Bool
@@ -149,8 +149,8 @@ extension TapeRecord: Storable {
     }
 }
 
-// A setting or state that only a later version knows is read as the least demanding one, so that one such row hides
-// neither its tape nor the others; it stays in the row until that very setting is changed.
+// A setting or state added by a later version is read as `unknown`, so that such a row hides neither its tape nor the
+// others; it stays in the row until that setting is changed.
 
 extension TapeRecord.Orientation: Extensible { static var unknown: Self { .portrait } }
 
@@ -165,7 +165,8 @@ extension AssociationReason: Extensible {
 }
 
 extension AssociationReason? {
-    /// An unknown reason is still a reason, and an unknown state has one.
+    /// A stored reason that is unknown is read as `unknown`. If the state itself is unknown, the reason
+    /// is `.internalError`.
     static func stored(_ row: Row, with state: (some Any)?) -> AssociationReason? {
         guard state != nil else { return .internalError }
         return (row["association_reason"] as String?).map { AssociationReason(rawValue: $0) ?? .unknown }
@@ -174,10 +175,10 @@ extension AssociationReason? {
 
 /// Tapes. Every change is one transaction, on the disk when the method returns.
 ///
-/// A setting or state that only a later version knows is read as the default (a state as pending, `.internalError`), and
-/// stays in the row until that very setting is changed: tapes contract 1.3.
+/// A setting or state added by a later version is read as the default (a state as pending, `.internalError`), and stays
+/// in the row until that setting is changed: tapes contract 1.3.
 extension LibraryStore {
-    /// All tapes, the one last changed first, in one query that reads no clip but only an index of them.
+    /// All tapes, most recently changed first, in one query that reads only an index of the clips.
     public func tapeSummaries() throws(StoreError) -> [TapeSummary] {
         try connection.readBeside { db in
             let rows = try Row.fetchCursor(db.cachedStatement(sql: Self.summaries)).map { row in
@@ -193,7 +194,7 @@ extension LibraryStore {
         }
     }
 
-    /// Lengths as `ClipRecord.shownMilliseconds` has them; a live picture always has its video. `total` cannot
+    /// Durations as in `ClipRecord.shownMilliseconds`; a live photo always has its video. `total` cannot
     /// overflow, as `sum` can.
     static let summaries = """
         SELECT tapes.*, coalesce(clip_count, 0) AS clip_count, coalesce(pending_count, 0) AS pending_count,
@@ -213,9 +214,9 @@ extension LibraryStore {
         try connection.readBeside { db in try Stored<TapeRecord>.fetchOne(db, key: id)?.value }
     }
 
-    /// The tapes that a user may mean: the one of this id; else those whose id begins with it (4 characters at least,
-    /// in either case) and those of exactly this title. Both, since a title may look like the beginning of an id, and
-    /// the wrong tape must not be taken for it.
+    /// The tapes that a name may refer to: the one with this ID; otherwise those whose ID begins with it (at least 4
+    /// characters, in either case) and those with exactly this title. Both are returned, since a title may look like
+    /// the beginning of an ID, and the wrong tape must not be selected.
     public func tapes(named name: String) throws(StoreError) -> [TapeRecord] {
         let id = name.lowercased()
         return try connection.readBeside { db in
@@ -232,13 +233,13 @@ extension LibraryStore {
 
     /// Stores a new tape.
     ///
-    /// - Throws: `StoreError`; `.other` for an id that is not a UUID in lower case, or that exists already.
+    /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case, or that exists already.
     public func create(_ tape: TapeRecord) throws(StoreError) {
         try checkID(tape.id, of: "tape")
         try connection.write { db in try Stored(tape).insert(db) }
     }
 
-    /// Changes title and settings of a tape, and `updatedAt` if anything differs: not id, times, association and first
+    /// Changes title and settings of a tape, and `updatedAt` if anything differs: not ID, times, association and first
     /// content. nil when it is gone.
     public func changeTape(
         _ id: String,
@@ -274,7 +275,7 @@ extension LibraryStore {
         }
     }
 
-    /// Copies a tape with its clips under new ids: title with ` Copy`, no link, no intent, every clip pending (rule
+    /// Copies a tape with its clips under new IDs: title with ` Copy`, no link, no intent, every clip pending (rule
     /// R17). The copy is pending (never tried) when it has clips; nil when the tape is gone.
     public func duplicateTape(_ id: String, at now: Date) throws(StoreError) -> TapeRecord? {
         try connection.write { db in
@@ -310,7 +311,7 @@ extension LibraryStore {
         try connection.write { db in
             guard let tape = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
             let links = isDeletionOwed ? try Self.links(db, where: "tape_id = ?", [id]) : []
-            // Clips, links, intents and assets go with it.
+            // Clips, links, intents and assets are removed with it.
             try Stored<TapeRecord>.deleteOne(db, key: id)
             return try links.compactMap { link in
                 let key: StatementArguments = [link.libraryID, link.albumID]
@@ -324,7 +325,7 @@ extension LibraryStore {
     }
 
     /// Marks tapes that have clips, no link and no association as pending, never tried: one statement (rule R13).
-    /// Returns how many.
+    /// Returns their number.
     @discardableResult
     public func markUntriedTapes() throws(StoreError) -> Int {
         try connection.write { db in
@@ -339,7 +340,7 @@ extension LibraryStore {
         }
     }
 
-    /// Ids become parts of file names and of what libraries store.
+    /// IDs become parts of file names and of data that libraries store.
     func checkID(_ id: String, of what: String) throws(StoreError) {
         guard CaptureID.isValid(id) else {
             throw StoreError(.other, path: connection.path, detail: "\"\(id)\" is not a \(what) ID")

@@ -19,7 +19,7 @@ public final class FileContent: Sendable {
         checkUnchanged = { true }
     }
 
-    /// Uses the descriptor of an object, which keeps it open as long as it lives. `checkUnchanged` is the source of
+    /// Uses the descriptor of an object, which keeps it open while it exists. `checkUnchanged` is the source of
     /// `isUnchanged`.
     public init(
         sharing descriptor: Int32,

@@ -3,8 +3,8 @@ internal import MediaSystem
 
 /// A `multipart/form-data` body (RFC 7578): text fields in order, then one file.
 ///
-/// Header and footer are held in memory, the file never is: it is read with `pread` directly into the buffer that is sent. The
-/// exact length is known before the first byte.
+/// Header and footer are kept in memory, the file never is: it is read with `pread` directly into the buffer that is
+/// sent. The exact length is known before the first byte.
 public struct MultipartForm: RequestBody {
     /// Separates the parts (RFC 2046 section 5.1.1).
     public let boundary: String
@@ -19,7 +19,7 @@ public struct MultipartForm: RequestBody {
     /// Value of the request's `Content-Type`.
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// Lays out the body: `fields` in order, then the file.
+    /// Builds the body: `fields` in order, then the file.
     ///
     /// - Parameters:
     ///   - fields: The text fields.
@@ -28,7 +28,7 @@ public struct MultipartForm: RequestBody {
     ///   - fileName: The file name sent to the server.
     ///   - fileType: The part's own `Content-Type` (trap T5).
     ///   - boundary: Separates the parts.
-    ///   - tap: Gets every byte of the file in order, as sent.
+    ///   - tap: Receives every byte of the file in order, as sent.
     public init(
         fields: [(name: String, value: String)],
         file: FileContent,
@@ -53,8 +53,8 @@ public struct MultipartForm: RequestBody {
         byteCount = Int64(header.count) + file.byteCount + Int64(footer.count)
     }
 
-    /// 24 dashes and 128 random bits in hexadecimal, the form that servers and firewalls know from `curl`; 56 of the 70
-    /// characters that RFC 2046 section 5.1.1 allows.
+    /// 24 dashes and 128 random bits in hexadecimal, the same form as in `curl`, which servers and firewalls accept; 56
+    /// of the 70 characters that RFC 2046 section 5.1.1 allows.
     public static func randomBoundary() -> String {
         var generator = RandomBlock()
         let bits = (0..<2).map { _ in (generator.next() as UInt64).padded(16, radix: 16) }
@@ -134,7 +134,7 @@ extension MultipartForm {
     }
 }
 
-/// Gets the bytes of a file as they are sent, to hash them for example. Called on the transfer loop's thread.
+/// Receives the bytes of a file as they are sent, for example to hash them. Called on the transfer loop's thread.
 public protocol ByteTap: Sendable {
     /// The next bytes. They are valid during the call only.
     func append(_ bytes: UnsafeRawBufferPointer)

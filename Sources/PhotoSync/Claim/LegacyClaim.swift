@@ -8,15 +8,15 @@ public import MediaTransport
 /// A claim cannot be undone. Only ids of the user's own listing are sent, since the server would also claim another
 /// user's photos.
 public struct LegacyClaim: Sendable {
-    /// Which photos.
+    /// The photos to claim.
     public enum Selection: Sendable, Equatable {
         /// All legacy photos.
         case all
-        /// Those with these ids; only ids in the user's own listing are sent.
+        /// Photos with these ids; only ids in the user's own listing are sent.
         case ids([String])
     }
 
-    /// Ids per request. The server has no limit, but 30 seconds for the whole request.
+    /// Ids per request. The server has no limit on ids, but allows 30 seconds per request.
     static let blockSize = 500
 
     let account: SyncAccount
@@ -27,13 +27,13 @@ public struct LegacyClaim: Sendable {
         self.account = account
     }
 
-    /// The user's legacy photos in a new listing of the server, oldest upload first.
+    /// Lists the user's legacy photos from a new server listing, oldest upload first.
     ///
     /// - Parameters:
     ///   - control: Cancels the listing.
     ///   - body: Called with batches of up to 500 photos, after the whole listing has been verified.
     /// - Returns: The number of legacy photos.
-    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for an invalid listing; what `body` throws.
+    /// - Throws: `PhotoSyncError`: the errors of `Pull.run` for an invalid listing, and errors thrown by `body`.
     public func list(
         control: TransferControl = TransferControl(),
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
@@ -48,7 +48,7 @@ public struct LegacyClaim: Sendable {
         return try result.get()
     }
 
-    /// Plans a claim; changes nothing.
+    /// Plans a claim without changing anything.
     public func plan(
         _ selection: Selection,
         control: TransferControl = TransferControl()
@@ -81,16 +81,18 @@ public struct LegacyClaim: Sendable {
         return plan
     }
 
-    /// Claims the planned photos in blocks of 500, then lists again to count: the server's response is not reliable.
+    /// Claims the planned photos in blocks of 500, then lists again to count them, since the counts in the server's
+    /// responses are not reliable.
     ///
-    /// Safe to repeat: claimed photos stay claimed, and count as already claimed.
+    /// Safe to repeat: photos claimed earlier stay claimed and are counted as already claimed.
     ///
     /// - Parameters:
     ///   - plan: The photos to claim.
-    ///   - control: Stops between two blocks.
+    ///   - control: Stops the claim between two blocks.
     /// - Returns: The counts after the claim.
-    /// - Throws: `PhotoSyncError`: `.noDevice`, `.invalidDevice` when the server does not list this machine's device as
-    ///   the user's, and what `Pull.run` throws for an invalid listing. Earlier blocks may be claimed then.
+    /// - Throws: `PhotoSyncError`: `.noDevice`, `.invalidDevice` if the server's list of the user's devices does not
+    ///   contain this machine, and the errors of `Pull.run` for an invalid listing. Earlier blocks may already be
+    ///   claimed.
     public func run(
         _ plan: ClaimPlan,
         control: TransferControl = TransferControl()
@@ -122,7 +124,7 @@ public struct LegacyClaim: Sendable {
     }
 
     private func claimAll(_ count: ClaimCount, _ control: TransferControl) async throws(PhotoSyncError) -> ClaimResult {
-        // The photos that are legacy now, which may be more than planned.
+        // The current legacy photos; there may be more than were planned.
         let before = try await LiveListing.make(of: account, .init(control: control), queue: queue)
         guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
         _ = try await account.client.claimAll(device: count.device)
@@ -134,7 +136,7 @@ public struct LegacyClaim: Sendable {
         }
     }
 
-    /// Lists the server's photos again and counts with `add`.
+    /// Lists the server's photos again and counts them with `add`.
     private func counted(
         _ count: ClaimCount,
         _ control: TransferControl,
@@ -163,7 +165,7 @@ private struct ClaimCount: Sendable {
     var alreadyClaimed: Int64 = 0
     var failed: Int64 = 0
 
-    /// Looks photos up, and tells the index of their origin.
+    /// Looks up photos, and records their origin devices in the index.
     mutating func add(_ ids: [String], _ live: LiveListing, _ index: SyncIndex) throws {
         let found = try live.photos(ids)
         var origins: [PhotoDevice: [String]] = [:]
@@ -200,23 +202,23 @@ public struct ClaimPlan: Sendable, Equatable {
     public var ids: [String]
     /// Number of photos to claim.
     public var count: Int64
-    /// Ids that are in the listing and have a device already.
+    /// Ids of listed photos that already have a device.
     public var alreadyClaimed: [String] = []
     /// Ids that are not in the user's listing.
     public var unknown: [String] = []
-    /// The server's counts before.
+    /// The server's counts before the claim.
     public var before: SyncStatus
 }
 
-/// The result of a claim, by recounting.
+/// The result of a claim, by counting the photos again.
 public struct ClaimResult: Sendable, Equatable {
-    /// Requested photos that belong to this device now.
+    /// Requested photos that now belong to this device.
     public var claimed: Int64
-    /// Photos assigned to another device, before the claim or meanwhile.
+    /// Photos assigned to another device, before or during the claim.
     public var alreadyClaimed: Int64
     /// Requested photos that are still legacy or were deleted, and unknown ids.
     public var failed: Int64
-    /// Legacy photos left.
+    /// Remaining legacy photos.
     public var remaining: Int64
     /// The server's counts after the claim.
     public var after: SyncStatus

@@ -11,7 +11,7 @@ public struct DeviceRegistration: Sendable {
     ///   - client: The server; its key is used to log in, if it has one.
     ///   - library: Stores the login and the device token.
     ///   - deviceName: This machine's name in other clients, for example its host name. Control characters are removed,
-    ///     and it is cut after 100 characters.
+    ///     and the name is truncated to 100 characters.
     public init(client: PhotoSyncClient, library: LibraryStore, deviceName: String) {
         self.client = client
         self.library = library
@@ -22,9 +22,9 @@ public struct DeviceRegistration: Sendable {
     ///
     /// A token that belongs to another user's device (it is not in the user's own list) is replaced by a new one.
     ///
-    /// - Parameter apiKey: The issued key; surrounding blanks are ignored.
+    /// - Parameter apiKey: The issued key; surrounding whitespace is ignored.
     /// - Returns: The stored login.
-    /// - Throws: `PhotoSyncError`. Nothing is stored then, and an earlier login is kept.
+    /// - Throws: `PhotoSyncError`; nothing is stored, and an earlier login is kept.
     public func logIn(apiKey: String) async throws(PhotoSyncError) -> Login {
         let key = try Self.checked(apiKey.trimmingBlanks())
         let user = authorized(key)
@@ -40,8 +40,8 @@ public struct DeviceRegistration: Sendable {
     /// The new key is stored at once, before any other request, since the old one is already revoked.
     ///
     /// - Returns: The stored login.
-    /// - Throws: `PhotoSyncError`; `.keyNotRotated` where a defect of the server makes it impossible (contract 1.2):
-    ///   the old key stays valid then. An error after the login response leaves a login without a device.
+    /// - Throws: `PhotoSyncError`; `.keyNotRotated` if a server defect prevents the login (contract 1.2): the old key
+    ///   then remains valid. An error after the login response leaves a login without a device.
     public func logIn(email: String, password: String) async throws(PhotoSyncError) -> Login {
         let token = try token(isRenewed: false)
         let response = try await client.logIn(
@@ -62,7 +62,7 @@ public struct DeviceRegistration: Sendable {
 
     // MARK: Devices
 
-    /// This machine's device: the registered one, if the user owns it. A server returns the device of a known token
+    /// Returns the registered device of this machine if the user owns it. A server returns the device of a known token
     /// regardless of its owner (trap 10), and fails only when photos are claimed for it.
     private func ownDevice(
         of user: PhotoSyncClient,

@@ -3,13 +3,13 @@ public import MediaTransport
 
 /// Downloads photos into a directory and verifies them (photosync contract section 6).
 public struct Download: Sendable {
-    /// Which photos.
+    /// The photos to download.
     public enum Selection: Sendable, Equatable {
-        /// Those without a copy on this machine.
+        /// Photos without a copy on this machine.
         case missing
-        /// Those with these ids.
+        /// Photos with these ids.
         case ids([String])
-        /// Those uploaded at or after a time, without a copy on this machine.
+        /// Photos uploaded at or after a time, without a copy on this machine.
         case since(PhotoTime)
     }
 
@@ -19,7 +19,7 @@ public struct Download: Sendable {
         public var jobs: Int
         /// Whether to only plan the downloads.
         public var isDryRun: Bool
-        /// When a failed download is retried; it resumes where it stopped.
+        /// When to retry a failed download; a retry resumes where the download stopped.
         public var retry: RetryPolicy
 
         /// Makes options.
@@ -38,7 +38,7 @@ public struct Download: Sendable {
     ///
     /// - Parameters:
     ///   - account: The user and the server.
-    ///   - hashes: Gets the digests of the written files.
+    ///   - hashes: Stores the digests of the written files.
     ///   - options: Options of the download.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
@@ -46,22 +46,22 @@ public struct Download: Sendable {
         self.options = options
     }
 
-    /// Downloads the selected photos to `YYYY/MM/` in a directory, by the day they were taken.
+    /// Downloads the selected photos to `YYYY/MM/` in a directory, by the date taken.
     ///
     /// Each file is written under a temporary name in its directory, verified, synced to disk, and renamed without
-    /// replacing anything. A file that cannot be verified gets a name that ends in `.unverified`, and is downloaded again by the
-    /// next run, which replaces that file if it was not changed. An interrupted download resumes where it stopped. A failed photo keeps its name for the next
-    /// run.
+    /// replacing anything. A file that cannot be verified gets a name ending in `.unverified`. The next run downloads
+    /// it again and replaces that file unless it was modified. An interrupted download resumes where it stopped. A
+    /// failed photo keeps its name for the next run.
     ///
-    /// A local copy that was modified is kept, and its photo is reported as `.present` with the error `.sourceChanged`;
-    /// a photo selected by its id is downloaded under another name instead.
+    /// A modified local copy is kept, and its photo is reported as `.present` with the error `.sourceChanged`; a photo
+    /// selected by its id is instead downloaded under another name.
     ///
     /// - Parameters:
-    ///   - selection: Which photos of the index.
+    ///   - selection: The photos of the index to download.
     ///   - directory: Absolute path, as bytes; created if missing.
     ///   - control: Cancels running downloads and starts no others.
     ///   - onItem: Called with the result of each photo; from any thread, one call at a time.
-    ///   - progress: From any thread, one call at a time.
+    ///   - progress: Called from any thread, one call at a time.
     /// - Returns: The counts. Failures of single photos are items, not errors.
     /// - Throws: `PhotoSyncError` for errors that end the whole run: `.neverSynchronized`, `.targetUnusable`,
     ///   `.unauthorized`, `.cancelled` …
@@ -78,20 +78,20 @@ public struct Download: Sendable {
         return session.report.result
     }
 
-    /// Downloads the server's thumbnails of the selected photos to `YYYY/MM/ID.thumbnail.jpg` in a directory, by the day the photos
-    /// were taken.
+    /// Downloads the server's thumbnails of the selected photos to `YYYY/MM/ID.thumbnail.jpg` in a directory, by the
+    /// date the photos were taken.
     ///
-    /// A thumbnail is not a copy of its photo: nothing of it is recorded, and no push uploads it from a directory. One whose
-    /// file exists is `.present`, and not requested again. Each file is written under a temporary name, checked to be a complete
-    /// JPEG, and renamed without replacing anything.
+    /// A thumbnail is not a copy of its photo: it is not recorded in the library, and push excludes it from
+    /// directories. If its file exists, it is `.present` and not requested again. Each file is written under a
+    /// temporary name, checked to be a complete JPEG, and renamed without replacing anything.
     ///
     /// - Parameters:
-    ///   - selection: Which photos of the index.
+    ///   - selection: The photos of the index whose thumbnails to download.
     ///   - includesPresent: Whether `.missing` and `.since` include photos that have a copy on this machine.
     ///   - directory: Absolute path, as bytes; created if missing.
     ///   - control: Cancels running requests and starts no others.
     ///   - onItem: Called with the result of each photo; from any thread, one call at a time.
-    ///   - progress: From any thread, one call at a time.
+    ///   - progress: Called from any thread, one call at a time.
     /// - Returns: The counts. Failures of single thumbnails are items, not errors.
     /// - Throws: `PhotoSyncError`, as `run`.
     public func runThumbnails(
@@ -134,30 +134,30 @@ public struct Download: Sendable {
 public struct DownloadItem: Sendable {
     /// The state of a photo.
     public enum State: String, Sendable, CaseIterable {
-        /// Written; the bytes are those that were uploaded.
+        /// Written; the bytes match the upload.
         case verified
-        /// Written; the server has rewritten its file since it was uploaded: structure, dimensions, length and the id that
-        /// the server writes into it were checked (contract, new fact 1).
+        /// Written; the server has rewritten its file since the upload. Structure, dimensions, length and the id that
+        /// the server writes into the file were checked (contract, new fact 1).
         case rewritten
-        /// Written under a name that ends in `.unverified`, since nothing shows that it is the photo.
+        /// Written under a name ending in `.unverified`, since the file could not be identified as the photo.
         case unverified
-        /// The server lists the photo, but has no bytes of it.
+        /// The server lists the photo but does not have its file.
         case undeliverable
-        /// Written: the server's thumbnail of the photo, which is not the photo.
+        /// Written: the server's thumbnail, not the photo itself.
         case thumbnail
         /// The server has no thumbnail of the photo.
         case unavailable
         /// A copy, or the thumbnail, already existed.
         case present
-        /// A dry run: it would be downloaded.
+        /// Dry run: would be downloaded.
         case planned
-        /// Failed; no file has its name.
+        /// Failed; no file was stored under its name.
         case failed
-        /// Not started, or interrupted, when the run was stopped.
+        /// Not started, or interrupted because the run was stopped.
         case cancelled
     }
 
-    /// Id of the photo; for an unknown id only this, `state` and `error` are set.
+    /// Id of the photo; for an unknown id, only the id, `state` and `error` are set.
     public var id: String
     /// Its original name; nil for an unknown id.
     public var originalFilename: String?
@@ -171,13 +171,13 @@ public struct DownloadItem: Sendable {
     public var sha256: String?
     /// SHA-256 of the uploaded bytes, from the listing.
     public var serverSHA256: String?
-    /// Bytes that came over the network.
+    /// Bytes received over the network.
     public var bytesReceived: Int64 = 0
-    /// Whether it resumed an earlier attempt.
+    /// Whether it resumed an earlier download.
     public var isResumed: Bool = false
     /// Number of attempts.
     public var attempts: Int = 0
-    /// Why it failed.
+    /// The error, if it failed.
     public var error: PhotoSyncError?
 }
 
@@ -187,7 +187,7 @@ public struct DownloadProgress: Sendable, Equatable {
     public var photos: Int64 = 0
     /// Finished photos.
     public var photosDone: Int64 = 0
-    /// Bytes to download, by the uploaded sizes; the stored files may differ a little.
+    /// Bytes to download, by the uploaded sizes; the sizes of the stored files may differ slightly.
     public var bytes: Int64 = 0
     /// Bytes received.
     public var bytesReceived: Int64 = 0
@@ -221,7 +221,7 @@ extension DownloadReport {
         if byteCount > 0 { progress { $0.bytesReceived += byteCount } }
     }
 
-    /// Ends one of the photos to download.
+    /// Reports the result of a photo to download.
     func endWanted(_ item: DownloadItem) {
         end(item)
         progress { $0.photosDone += 1 }
@@ -233,7 +233,7 @@ struct PlannedDownload: Sendable {
     let photo: PhotoRecord
     var place: DownloadPlace
     var copy: PhotoCopy
-    /// The temporary file of an earlier run whose name cannot be used any more.
+    /// The temporary file of an earlier run whose name can no longer be used.
     var abandoned: String?
     /// The file that an earlier run could not verify.
     var unverified: UnverifiedFile?

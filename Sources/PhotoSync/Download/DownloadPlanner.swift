@@ -6,14 +6,14 @@ internal import MediaStore
 internal import MediaSystem
 internal import Synchronization
 
-/// Gives photos their names, in the order of the index, so that repeated runs give the same names.
+/// Assigns file names to photos in the order of the index, so that repeated runs assign the same names.
 ///
 /// A name is free if no file of the directory, no copy in the library and no photo of this run has it, ignoring case.
-/// It is reserved in the library before the first request, and stays reserved when the download fails.
+/// It is reserved in the library before the first request, and stays reserved if the download fails.
 actor DownloadPlanner {
     private typealias Keys = Set<Int>
 
-    /// Number of directory listings kept. Photos come in upload order, mostly month after month.
+    /// Number of directory listings kept. Photos are in upload order, so most of them are grouped by month.
     private static let remembered = 16
 
     private let account: SyncAccount
@@ -22,11 +22,11 @@ actor DownloadPlanner {
     private let target: TargetDirectory?
     private let isDryRun: Bool
 
-    /// Names in a directory, as hashes of `SafeFileName.key`, to save memory for a million names. A collision is almost
-    /// impossible, and only numbers a name needlessly.
+    /// Names in a directory, as hashes of `SafeFileName.key`, to save memory with a million names. A collision is very
+    /// unlikely, and only adds a number to a name unnecessarily.
     private var listings: [String: Keys] = [:]
     private var listed: [String] = []
-    /// The last number given to a name, so that a thousand photos of one name do not probe all numbers.
+    /// The last number assigned to each name, so that 1,000 photos with one name do not test every number.
     private var lastNumbers: [Int: Int] = [:]
     /// Names reserved for photos that are not downloaded yet.
     private var reserved: [String: Keys]?
@@ -41,7 +41,7 @@ actor DownloadPlanner {
     /// Plans photos and stores the plan.
     ///
     /// - Parameter wanted: Photos, with their names in the library.
-    /// - Returns: All of them, in their order.
+    /// - Returns: The plans, in the order of the photos.
     /// - Throws: `StoreError`.
     func plan(_ wanted: [(photo: PhotoRecord, names: [PhotoCopy])]) async throws(StoreError) -> [PlannedDownload] {
         try loadReserved()
@@ -61,7 +61,7 @@ actor DownloadPlanner {
         return plans
     }
 
-    /// Gives another name, since a file got the planned one. The temporary file keeps its name.
+    /// Assigns another name after a file was created under the planned one. The temporary file keeps its name.
     func rename(_ plan: PlannedDownload) async throws(StoreError) -> PlannedDownload {
         var renamed = plan
         listings[plan.place.directory]?.insert(Self.hash(plan.place.name))
@@ -74,7 +74,7 @@ actor DownloadPlanner {
         return renamed
     }
 
-    /// Marks the name as taken by the downloaded file.
+    /// Marks the name as used by the downloaded file.
     func landed(_ plan: PlannedDownload) {
         let hash = Self.hash(plan.place.name)
         reserved?[plan.place.directory]?.remove(hash)
@@ -83,7 +83,7 @@ actor DownloadPlanner {
 
     // MARK: Names
 
-    /// Plans the photo with its earlier name, if that is still free; otherwise without a path.
+    /// Plans the photo with its earlier name if that is still free, otherwise without a path.
     private func planAgain(_ photo: PhotoRecord, names: [PhotoCopy]) -> PlannedDownload {
         var plan = PlannedDownload(
             photo: photo,
@@ -121,7 +121,7 @@ actor DownloadPlanner {
         return plan
     }
 
-    /// The last component of a path if the rest is the directory of a place.
+    /// The last component of a path whose directory is that of the place, otherwise nil.
     private func nameInPlace(_ path: [UInt8], _ place: DownloadPlace) -> String? {
         var directory = place
         directory.name = ""
@@ -130,7 +130,7 @@ actor DownloadPlanner {
         return String(validating: path[prefix.count...], as: UTF8.self)
     }
 
-    /// Whether no file has the name, or only the photo itself, renamed just before its run died.
+    /// Whether no file has the name, or only the photo itself, renamed just before its run was interrupted.
     private func isFree(_ copy: PhotoCopy) -> Bool {
         guard let found = FileIdentity(ofRegularFile: copy.path) else { return true }
         return copy.state == .written && copy.identity.map { found.isSameContent(as: $0) } == true
@@ -168,7 +168,7 @@ actor DownloadPlanner {
         return names.filter { $0.path != plan.copy.path && nameInPlace($0.path, plan.place) != nil }
     }
 
-    // MARK: What is taken
+    // MARK: Names in use
 
     private static func hash(_ name: String) -> Int { SafeFileName.key(of: name).hashValue }
 
@@ -201,7 +201,7 @@ actor DownloadPlanner {
         reserved = found
     }
 
-    /// Empty for a directory that does not exist or cannot be read; the error occurs when it is written to.
+    /// Empty for a directory that does not exist or cannot be read; writing to it then throws the error.
     private func listing(of directory: String) -> Keys {
         if let known = listings[directory] { return known }
         var keys = Keys()
@@ -219,7 +219,7 @@ actor DownloadPlanner {
 }
 
 extension FileIdentity {
-    /// Compares without the change time, which names and permissions also change.
+    /// Compares without the change time, since renames and permission changes also update it.
     func isSameContent(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && size == other.size
             && modificationNanoseconds == other.modificationNanoseconds
@@ -228,7 +228,7 @@ extension FileIdentity {
 
 struct DownloadCandidates: Sendable {
     enum Candidate: Sendable {
-        /// To be downloaded; with its names in the library.
+        /// To be downloaded, with its names in the library.
         case wanted(PhotoRecord, names: [PhotoCopy])
         /// Has a local copy, which may have been modified.
         case present(PhotoRecord, PhotoCopy, isChanged: Bool)
@@ -240,12 +240,12 @@ struct DownloadCandidates: Sendable {
 
     let account: SyncAccount
     let selection: Download.Selection
-    /// Whether photos with a copy are wanted as well, as for thumbnails.
+    /// Whether to include photos that already have a copy, as for thumbnails.
     var includesPresent = false
 
     /// Calls `body` with up to 500 candidates at a time. Blocks.
     ///
-    /// - Throws: `StoreError`, and what `body` throws.
+    /// - Throws: `StoreError`, and errors thrown by `body`.
     func forEachBlock(_ body: ([Candidate]) throws -> Void) throws {
         switch selection {
         case .missing: try missing(PhotoFilter(), body)
@@ -254,7 +254,7 @@ struct DownloadCandidates: Sendable {
         }
     }
 
-    /// Number and bytes of the photos to download. Blocks.
+    /// Number of photos to download, and their total bytes. Blocks.
     func total() throws -> (photos: Int64, bytes: Int64) {
         var total: (photos: Int64, bytes: Int64) = (0, 0)
         try forEachBlock { block in
@@ -275,7 +275,7 @@ struct DownloadCandidates: Sendable {
             let block = photos.compactMap { photo -> Candidate? in
                 let holding = holdings[photo.id] ?? LocalCopies.Holding()
                 if holding.unchanged != nil { return nil }
-                // Do not download a photo again each night because the user edited the copy.
+                // Do not download a photo again every night because the user edited the copy.
                 if let changed = holding.changed { return .present(photo, changed, isChanged: true) }
                 return .wanted(photo, names: holding.names)
             }
@@ -314,7 +314,7 @@ final class CandidateFeed: Sendable {
     private let demand = DispatchSemaphore(value: 0)
     private let isStopped = Atomic(false)
 
-    /// Starts reading with the first call of `next`.
+    /// Reading starts with the first call of `next`.
     init(_ candidates: DownloadCandidates) {
         let (blocks, door) = AsyncThrowingStream<Block, any Error>.makeStream()
         self.blocks = blocks
@@ -334,7 +334,7 @@ final class CandidateFeed: Sendable {
         }
     }
 
-    /// The next block; nil after the last. One caller at a time.
+    /// The next block; nil after the last one. Only one caller at a time.
     func next() async throws(PhotoSyncError) -> Block? {
         demand.signal()
         var blocks = blocks.makeAsyncIterator()
@@ -361,7 +361,7 @@ struct DownloadPlace: Sendable, Hashable {
     let month: String
     var name: String
 
-    /// The month in UTC, as the server files it (contract 3.6).
+    /// Uses the month in UTC, like the server's directories (contract 3.6).
     init(takenAt time: PhotoTime, name: String) {
         let taken = CivilTime(secondsSince1970: time.microseconds.flooredDivision(by: 1_000_000).quotient)
         year = max(0, taken.year).padded(4)
@@ -376,7 +376,7 @@ struct DownloadPlace: Sendable, Hashable {
     }
 }
 
-/// The copies of some photos on this machine, by the library and the files' metadata.
+/// The local copies of some photos, from the library and the files' metadata.
 struct LocalCopies {
     enum Condition {
         /// Same size and modification time.
@@ -390,7 +390,7 @@ struct LocalCopies {
     struct Holding {
         var unchanged: PhotoCopy?
         var changed: PhotoCopy?
-        /// Unfinished downloads and deleted copies, whose names the photo may have again.
+        /// Unfinished downloads and deleted copies, whose names the photo may use again.
         var names: [PhotoCopy] = []
     }
 
@@ -402,7 +402,7 @@ struct LocalCopies {
         for copy in try library.copies(ofPhotos: photos.map(\.id), server: server) {
             add(copy, to: &holdings[copy.photoID, default: Holding()])
         }
-        // The same bytes as a copy of another photo.
+        // Copies of other photos with the same bytes.
         let lacking = photos.filter { holdings[$0.id]?.unchanged == nil }
         guard !lacking.isEmpty else { return holdings }
         let ids = Dictionary(lacking.map { ($0.sha256, $0.id) }, uniquingKeysWith: { first, _ in first })
@@ -427,7 +427,8 @@ struct LocalCopies {
         }
     }
 
-    /// Compares size and modification time. Moving a file to another disk or changing its permissions is not a change.
+    /// Compares size and modification time. Moving a file to another disk or changing its permissions does not count as
+    /// a modification.
     static func condition(of copy: PhotoCopy) -> Condition {
         guard let found = FileIdentity(ofRegularFile: copy.path) else { return .vanished }
         guard let known = copy.identity else { return .unchanged }

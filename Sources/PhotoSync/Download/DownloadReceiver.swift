@@ -11,12 +11,12 @@ final class DownloadReceiver: ResponseReceiver {
     struct State {
         /// nil until the response is accepted.
         var head: DownloadHead?
-        /// Whether the response comes from the server's download, not from an intermediary.
+        /// Whether the response comes from the server's download route, not from an intermediary.
         var isGenuine = false
         /// Bytes in the file.
         var position: Int64
         var received: Int64 = 0
-        /// Bytes of this response that were not reported as progress yet.
+        /// Bytes of this response not yet reported as progress.
         var untold: Int64 = 0
         /// Writeback was started up to here.
         var writebackEnd: Int64
@@ -39,8 +39,8 @@ final class DownloadReceiver: ResponseReceiver {
     ///   - photo: The photo as listed.
     ///   - file: Contains the bytes before `offset`.
     ///   - offset: The requested offset.
-    ///   - expectedTotal: Length of the file that those bytes came from.
-    ///   - pipeline: Has hashed the bytes before `offset`.
+    ///   - expectedTotal: Total length of the file from which those bytes came.
+    ///   - pipeline: Hash pipeline that has processed the bytes before `offset`.
     ///   - onBegin: Called with the head of an accepted response, on the transfer loop's thread.
     init(
         _ photo: PhotoRecord,
@@ -61,9 +61,9 @@ final class DownloadReceiver: ResponseReceiver {
 
     var result: State { state.withLock { $0 } }
 
-    /// The digest of the complete file, and what shows that it is the photo, by the rules of contract section 6 and its new
-    /// fact 1. The hash is compared first: a file with the right hash is right whatever ID its camera wrote. `knownDigests` are
-    /// of verified downloads of the photo.
+    /// Returns the digest of the complete file and the evidence that it is the photo, by the rules of contract section
+    /// 6 and new fact 1. The hash is compared first: a file with the right hash is correct regardless of the id that
+    /// its camera wrote. `knownDigests` are the digests of verified downloads of the photo.
     func judge(knownDigests: [String] = []) async throws(PhotoSyncError) -> (digest: String, evidence: PhotoEvidence) {
         let state = result
         guard let total = state.head?.totalBytes, state.position == total else {
@@ -82,7 +82,7 @@ final class DownloadReceiver: ResponseReceiver {
         }
         if digest == photo.sha256 || knownDigests.contains(digest) { return (digest, .photo) }
         let status = state.head?.status
-        // The server sends the header with every download. The page of a proxy or captive portal is not a photo.
+        // The server sends this header with every download. The page of a proxy or captive portal is not a photo.
         guard state.isGenuine else {
             throw PhotoSyncError(
                 .unexpectedResponse,
@@ -164,8 +164,8 @@ final class DownloadReceiver: ResponseReceiver {
         return now > modified
     }
 
-    /// The photo of an id never changes: if listing and download have different digests, one of them is of another
-    /// photo, and it is unknown which.
+    /// The bytes of a photo id never change. If listing and download have different digests, one of them belongs to
+    /// another photo, and it is unknown which.
     private func checkDigest(_ head: DownloadHead) throws {
         guard let told = head.sha256, told != photo.sha256 else { return }
         throw PhotoSyncError(
@@ -176,7 +176,8 @@ final class DownloadReceiver: ResponseReceiver {
         )
     }
 
-    /// `If-Range` has a resolution of one second: a file replaced within it is detected by its length (contract 6).
+    /// `If-Range` has a resolution of one second; a file replaced within that second is detected by its length
+    /// (contract section 6).
     private func checkRange(_ head: DownloadHead, _ total: Int64, _ state: inout State) throws {
         let isRest =
             offset > 0 && head.firstByte == offset && total == expectedTotal
@@ -197,8 +198,7 @@ final class DownloadReceiver: ResponseReceiver {
     }
 }
 
-/// Adds the digests of new files to the cache after a delay, since the cache accepts none of a file that has just
-/// changed.
+/// Adds the digests of new files to the cache after a delay, since the cache rejects files that have just changed.
 final class DigestKeeper: Sendable {
     private struct Entry {
         var path: [UInt8]
@@ -207,7 +207,7 @@ final class DigestKeeper: Sendable {
         var writtenAt: Date
     }
 
-    /// A little more than the cache requires.
+    /// Slightly more than the cache requires.
     private static let rest = TimeInterval(HashCache.restAfterChange) / 1e9 + 0.001
 
     private let hashes: HashCache

@@ -4,7 +4,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// What downloads of photos and of thumbnails have in common: the target, and a task for each photo.
+/// Shared by downloads of photos and thumbnails: the target directory, and one task per photo.
 struct DownloadSession: Sendable {
     let account: SyncAccount
     let options: Download.Options
@@ -30,11 +30,11 @@ struct DownloadSession: Sendable {
         return target
     }
 
-    /// Plans the candidates block by block, and finishes each planned photo in a task, at most `jobs` in parallel.
+    /// Plans the candidates block by block, and processes each planned photo in a task, at most `jobs` in parallel.
     ///
     /// - Parameters:
-    ///   - plan: Reports the photos that are not wanted, and returns the others.
-    ///   - canceled: The result of a photo that was not started.
+    ///   - plan: Reports photos that are not to be downloaded, and returns the others.
+    ///   - canceled: The result for a photo that was not started.
     ///   - end: Returns an error that ends the whole run.
     /// - Returns: The error that ended the run.
     func forEach<Work: Sendable>(
@@ -117,7 +117,7 @@ struct DownloadRun: Sendable {
         try session.finish(failure)
     }
 
-    /// Reports the photos that are not to be downloaded, and names the others.
+    /// Reports photos that are not to be downloaded, and assigns names to the others.
     private func plan(
         _ block: CandidateFeed.Block,
         _ planner: DownloadPlanner
@@ -140,7 +140,7 @@ struct DownloadRun: Sendable {
 }
 
 extension SyncAccount {
-    /// - Throws: `PhotoSyncError` `.neverSynchronized` before the first listing is complete.
+    /// - Throws: `PhotoSyncError` `.neverSynchronized` before the first complete listing.
     func requireListing() throws(PhotoSyncError) {
         guard try state()?.lastCompleteAt == nil else { return }
         throw PhotoSyncError(.neverSynchronized, detail: "no complete listing of \(server)")
@@ -153,7 +153,7 @@ enum DownloadTarget {
         try PhotoSyncError.writing { () throws(FileWriteError) in
             guard let target = try TargetDirectory.open(path, creating: !isDryRun) else { return nil }
             if !target.isWritable { throw FileWriteError(.denied, path: target.path) }
-            // Two runs would give the same photo two names, and download it twice.
+            // Two runs would assign two names to one photo, and download it twice.
             if !isDryRun { try target.lock() }
             return target
         }
@@ -195,7 +195,7 @@ extension DownloadItem {
         sha256 = copy.sha256
     }
 
-    /// Ends it with an error.
+    /// Sets the result to failed.
     ///
     /// - Returns: The error, if all other photos would fail as well.
     mutating func fail(_ error: PhotoSyncError, _ options: Download.Options) -> PhotoSyncError? {
@@ -206,7 +206,7 @@ extension DownloadItem {
             default: .failed
             }
         self.error = error.code == .cancelled ? nil : error
-        // After the time limit of an outage, the next photo would only wait as long again.
+        // Past the outage time limit, every further photo would wait just as long.
         let isOutage = error.code == .serverError && error.isRetryable && options.retry.timeLimit != nil
         return error.endsDownloads || isOutage ? error : nil
     }

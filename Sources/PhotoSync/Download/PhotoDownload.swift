@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Shared by all photos of a run.
+/// Dependencies shared by all photos of a run.
 struct DownloadContext: Sendable {
     let account: SyncAccount
     let options: Download.Options
@@ -18,19 +18,20 @@ struct DownloadContext: Sendable {
 
 /// Downloads one photo: attempts, verification, rename.
 ///
-/// The order of steps makes a crash harmless: the library reserves the name before the first request; the bytes are
-/// synced, and the library has their digest, before the rename; the library records the file as present only after it.
+/// The order of steps is crash-safe: the library reserves the name before the first request; the bytes are synced and
+/// their digest is stored in the library before the rename; the library records the file as present only after the
+/// rename.
 struct PhotoDownload {
-    /// From this size on, the library stores what a resume after a crash needs; smaller files download faster.
+    /// Minimum size for storing resume information in the library; smaller files are faster to download again.
     private static let worthResuming: Int64 = 1 << 20
-    /// Restarts of a photo from its first byte before it fails.
+    /// Maximum number of restarts from the first byte.
     private static let freshStarts = 3
 
     let context: DownloadContext
     var plan: PlannedDownload
     var item: DownloadItem
-    /// Whether the first bytes of the file are known to be those received. After a crash the file may have the length
-    /// but not the bytes, if the machine lost power.
+    /// Whether the first bytes of the file are known to be the received ones. After a power loss, the file may have the
+    /// right length but the wrong bytes.
     var isPartProven = false
 
     var library: LibraryStore { context.account.library }
@@ -62,7 +63,7 @@ struct PhotoDownload {
         let file = try PhotoSyncError.writing { () throws(FileWriteError) in
             try PartialFile.open(plan.temporaryName, in: directory)
         }
-        // Another process may have fetched the photo before we had the lock.
+        // Another process may have downloaded the photo before this one acquired the lock.
         if try presentCopy() {
             discard(file)
             return
@@ -86,19 +87,19 @@ struct PhotoDownload {
         }
         guard let month else { throw PhotoSyncError(.targetUnusable, path: context.target.path) }
         if let abandoned = plan.abandoned {
-            // In use by another process, or not a file of ours: then it stays.
+            // In use by another process, or not a file of mediactl: keep it.
             try? PartialFile.open(abandoned, in: month).discard()
         }
         return month
     }
 
-    /// Finishes a photo of a run that died right after the rename.
+    /// Finishes a photo whose run was interrupted right after the rename.
     private mutating func adoptRenamed(in directory: TargetDirectory) async throws(PhotoSyncError) -> Bool {
         guard plan.copy.state == .written, let digest = plan.copy.sha256, let known = plan.copy.identity,
             let found = FileIdentity(ofRegularFile: plan.copy.path), found.isSameContent(as: known)
         else { return false }
         try PhotoSyncError.writing { () throws(FileWriteError) in
-            // Where a rename is a link and an unlink, the run may have died between the two.
+            // Where a rename is a link followed by an unlink, the run may have been interrupted between the two.
             let temporary = Array(plan.temporaryName.utf8)
             if try directory.status(of: temporary)?.isSameContent(as: known) == true {
                 try directory.remove(temporary)
@@ -108,7 +109,7 @@ struct PhotoDownload {
         return true
     }
 
-    /// Finishes a photo of a run that died between the last byte and the rename.
+    /// Finishes a photo whose run was interrupted between the last byte and the rename.
     private mutating func adoptWritten(_ file: PartialFile) async throws(PhotoSyncError) -> Bool {
         guard plan.copy.state == .written, let digest = plan.copy.sha256 else { return false }
         if try status(of: file) == plan.copy.identity {
@@ -192,11 +193,11 @@ struct PhotoDownload {
         }
     }
 
-    /// Number of bytes of an earlier attempt that can be trusted. At least one byte is left to request, so that the
-    /// response shows whether the server's file is still the same.
+    /// Number of trusted bytes from an earlier attempt. At least one byte is left to request, so that the response
+    /// shows whether the server's file is unchanged.
     func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
         guard plan.copy.lastModified != nil, let total = plan.copy.totalBytes else { return 0 }
-        // The digest of a rewritten file is not known, so every byte must have been received by this process.
+        // The digest of a rewritten file is unknown, so every byte must have been received by this process.
         guard isPartProven || total == photo.fileSize else { return 0 }
         let size = try status(of: file).size
         return size <= total ? min(size, total - 1) : 0
@@ -219,7 +220,7 @@ struct PhotoDownload {
         }
     }
 
-    /// Sends one request, and stores the head of its response in the library meanwhile.
+    /// Sends one request, and stores the head of its response in the library during the transfer.
     private func request(
         _ file: PartialFile,
         from offset: Int64,
@@ -251,14 +252,14 @@ struct PhotoDownload {
         return (outcome, receiver)
     }
 
-    /// Stores during the transfer what a resume after a crash needs.
+    /// Stores the information for a resume after a crash during the transfer.
     private func keepFacts(_ heads: AsyncStream<DownloadHead>) async {
         for await head in heads where (head.totalBytes ?? 0) >= Self.worthResuming && head.lastModified != nil {
             var copy = plan.copy
             copy.identity = nil
             copy.lastModified = head.lastModified
             copy.totalBytes = head.totalBytes
-            // A failing store is detected when the result is stored.
+            // A store failure is detected when the result is stored.
             try? await library.keep([copy])
         }
     }
@@ -276,7 +277,7 @@ struct PhotoDownload {
 }
 
 extension PhotoSyncError {
-    /// Whether all other photos would fail as well.
+    /// Whether all other photos would fail with the same error.
     var endsDownloads: Bool {
         switch code {
         case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
@@ -285,7 +286,7 @@ extension PhotoSyncError {
         }
     }
 
-    /// A 206 with another range than requested.
+    /// A 206 with a range other than the requested one.
     fileprivate var isStaleRange: Bool { code == .unexpectedResponse && httpStatus == 206 }
 }
 
@@ -295,9 +296,9 @@ extension PhotoDownload {
     enum Judgment {
         /// The photo, as uploaded or as rewritten by the server.
         case photo(digest: String)
-        /// Nothing shows that the file is the photo.
+        /// The file could not be identified as the photo.
         case unverified(digest: String, reason: String)
-        /// As long as the uploaded bytes, but not those.
+        /// Same length as the uploaded bytes, but different content.
         case corrupt
     }
 
@@ -317,7 +318,7 @@ extension PhotoDownload {
         }
     }
 
-    /// A 404 for a photo that the server still has in its database: the file is gone (contract, new fact 2).
+    /// Refines a 404 for a photo that is still in the server's database: its file is missing (contract, new fact 2).
     func explained(_ error: PhotoSyncError) async -> PhotoSyncError {
         guard error.code == .notFound else { return error }
         guard (try? await context.account.client.isListed(photo.id, control: context.control.linked())) == true else {
@@ -329,7 +330,7 @@ extension PhotoDownload {
         return explained
     }
 
-    // MARK: The end
+    // MARK: Finishing
 
     mutating func finish(_ file: PartialFile, digest: String) async throws(PhotoSyncError) {
         SyncFailpoint.downloadAfterBody.reach()
@@ -354,7 +355,7 @@ extension PhotoDownload {
                 try await becomePresent(digest, identity: published)
                 return
             } catch {
-                // Another file got this name meanwhile.
+                // Another file was created under this name in the meantime.
                 guard error.code == .targetExists else { throw error }
             }
             do {
@@ -379,7 +380,7 @@ extension PhotoDownload {
         item.state = digest == photo.sha256 ? .verified : .rewritten
     }
 
-    /// Keeps the partial file if a later attempt can resume it, otherwise deletes it.
+    /// Keeps the partial file if a later attempt can resume it; deletes it otherwise.
     mutating func keepPart(of file: PartialFile, after error: PhotoSyncError) async throws(PhotoSyncError) {
         if plan.copy.state == .written || plan.copy.state == .unverified { return }
         let isUseful =
@@ -401,7 +402,7 @@ extension PhotoDownload {
     }
 
     func discard(_ file: PartialFile) {
-        // A file that cannot be removed is overwritten by the next attempt.
+        // If the file cannot be removed, the next attempt overwrites it.
         try? file.discard()
     }
 

@@ -2,24 +2,24 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// What shows that a file is a photo that the server has rewritten: intact structure, dimensions, a plausible length, and the
-/// photo's id, which the server writes into the file (photosync contract, new fact 1).
+/// The evidence that a file is a photo that the server has rewritten: intact structure, dimensions, a plausible length,
+/// and the photo's id, which the server writes into the file (photosync contract, new fact 1).
 ///
-/// Only for a file whose hash is not the listed one: cameras write `ImageUniqueID` as well.
+/// Used only if the hash of the file differs from the listed one, since cameras write `ImageUniqueID` as well.
 enum PhotoEvidence: Equatable {
     /// The file is the photo.
     case photo
-    /// The file carries the id of another photo.
+    /// The file contains the id of another photo.
     case otherPhoto(stamp: String)
-    /// The reason why it is not taken for the photo.
+    /// The reason why the file could not be identified as the photo.
     case unverified(String)
-    /// The file uses a feature of its format that is not checked; nothing shows that it is damaged.
+    /// The file uses an unsupported feature of its format; no damage was found.
     case unchecked(String)
 
-    /// The metadata that the server adds take less than 4 KiB; other metadata that it rewrites may grow or shrink by more.
+    /// The server adds less than 4 KiB of metadata; other metadata that it rewrites may grow or shrink by more.
     private static let plausibleDifference: Int64 = 128 << 10
 
-    /// Examines a file. Blocks; reads all of it for some formats.
+    /// Examines a file. Blocks; some formats are read completely.
     init(_ file: SourceFile, of photo: PhotoRecord) {
         let stamp = PhotoStamp.read(from: file)
         if let stamp, Self.isPhotoID(stamp), stamp.lowercased() != photo.id.lowercased() {
@@ -51,7 +51,7 @@ enum PhotoEvidence: Equatable {
         return try await BlockingWork.run { () throws(PhotoSyncError) in PhotoEvidence(try .opened(path), of: photo) }
     }
 
-    /// Whether the server may have stored a photo in this many bytes.
+    /// Whether this length is plausible for the stored file of a photo.
     static func isPlausible(_ byteCount: Int64, for photo: PhotoRecord) -> Bool {
         let shrinkage = min(plausibleDifference, photo.fileSize / 4)
         return byteCount > 0 && byteCount >= photo.fileSize - shrinkage
@@ -65,7 +65,7 @@ enum PhotoEvidence: Equatable {
         return "\(dimensions.width)×\(dimensions.height) pixels, listed with \(width)×\(height)"
     }
 
-    /// IDs of photos are UUIDs (photosync contract section 0). Cameras write 32 digits without hyphens, or serial numbers.
+    /// Photo ids are UUIDs (photosync contract section 0). Cameras write 32 digits without hyphens, or serial numbers.
     private static func isPhotoID(_ stamp: String) -> Bool {
         stamp.wholeMatch(of: /[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}/) != nil
     }

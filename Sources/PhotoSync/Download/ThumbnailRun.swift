@@ -6,11 +6,11 @@ internal import MediaSystem
 internal import MediaTransport
 
 extension PhotoSyncClient {
-    /// `GET /api/photos/{id}/thumbnail` (photosync contract section 6): the bytes of the image; nil if the server has none of
-    /// the photo.
+    /// `GET /api/photos/{id}/thumbnail` (photosync contract section 6): the bytes of the image; nil if the server has
+    /// no thumbnail of the photo.
     ///
-    /// - Throws: `PhotoSyncError`, with the photo's id: `.notFound` for an unknown photo, `.unexpectedResponse` for anything but a
-    ///   JPEG of at most 4 MiB.
+    /// - Throws: `PhotoSyncError` with the photo's id: `.notFound` for an unknown photo, `.unexpectedResponse` for
+    ///   anything other than a JPEG of at most 4 MiB.
     func thumbnail(of id: String, control: TransferControl) async throws(PhotoSyncError) -> [UInt8]? {
         do throws(PhotoSyncError) {
             var request = try request(.get, Self.path(of: id, "/thumbnail"))
@@ -31,11 +31,11 @@ extension PhotoSyncClient {
     }
 }
 
-/// Downloads thumbnails. Their names follow from the ids alone, so that the files show which exist, and nothing is stored about
-/// them.
+/// Downloads thumbnails. Their names are derived from the ids alone, so the files themselves show which ones exist, and
+/// the library stores nothing about them.
 struct ThumbnailRun: Sendable {
     let session: DownloadSession
-    /// Whether the photos were specified one by one; a missing thumbnail is an error then.
+    /// Whether the photos were specified by id; a missing thumbnail is then an error.
     let isOfIDs: Bool
 
     func perform(to path: [UInt8]) async throws(PhotoSyncError) {
@@ -51,7 +51,7 @@ struct ThumbnailRun: Sendable {
         block.compactMap { candidate in
             switch candidate {
             case .wanted(let photo, _): return photo
-            // A changed copy; its photo is not missing.
+            // A modified copy; its photo is not missing.
             case .present: return nil
             case .unknown(let id):
                 session.report.end(DownloadItem(unknown: id))
@@ -77,7 +77,7 @@ struct ThumbnailRun: Sendable {
         return obstacle
     }
 
-    /// Ids are text of the server.
+    /// Validates the id, which is untrusted server text.
     private static func name(of id: String) throws(PhotoSyncError) -> String {
         guard id.wholeMatch(of: /[0-9A-Za-z][0-9A-Za-z_-]{0,99}/) != nil else {
             throw PhotoSyncError(.unexpectedResponse, detail: "the ID is not a file name", photoID: id)
@@ -153,7 +153,7 @@ struct ThumbnailRun: Sendable {
                 return try file.publish(as: place.name)
             }
         } catch {
-            // A file that cannot be removed is overwritten by the next run.
+            // If the file cannot be removed, the next run overwrites it.
             try? file.discard()
             throw error
         }

@@ -2,14 +2,14 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// A downloaded file that could not be verified, beside the place of its photo.
+/// A downloaded file that could not be verified, stored in the directory of its photo.
 struct UnverifiedFile: Sendable {
     private static let suffix = ".unverified"
 
     let name: String
     let identity: FileIdentity
 
-    /// Nil for a copy of another state.
+    /// nil for a copy in another state.
     init?(_ copy: PhotoCopy) {
         guard copy.state == .unverified, let name = copy.temporaryName, let identity = copy.identity else { return nil }
         self.name = name
@@ -23,10 +23,10 @@ struct UnverifiedFile: Sendable {
 }
 
 extension PhotoDownload {
-    /// More kept files of one photo are hardly possible.
+    /// Upper limit; one photo hardly ever has more such files.
     private static let mostUnverified = 1_000
 
-    /// Stores the file under a name that no program takes for a photo; the next run downloads the photo again.
+    /// Stores the file under a name that no program treats as a photo; the next run downloads the photo again.
     mutating func finishUnverified(
         _ file: PartialFile,
         digest: String,
@@ -61,14 +61,14 @@ extension PhotoDownload {
         item.error = PhotoSyncError(.unverifiedPhoto, detail: reason, path: item.path, photoID: photo.id)
     }
 
-    /// Removes the file that an earlier run could not verify, unless it was changed since.
+    /// Removes the file that an earlier run could not verify, unless it was modified since.
     func removeUnverified(in directory: TargetDirectory? = nil) {
         guard let earlier = plan.unverified else { return }
         let name = Array(earlier.name.utf8)
         guard let directory = directory ?? (try? openDirectory()),
             (try? directory.status(of: name))?.isSameContent(as: earlier.identity) == true
         else { return }
-        // A file that cannot be removed stays.
+        // If the file cannot be removed, it is kept.
         try? directory.remove(name)
     }
 }

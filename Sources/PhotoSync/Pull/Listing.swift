@@ -8,25 +8,25 @@ internal import MediaTransport
 /// Reads a server's listing into an index, and accepts it only if it is consistent (photosync contract section 5, traps
 /// 1, 18, 19 and 22).
 ///
-/// Each page is stored together with its next cursor while the next page is being fetched. These make a listing
-/// doubtful; it is restarted a few times before it is an error:
+/// Each page is stored together with its next cursor while the next page is being fetched. The following make a listing
+/// doubtful; it is restarted a few times before an error is thrown:
 ///
-/// - an empty page reached by a cursor: the photo of the cursor was deleted, or the server has lost the cursor;
+/// - an empty page after a cursor: the photo of the cursor was deleted, or the server has lost the cursor;
 /// - an empty page with `hasMore`, or a page whose cursor and `hasMore` contradict each other;
 /// - a page of photos that were all listed before: a pagination loop of any length;
-/// - far more photos than the server's total: it would never end;
+/// - far more photos than the server's total: the listing might never end;
 /// - fewer distinct photos at the end than the server's total;
-/// - a full listing that resumed an earlier one, and at its end has more photos than the server: some of them were deleted
-///   after an earlier process had listed them.
+/// - a resumed full listing that ends with more photos than the server has: some were deleted after an earlier process
+///   listed them.
 struct Listing: Sendable {
-    /// Fetches a page: after a cursor, nil for the first page; uploaded since a time, nil for all.
+    /// Fetches a page after a cursor (nil: the first page) of photos uploaded since a time (nil: all).
     typealias Source = @Sendable (String?, PhotoTime?, TransferControl) async throws(PhotoSyncError) -> PhotoPage
 
     struct Outcome: Sendable {
-        /// All its pages are stored, but it is not recorded as complete.
+        /// All its pages are stored, but it is not yet recorded as complete.
         var run: SyncRun
         var restarts: Int
-        /// Whether an earlier process stored its last page, so that no page was requested now.
+        /// Whether an earlier process stored its last page, so that this one requested none.
         var isOfEarlierProcess: Bool
     }
 
@@ -38,16 +38,16 @@ struct Listing: Sendable {
     let source: Source
     let index: SyncIndex
     let account: SyncAccount
-    /// Whose photos the index has; see `SyncIndex.begin`.
+    /// Identifies the owner of the photos in the index; see `SyncIndex.begin`.
     let accountKey: String
     /// Whether the index has all photos after an incremental run, not only those of that run.
     let isIndexOfAll: Bool
     let maximumRestarts: Int
     let queue: StoreQueue
 
-    /// Stores every page of a listing. `progress` is called after each one.
+    /// Stores every page of a listing, and calls `progress` after each one.
     ///
-    /// - Throws: `PhotoSyncError`: the last doubt after `maximumRestarts`; `.stubServer` and `.cancelled` at once.
+    /// - Throws: `PhotoSyncError`: the last doubt after `maximumRestarts`; `.stubServer` and `.cancelled` immediately.
     ///   Stored pages are kept; the run is not complete.
     func store(
         _ kind: SyncRun.Kind,
@@ -79,7 +79,7 @@ struct Listing: Sendable {
         control: TransferControl,
         progress: @Sendable (SyncRun) -> Void
     ) async throws(PhotoSyncError) -> End {
-        // Do not wait for a page in transfer on a stop: it can be fetched again.
+        // On a stop, do not wait for a page in transfer: it can be fetched again.
         let requests = TransferControl()
         let observer = control.observeStop { requests.abandon() }
         defer { control.endObserving(observer) }
@@ -135,7 +135,7 @@ struct Listing: Sendable {
         detail: "a page of the listing has only photos that were listed before"
     )
 
-    /// Checks a page by itself.
+    /// Checks a single page.
     ///
     /// - Throws: `.stubServer`: a server without PostgreSQL never returns more than one page (contract section 5).
     private static func doubt(about page: PhotoPage, of run: SyncRun) throws(PhotoSyncError) -> PhotoSyncError? {
@@ -179,7 +179,7 @@ struct Listing: Sendable {
         return nil
     }
 
-    /// Its last page is as old as the process that stored it, and with it the server's total.
+    /// Verifies a run whose last page an earlier process stored: the server's total is as old as that page.
     private func verdict(onEarlier run: SyncRun, _ control: TransferControl) async throws(PhotoSyncError) -> End {
         guard run.kind == .full else { return try await verdict(on: run) }
         let total = try await fetch(run, cursor: nil, control, control).totalCount
@@ -194,8 +194,8 @@ struct Listing: Sendable {
 
     /// Compares the counts after the last page.
     ///
-    /// `totalCount` counts all photos, not those of an incremental listing (trap 19); but an index with fewer photos
-    /// than that is incomplete.
+    /// `totalCount` counts all photos, not those of an incremental listing (trap 19); an index with fewer photos than
+    /// that is incomplete.
     private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> End {
         let known: Int64
         switch run.kind {
@@ -237,8 +237,8 @@ extension PullProgress {
     }
 }
 
-/// The server's whole current listing, in a temporary database. Changes neither the index nor the server, not even the
-/// device's `lastSyncAt`.
+/// The server's complete current listing, in a temporary database. Changes neither the index nor the server, not even
+/// the device's `lastSyncAt`.
 struct LiveListing: Sendable {
     let index: SyncIndex
     let server: String
@@ -273,7 +273,7 @@ struct LiveListing: Sendable {
         return LiveListing(index: index, server: account.server, outcome: outcome)
     }
 
-    /// What an incremental pull would list now.
+    /// The photos that an incremental pull would list now.
     static func ofNews(
         for account: SyncAccount,
         _ control: TransferControl,
@@ -292,7 +292,7 @@ struct LiveListing: Sendable {
         get throws(StoreError) { try index.counts(of: server, device: nil).legacy }
     }
 
-    /// The changes if this listing were pulled into another index, without deletions.
+    /// The changes that pulling this listing into another index would make, without deletions.
     func changes(to other: SyncIndex) throws -> SyncChanges {
         var changes = SyncChanges()
         try index.forEachBlock(of: server, where: PhotoFilter()) { block in
@@ -318,14 +318,14 @@ struct LiveListing: Sendable {
 }
 
 extension SyncIndex {
-    /// Photos not marked as gone, by id.
+    /// Photos not marked as deleted, by id.
     func photosByID(_ ids: [String], of server: String) throws(StoreError) -> [String: PhotoRecord] {
         Dictionary(try photos(ids, of: server).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
 extension SyncAccount {
-    /// Photos of the index not marked as gone, by id.
+    /// Photos of the index not marked as deleted, by id.
     func photosByID(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
     }

@@ -8,10 +8,10 @@ public import MediaTransport
 
 /// Updates the index from the server's listing (photosync contract section 5).
 ///
-/// A complete full pull has listed every photo that was on the server from its beginning to its end. A photo that was
-/// deleted after its page was received is still in the index, and a photo whose slow upload was placed behind the
-/// cursor is missing; both show in the server's own counts (`PullResult.advisesFull`). A server that omits as many
-/// photos as were deleted meanwhile cannot be detected.
+/// A complete full pull has listed every photo that was on the server during the whole pull. A photo that was deleted
+/// after its page was received is still in the index, and a photo whose slow upload was placed before the cursor is
+/// missing; both cause a difference from the server's own counts (`PullResult.advisesFull`). If the server omits
+/// exactly as many photos as were deleted during the pull, the omission cannot be detected.
 public struct Pull: Sendable {
     /// Options of a pull.
     public struct Options: Sendable, Equatable {
@@ -21,12 +21,12 @@ public struct Pull: Sendable {
         public var pageSize: Int
         /// How far an incremental run goes back before the latest known upload (contract section 5).
         public var overlap: Duration
-        /// How often an inconsistent listing is restarted.
+        /// Maximum number of restarts of an inconsistent listing.
         public var restarts: Int
         /// Whether to only count changes and store nothing.
         public var isDryRun: Bool
-        /// How old the last full listing may be before everything is listed again; nil for any age. A late row and a
-        /// deletion can cancel each other in the counts, and only a full listing finds both (contract, new facts 4).
+        /// Maximum age of the last full listing before everything is listed again; nil for no limit. A late row and a
+        /// deletion can cancel each other out in the counts, and only a full listing finds both (contract, new fact 4).
         public var fullInterval: Duration?
         /// How long to wait while another process lists the photos of this server.
         public var turnLimit: Duration = .seconds(600)
@@ -79,13 +79,13 @@ public struct Pull: Sendable {
         self.status = status
     }
 
-    /// An incremental run after which the index has fewer photos than the server is followed by a full one.
+    /// If the index has fewer photos than the server after an incremental run, a full run follows.
     ///
     /// - Parameters:
     ///   - control: A stop cancels the current request; stored pages are kept, and the next pull resumes there.
     ///   - progress: Called after each page.
     /// - Returns: The result of a complete listing; an incomplete one is an error.
-    /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` when
+    /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` if
     ///   another process lists this server for longer than `turnLimit` …
     public func run(
         control: TransferControl = TransferControl(),
@@ -102,7 +102,8 @@ public struct Pull: Sendable {
         return options.isFull || isFullDue(after: state) ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
     }
 
-    /// Adds the counts of index and server. The server's may fail: the listing is complete without them.
+    /// Adds the counts of index and server. The request for the server's counts may fail: the listing is complete
+    /// without them.
     private func counted(_ result: PullResult) async throws(PhotoSyncError) -> PullResult {
         var result = result
         result.counts = try await queue.run { [account] in try account.counts() }
@@ -110,7 +111,7 @@ public struct Pull: Sendable {
         return result
     }
 
-    // MARK: Into the index
+    // MARK: Updating the index
 
     private func pull(
         _ kind: SyncRun.Kind,
@@ -136,7 +137,7 @@ public struct Pull: Sendable {
             return result
         }
         let index = account.index
-        // It is unknown when an earlier process received its last page.
+        // The time at which an earlier process received its last page is unknown.
         let now = outcome.isOfEarlierProcess ? nil : account.now()
         let changes = try await queue.run { try index.finish(outcome.run, now: now) }
         SyncFailpoint.afterFinish.reach()
@@ -153,7 +154,7 @@ public struct Pull: Sendable {
         return result.followed(by: try await pull(next, control, progress))
     }
 
-    // MARK: Beside the index
+    // MARK: Dry run
 
     private func dryRun(
         _ kind: SyncRun.Kind,
@@ -182,7 +183,7 @@ public struct Pull: Sendable {
             if kind == .full { result.changes.gone = try live.goneCount(from: index) }
             return result
         }
-        // Like a real run, which starts a full one when it has fewer photos than the server.
+        // Like a real run, list everything if the index has fewer photos than the server.
         if !result.isFull, result.counts.total + result.changes.added < total {
             return try await dryRun(.full, control, progress)
         }
@@ -234,7 +235,7 @@ extension PullResult {
 }
 
 extension SyncAccount {
-    /// Of the photos in the index.
+    /// Counts of the photos in the index.
     fileprivate func counts() throws(StoreError) -> PhotoCounts { try index.counts(of: server, device: deviceID) }
 }
 
@@ -248,7 +249,8 @@ public struct PullProgress: Sendable, Equatable {
     public var expected: Int64?
     /// Number of the attempt, from 1.
     public var attempt: Int
-    /// Id of the process that lists the photos of this server at the moment, 0 if unknown; nil when it is not waited for.
+    /// Id of the process that is listing the photos of this server, 0 if unknown; nil if the pull is not waiting for
+    /// one.
     public var waitsForProcess: Int32?
 }
 
@@ -268,12 +270,12 @@ public struct PullResult: Sendable, Equatable {
     public var changes: SyncChanges = SyncChanges()
     /// The index as it is now.
     public var counts: PhotoCounts = PhotoCounts()
-    /// The server's own counts after the run; nil when it would not say.
+    /// The server's own counts after the run; nil if the request failed.
     public var status: SyncStatus?
 
-    /// Whether only a full pull brings the index up to the server: its own counts after the run are others than the
-    /// index's, because photos were deleted or claimed elsewhere, which an incremental run is never told (contract section
-    /// 5), or while a full run listed them. False when the server would not say, and after a dry run.
+    /// Whether only a full pull can make the index match the server: the server's counts after the run differ from the
+    /// index's, because photos were deleted or claimed elsewhere, which an incremental listing does not show (contract
+    /// section 5), or changed during a full run. False without the server's counts, and after a dry run.
     public var advisesFull: Bool {
         status?.differs(from: counts) ?? false
     }
@@ -291,7 +293,7 @@ final class StoreQueue: Sendable {
 
     /// Runs `body` after all earlier work. Cancellation does not stop it.
     ///
-    /// - Throws: What `body` throws; an error of the store as `.busy` or `.storeUnusable`.
+    /// - Throws: Errors thrown by `body`; a store error as `.busy` or `.storeUnusable`.
     func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws(PhotoSyncError) -> Value {
@@ -305,7 +307,7 @@ final class StoreQueue: Sendable {
 }
 
 extension PhotoSyncError {
-    /// A busy store is retryable: another process has started a run, or is writing for a long time.
+    /// A busy store is retryable: another process has started a run, or is holding the write lock for a long time.
     static func ofStore(_ error: any Error) -> PhotoSyncError {
         switch error {
         case let error as PhotoSyncError:
@@ -331,7 +333,7 @@ public struct SyncReport: Sendable {
         case owned
         /// An upload of this machine was not in it: the server has the defect of the published build.
         case ownerless
-        /// Nothing was uploaded from this machine yet.
+        /// Nothing has been uploaded from this machine yet.
         case unknown
     }
 
@@ -343,9 +345,9 @@ public struct SyncReport: Sendable {
     public var version: ServerVersion?
     /// The devices in the index, and the registered devices without a photo in it, by number of photos.
     public var devices: [DevicePhotos] = []
-    /// Why a request failed.
+    /// The error of the first failed request.
     public var failure: PhotoSyncError?
-    /// State of the index; nil before the first pull, and when it has another user's photos.
+    /// State of the index; nil before the first pull, or if the index has another user's photos.
     public var state: SyncState?
     /// The index's counts.
     public var counts: PhotoCounts

@@ -28,7 +28,7 @@ extension Pull {
         }
     }
 
-    /// Whether the last full listing is too old. A time in the future comes from a wrong clock.
+    /// Whether the last full listing is too old. A time in the future indicates a wrong clock.
     func isFullDue(after state: SyncState?) -> Bool {
         guard let interval = options.fullInterval, let state else { return false }
         guard let last = state.lastFullAt else { return true }

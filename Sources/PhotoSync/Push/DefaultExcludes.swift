@@ -1,8 +1,8 @@
 internal import MediaFiles
 
-/// What a photographer does not mean by "my pictures": hidden directories, trash, thumbnails, and files of the system.
+/// Files that are not a user's photos: hidden directories, trash, thumbnails, and system files.
 enum DefaultExcludes {
-    /// Directories end in a slash. Applied only below a specified directory, never to the directory itself.
+    /// Patterns of directories end in a slash. Applied only below a specified directory, never to the directory itself.
     static let texts = [
         // Hidden directories, also .Trash-1000, .Trashes and .thumbnails.
         ".*/",
@@ -10,7 +10,7 @@ enum DefaultExcludes {
         "$RECYCLE.BIN/", "RECYCLER/", "#recycle/", "@Recycle/", "[Tt]rash/", ".trashed-*",
         // Thumbnails and metadata of NAS systems and of Windows.
         "@eaDir/", "[Tt]humbs.db", "[Dd]esktop.ini", "System Volume Information/", "lost+found/",
-        // Thumbnails that `Download.runThumbnails` stored.
+        // Thumbnails stored by `Download.runThumbnails`.
         "????????-????-????-????-????????????.thumbnail.jpg",
         // Metadata of macOS, and photos that Android is still writing.
         "._*", ".DS_Store", ".pending-*",

@@ -3,7 +3,8 @@ internal import MediaFiles
 internal import MediaStore
 
 extension SyncAccount {
-    /// Stores the deletions that the index has found in the library: the index can be lost, and no server remembers them.
+    /// Stores in the library the deletions found by the index, since the index can be lost and the server keeps no
+    /// record of them.
     ///
     /// - Throws: `StoreError`.
     func recordDeletions() throws {
@@ -13,8 +14,9 @@ extension SyncAccount {
         }
     }
 
-    /// Removes the records of repairs that were interrupted before they deleted a photo. If the photo is deleted later, the
-    /// record would undo it. A repair that began during the listing may have deleted a photo that was listed before.
+    /// Removes the records of repairs that were interrupted before they deleted a photo; if the photo is deleted later,
+    /// the record would cause a push to upload it again. A repair that began during the listing may have deleted a
+    /// photo that was already listed, so its record is kept.
     ///
     /// - Parameter began: When the full listing began.
     /// - Throws: `StoreError`.
@@ -26,8 +28,8 @@ extension SyncAccount {
         }
     }
 
-    /// A server with the ownership defect deletes photos by itself (photosync contract 3.5), so that a deletion is no
-    /// decision of the user.
+    /// A server with the ownership defect deletes photos by itself (photosync contract 3.5), so a deletion there may
+    /// not be the user's decision.
     fileprivate func stateOfNewDeletions() throws -> PhotoDeletion.State {
         try index.ownsUploads(at: server) == false ? .purged : .deleted
     }
@@ -57,10 +59,10 @@ extension PhotoDeletion {
     }
 }
 
-/// Photos that this account had on the server and has no longer, by the evidence of this machine:
+/// Photos that were in this account and no longer are, according to the records of this machine:
 ///
 /// - deletions stored in the library;
-/// - photos that the index has as gone, which a listing interrupted right after its end did not store yet;
+/// - photos marked as deleted in the index, which a listing interrupted right after its end has not stored yet;
 /// - copies, also rewritten ones, of photos that a complete listing does not contain.
 struct DeletedPhotos {
     let account: SyncAccount
@@ -68,17 +70,17 @@ struct DeletedPhotos {
     private let state: PhotoDeletion.State
     private let foundAt: Date
 
-    /// Blocks its thread, as the methods do.
+    /// Blocks, as do the methods.
     init(_ account: SyncAccount) throws {
         self.account = account
-        // Without a complete listing of this user, an index without a photo is no evidence.
+        // Without a complete listing for this user, absence from the index proves nothing.
         isComplete = try account.state()?.lastFullAt != nil
         state = try account.stateOfNewDeletions()
         foundAt = account.now()
     }
 
-    /// By digest of the local bytes, the last deletion of a photo with these bytes. Whether another photo with them is on the
-    /// server now is up to the caller.
+    /// The last deletion of a photo with each of these digests, by digest of the local bytes. The caller must check
+    /// whether another photo with the same bytes is on the server.
     func withDigests(_ digests: [String]) throws -> [String: PhotoDeletion] {
         let (library, server) = (account.library, account.server)
         var found = Dictionary(grouping: try library.deletions(withDigests: digests, server: server), by: \.sha256)
@@ -98,7 +100,7 @@ struct DeletedPhotos {
         return found.compactMapValues(Self.last)
     }
 
-    /// By id, the deletions of these photos; none for a photo that is on the server, or that was never seen there.
+    /// The deletions of these photos, by id; none for a photo that is on the server or was never there.
     func withIDs(_ ids: [String]) throws -> [String: PhotoDeletion] {
         var found = try stored(ids)
         guard isComplete else { return found }
@@ -137,7 +139,7 @@ extension OwnPhotos {
         try await queue.run { [account] in try DeletedPhotos(account).withIDs(ids) }
     }
 
-    /// As if a listing had found these photos of the index gone.
+    /// Returns deletions for these photos of the index, as a listing without them would.
     func deletions(of photos: [String: PhotoRecord]) async throws(PhotoSyncError) -> [String: PhotoDeletion] {
         try await queue.run { [account] in
             let deleted = try DeletedPhotos(account)
@@ -151,7 +153,7 @@ extension OwnPhotos {
         try await queue.run { [account] in try account.library.add(deletions) }
     }
 
-    /// The recorded copies at paths with other bytes than these, by path.
+    /// The recorded copies at these paths whose bytes differ from the given digests, by path.
     func changedCopies(_ digests: [[UInt8]: String]) async throws(PhotoSyncError) -> [[UInt8]: PhotoCopy] {
         try await queue.run { [account] in
             let copies = try account.library.copies(at: Array(digests.keys), server: account.server)

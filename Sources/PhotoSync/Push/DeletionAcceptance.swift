@@ -3,8 +3,8 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Accepts that photos were deleted on the server: pushes do not count them any more, and `Verification` does not report
-/// their copies. Neither the local files nor the server are changed.
+/// Accepts that photos were deleted on the server: pushes stop counting them, and `Verification` stops reporting their
+/// copies. Neither the local files nor the server are changed.
 public struct DeletionAcceptance: Sendable {
     /// The result for one photo, or for an invalid argument.
     public struct Item: Sendable {
@@ -12,9 +12,9 @@ public struct DeletionAcceptance: Sendable {
         public enum State: String, Sendable, CaseIterable {
             /// The deletion is accepted.
             case forgotten
-            /// A dry run: it would be accepted.
+            /// Dry run: would be accepted.
             case planned
-            /// Not a photo that was deleted on the server.
+            /// The target is not a photo that was deleted on the server.
             case failed
         }
 
@@ -26,7 +26,7 @@ public struct DeletionAcceptance: Sendable {
         public var photoID: String?
         /// The name as uploaded; nil when unknown. Untrusted text.
         public var fileName: String?
-        /// Why it failed.
+        /// The error, if it failed.
         public var error: PhotoSyncError?
     }
 
@@ -37,20 +37,20 @@ public struct DeletionAcceptance: Sendable {
     /// Prepares an acceptance.
     ///
     /// - Parameters:
-    ///   - account: The account; sends no request.
+    ///   - account: The account; no request is sent.
     ///   - hashes: Cached digests; unchanged files are not read again.
     public init(_ account: SyncAccount, hashes: HashCache) {
         self.account = account
         self.hashes = hashes
     }
 
-    /// Accepts the deletions of photos by id, by file, or of all files of a directory.
+    /// Accepts the deletions of photos by id, by file, or of all files in a directory.
     ///
     /// - Parameters:
-    ///   - targets: Ids, and paths as bytes. A file need not exist any more if it is a recorded copy.
+    ///   - targets: Ids, and paths as bytes. The file of a recorded copy may be missing.
     ///   - isDryRun: Whether to store nothing.
-    /// - Returns: One item for each photo, and one for each argument that is not a deleted photo. Files of a directory that
-    ///   were not deleted on the server are omitted.
+    /// - Returns: One item per photo, and one per argument that is not a deleted photo. Files of a directory that were
+    ///   not deleted on the server are omitted.
     /// - Throws: `PhotoSyncError` `.storeUnusable`, `.busy`.
     public func run(_ targets: [[UInt8]], isDryRun: Bool = false) async throws(PhotoSyncError) -> [Item] {
         var items: [Item] = []
@@ -76,7 +76,7 @@ public struct DeletionAcceptance: Sendable {
         return items
     }
 
-    // MARK: Finding
+    // MARK: Lookup
 
     private func find(_ target: [UInt8]) async throws(PhotoSyncError) -> [([UInt8], PhotoDeletion)] {
         let id = String(decoding: target, as: UTF8.self)
@@ -97,7 +97,7 @@ public struct DeletionAcceptance: Sendable {
         return found
     }
 
-    /// By the record of the file, which may have changed or be gone.
+    /// Finds deletions by the record of the file, which may have changed or be missing.
     private func ofCopies(at path: [UInt8]) async throws(PhotoSyncError) -> [PhotoDeletion] {
         let absolute = PushCandidate(path: path, isNamed: true).absolutePath
         return try await queue.run { [account] in
@@ -136,7 +136,7 @@ public struct DeletionAcceptance: Sendable {
         return Item(target: target, state: .failed, error: error)
     }
 
-    // MARK: Storing
+    // MARK: Storage
 
     /// The same bytes may have been deleted more than once.
     private func accept(_ deletions: [PhotoDeletion]) async throws(PhotoSyncError) {
@@ -155,7 +155,7 @@ public struct DeletionAcceptance: Sendable {
 }
 
 extension SyncAccount {
-    /// Those of these photos whose deletion the user has accepted.
+    /// The ids of these photos whose deletion the user has accepted.
     func acceptedDeletions(_ ids: [String]) throws -> Set<String> {
         Set(try library.deletions(ofPhotos: ids, server: server).filter { $0.state == .accepted }.map(\.photoID))
     }

@@ -44,7 +44,7 @@ struct SendFailure: Error {
     var attempts: Int
 }
 
-/// Uploads one file, with retries where they may help (photosync contract section 10).
+/// Uploads one file, with retries where appropriate (photosync contract section 10).
 struct PhotoSender: Sendable {
     let client: PhotoSyncClient
     let deviceID: String
@@ -54,7 +54,7 @@ struct PhotoSender: Sendable {
 
     /// Uploads a file that has not changed since it was hashed.
     ///
-    /// An upload whose response was lost is also repeated: the server identifies the bytes by their hash.
+    /// An upload whose response was lost is repeated as well: the server identifies the bytes by their hash.
     func send(_ photo: PhotoToSend) async throws(SendFailure) -> SentPhoto {
         var failure = SendFailure(error: PhotoSyncError(.cancelled), takenAt: nil, bytesSent: 0, attempts: 0)
         do throws(PhotoSyncError) {
@@ -62,7 +62,7 @@ struct PhotoSender: Sendable {
             failure.takenAt = try PhotoDate.of(file)
             let receipt = try await send(photo, file, &failure)
             guard (try? file.currentStatus()) == file.status else {
-                // The bytes on the server may not be those of this file.
+                // The server may have received bytes other than those of this file.
                 throw changed(photo, while: "it was being sent")
             }
             return SentPhoto(
@@ -163,7 +163,7 @@ private final class SendGauge: Sendable {
 
 /// Hashes files sequentially with one buffer. Used by one thread.
 final class FileReader {
-    /// Fits into the cache of a core, and makes system calls rare enough.
+    /// Fits into a core's cache, and keeps system calls infrequent.
     private static let bufferSize = 256 << 10
 
     private let control: TransferControl
@@ -179,7 +179,7 @@ final class FileReader {
         }
         self.control = control
         self.onRead = onRead
-        // Owned: freed in `deinit`, never handed out.
+        // Owned: freed in `deinit`, never exposed.
         buffer = .allocate(byteCount: Self.bufferSize, alignment: 4_096)
     }
 
@@ -187,7 +187,7 @@ final class FileReader {
         buffer.deallocate()
     }
 
-    /// Fails if the file changes meanwhile.
+    /// Throws if the file changes while it is read.
     func digest(of path: [UInt8]) throws(PhotoSyncError) -> TreeHashing.Digest {
         let file = try SourceFile.opened(path)
         hasher.reset()
@@ -229,10 +229,10 @@ final class FileReader {
 }
 
 enum PhotoDate {
-    /// When it was taken, by its Exif data, or else its modification time in UTC.
+    /// The date taken from the Exif data, or else the modification time in UTC.
     ///
-    /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would read an invalid or
-    ///   missing date as "now" (photosync contract 3.1, trap 5), which could not be corrected later.
+    /// - Throws: `PhotoSyncError`: `.invalidDate` outside the years 0000 to 9999. The server would replace an invalid
+    ///   or missing date with the current time (photosync contract 3.1, trap 5), which cannot be corrected later.
     static func of(_ file: SourceFile) throws(PhotoSyncError) -> PhotoTime {
         if let taken = PhotoExif(of: file)?.captureTime.flatMap({ PhotoTime(microseconds: $0.microseconds) }) {
             return taken
@@ -258,8 +258,8 @@ enum PhotoDate {
     }
 }
 
-/// Which photos are the user's own. The responses to uploads and `/check` do not show it (photosync contract 3.3 and
-/// 3.7, trap 11); only the user's own listing does, which is in the index.
+/// Determines which photos are the user's own. The responses to uploads and `/check` do not show ownership (photosync
+/// contract 3.3 and 3.7, trap 11); only the user's own listing does, which is in the index.
 struct OwnPhotos: Sendable {
     let account: SyncAccount
     let queue = StoreQueue()
@@ -281,7 +281,7 @@ struct OwnPhotos: Sendable {
             let copies = try account.library.copies(withDigests: others, server: account.server)
                 .filter { [.present, .replaced].contains($0.state) && $0.sha256 != $0.serverSHA256 }
             let byID = try account.photosByID(copies.map(\.photoID))
-            // After a repair, the photo has another ID.
+            // After a repair, the photo has a new id.
             let lost = copies.filter { byID[$0.photoID] == nil }.map(\.serverSHA256)
             let replacing = Self.bySHA256(try account.index.photos(withDigests: lost, of: account.server))
             for copy in copies {
@@ -303,8 +303,8 @@ struct OwnPhotos: Sendable {
         try await queue.run { [account] in try account.photosByID(ids) }
     }
 
-    /// Records which local files are which photos, one per path, unless already recorded. An earlier copy with other bytes
-    /// is kept as replaced, so that `Verification` still reports that the file has changed.
+    /// Records which local files are copies of which photos, one per path, unless already recorded. An earlier copy
+    /// with other bytes is kept as replaced, so that `Verification` still reports that the file has changed.
     func record(_ copies: [PhotoCopy]) async throws(PhotoSyncError) {
         let (library, server) = (account.library, account.server)
         let (new, replaced) = try await queue.run {
@@ -329,7 +329,7 @@ struct OwnPhotos: Sendable {
 
     /// Stores, for `sync status`, whether an upload of this run was in the user's own listing.
     ///
-    /// A server without owners may have deleted photos by itself, so deletions found before are doubtful.
+    /// A server that records no owners may have deleted photos by itself, so earlier deletions become doubtful.
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
         try await queue.run { [account] in
             try account.index.setOwnsUploads(isOwned, at: account.server)
@@ -337,17 +337,18 @@ struct OwnPhotos: Sendable {
         }
     }
 
-    /// Of several photos with the same bytes, the last uploaded: a server stores bytes once, so the others are gone.
+    /// Of several photos with the same bytes, the last uploaded one: a server stores the same bytes only once, so the
+    /// others were deleted.
     private static func bySHA256(_ photos: [PhotoRecord]) -> [String: PhotoRecord] {
         Dictionary(photos.map { ($0.sha256, $0) }) { one, other in
             one.uploadedAt.microseconds < other.uploadedAt.microseconds ? other : one
         }
     }
 
-    /// Photos with these bytes in the current listing. Changes neither the index nor the server, where sending a device
-    /// would update its `lastSyncAt` (contract section 4).
+    /// Photos with these bytes in the current listing. Changes neither the index nor the server; sending a device would
+    /// update its `lastSyncAt` (contract section 4).
     ///
-    /// - Throws: `PhotoSyncError`, as a pull for an invalid listing.
+    /// - Throws: `PhotoSyncError`, like a pull for an invalid listing.
     func listed(_ digests: [String], control: TransferControl) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         guard !digests.isEmpty else { return [:] }
         let live = try await LiveListing.ofNews(for: account, control, queue: queue)

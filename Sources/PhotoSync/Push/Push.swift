@@ -5,11 +5,11 @@ public import MediaStore
 internal import MediaSystem
 public import MediaTransport
 
-/// Uploads the photos of this machine that are not on the server (photosync contract section 3 and section 10).
+/// Uploads the photos of this machine that are not on the server (photosync contract sections 3 and 10).
 public struct Push: Sendable {
     /// Options of a push.
     public struct Options: Sendable, Equatable {
-        /// The files of directories to include.
+        /// Selects files in directories.
         public var filter: PathFilter
         /// Number of parallel uploads.
         public var jobs: Int
@@ -21,11 +21,12 @@ public struct Push: Sendable {
         public var isDryRun: Bool
         /// When a failed upload is retried.
         public var retry: RetryPolicy
-        /// Whether files are uploaded as new photos that changed since they were uploaded or downloaded.
+        /// Whether to upload files as new photos if they changed since they were uploaded or downloaded.
         public var sendsChanged: Bool
-        /// Whether photos are uploaded again that were deleted on the server; with an accepted deletion only specified files.
+        /// Whether to upload photos again that were deleted on the server; if the deletion was accepted, only specified
+        /// files.
         public var restores: Bool
-        /// Whether hidden directories, trash, thumbnails and system files of directories are excluded.
+        /// Whether to exclude hidden directories, trash, thumbnails and system files in directories.
         public var usesDefaultExcludes: Bool
 
         /// Makes options.
@@ -68,24 +69,24 @@ public struct Push: Sendable {
         self.options = options
     }
 
-    /// Walks, hashes, uploads missing photos, and confirms in the user's own listing that they are owned. Local files
-    /// are never modified.
+    /// Walks directories, hashes files, uploads missing photos, and confirms in the user's own listing that the user
+    /// owns them. Local files are never modified.
     ///
     /// - Parameters:
     ///   - paths: Files and directories, as bytes.
-    ///   - control: Cancels running uploads and starts no other file.
+    ///   - control: Cancels running uploads and starts no others.
     ///   - onItem: Called with the result of each file as soon as it is known; from any thread, one call at a time.
-    ///   - progress: From any thread, one call at a time.
+    ///   - progress: Called from any thread, one call at a time.
     /// - Returns: The counts. Failures of single files are items, not errors.
     /// - Throws: `PhotoSyncError` for errors that end the whole run: `.ownershipDefect` after the first upload to a
-    ///   server that does not record who sent it, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled` …
+    ///   server that does not record owners, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled` …
     public func run(
         _ paths: [[UInt8]],
         control: TransferControl = TransferControl(),
         onItem: @escaping @Sendable (PushItem) -> Void,
         progress: (@Sendable (PushProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PushResult {
-        // Canceling the task is a stop.
+        // Canceling the task stops the run.
         let control = control.linked()
         let report = PushReport(onItem: onItem, onProgress: progress)
         let run = PushRun(account: account, hashes: hashes, options: options, control: control, report: report)
@@ -109,27 +110,27 @@ public struct PushItem: Sendable {
         case uploaded
         /// Uploaded successfully, but not in the listing (yet).
         case unconfirmed
-        /// Already on the server, and the user's own.
+        /// Already on the server and owned by the user.
         case present
-        /// With the same bytes as another file of the run, which was uploaded, or in a dry run would be.
+        /// Same bytes as another file of the run, which was uploaded (in a dry run: would be).
         case duplicate
-        /// On the server, but not this user's: another user's or nobody's (trap 11).
+        /// On the server, but owned by another user or by no one (trap 11).
         case foreign
-        /// A dry run: it would be uploaded.
+        /// Dry run: would be uploaded.
         case planned
         /// The file changed since it was uploaded or downloaded: edited or damaged. Not uploaded.
         case changed
         /// The photo was deleted on the server; not uploaded again.
         case deleted
-        /// As `deleted`, and the user has accepted the deletion.
+        /// Like `deleted`, but the user has accepted the deletion.
         case forgotten
-        /// Not a photo that the server accepts, or not a regular file; not attempted.
+        /// Not a photo format that the server accepts, or not a regular file; not attempted.
         case skipped
-        /// Excluded by default, like trash and thumbnails: a file, or a directory that was not entered.
+        /// Excluded by default, such as trash and thumbnails: a file, or a directory that was not entered.
         case excluded
         /// Failed.
         case failed
-        /// Not started, or interrupted, when the run was stopped.
+        /// Not started, or interrupted because the run was stopped.
         case cancelled
     }
 
@@ -137,17 +138,17 @@ public struct PushItem: Sendable {
     public var path: [UInt8]
     /// The state of the file.
     public var state: State
-    /// Its length in bytes; nil when unknown.
+    /// Its size in bytes; nil if unknown.
     public var sizeBytes: Int64?
-    /// Its SHA-256; nil when it was not read.
+    /// Its SHA-256; nil if it was not read.
     public var sha256: String?
     /// The server's id of the photo.
     public var photoID: String?
-    /// The `dateTaken` sent or planned.
+    /// The `dateTaken` value, sent or planned.
     public var takenAt: PhotoTime?
-    /// Body bytes that were sent.
+    /// Body bytes sent.
     public var bytesSent: Int64 = 0
-    /// Tries.
+    /// Number of attempts.
     public var attempts: Int = 0
     /// Why it failed or was skipped.
     public var error: PhotoSyncError?
@@ -159,13 +160,13 @@ public struct PushProgress: Sendable, Equatable {
     public var filesFound: Int = 0
     /// Files with a known digest.
     public var filesHashed: Int = 0
-    /// Files to upload, as far as known.
+    /// Files to upload known so far.
     public var filesToSend: Int = 0
     /// Files uploaded.
     public var filesSent: Int = 0
     /// Bytes read for hashing.
     public var bytesHashed: Int64 = 0
-    /// Bytes of the files to send.
+    /// Bytes of the files to upload.
     public var bytesToSend: Int64 = 0
     /// Bytes that the server's kernel has acknowledged.
     public var bytesSent: Int64 = 0
@@ -196,13 +197,13 @@ typealias PushReport = RunReport<PushResult>
 
 struct PushCandidate: Sendable {
     var path: [UInt8]
-    /// Whether the user specified it: an unsuitable one is then a failure; files found in a directory are skipped.
+    /// Whether the user specified it: an unsuitable file is then a failure; one found in a directory is skipped.
     var isNamed: Bool
 
     /// Extensions that servers accept, in lowercase (photosync contract 3.2).
     private static let extensions: Set<String> = ["jpg", "jpeg", "png", "gif", "webp", "heic", "heif"]
 
-    /// The last component. Invalid UTF-8 becomes U+FFFD, since the server's names are text.
+    /// The last component. Invalid UTF-8 becomes U+FFFD, since the server stores names as text.
     var fileName: String { path.fileName }
 
     var objection: PhotoSyncError? {
@@ -217,13 +218,13 @@ struct PushCandidate: Sendable {
         return PhotoSyncError(.fileTooLarge, path: path, value: String(byteCount), limit: maximum)
     }
 
-    /// A photo that is too large is a failure wherever it was found: it is not backed up.
+    /// A photo that is too large is a failure even if found in a directory: it would not be backed up.
     func refused(_ error: PhotoSyncError, sizeBytes: Int64? = nil) -> PushItem {
         let isFailure = isNamed || error.code == .fileTooLarge
         return PushItem(path: path, state: isFailure ? .failed : .skipped, sizeBytes: sizeBytes, error: error)
     }
 
-    /// The absolute path, without `.` and empty components; `..` stays, since the component before it may be a link.
+    /// The absolute path, without `.` and empty components; `..` is kept, since the component before it may be a link.
     var absolutePath: [UInt8] {
         let slash = UInt8(ascii: "/")
         let start = path.first == slash ? [] : Self.workingDirectory
@@ -239,7 +240,7 @@ struct PushCandidate: Sendable {
 }
 
 struct PushPlan: Sendable {
-    /// Files to hash, each path once.
+    /// Files to hash; each path once.
     var candidates: [PushCandidate] = []
     var ended: [PushItem] = []
 
@@ -276,7 +277,7 @@ struct PushPlan: Sendable {
 
     private mutating func add(_ candidate: PushCandidate, byteCount: Int64?, _ options: Push.Options) {
         let byteCount = byteCount ?? FileIdentity(ofRegularFile: candidate.path)?.size
-        // A file without metadata fails for another reason than its name.
+        // A file without metadata fails for a reason other than its name.
         let byName = candidate.isNamed && byteCount == nil ? nil : candidate.objection
         let bySize = byteCount.flatMap { candidate.objection(toBytes: $0, maximum: options.maximumBytes) }
         if let objection = byName ?? bySize {
@@ -286,7 +287,7 @@ struct PushPlan: Sendable {
         }
     }
 
-    /// A file that is specified and also found in a specified directory is one file.
+    /// Counts a file once if it is both specified and found in a specified directory.
     private mutating func removeRepeats(isNeeded: Bool) {
         guard isNeeded else { return }
         var seen: Set<[UInt8]> = []

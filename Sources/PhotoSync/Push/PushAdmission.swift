@@ -1,16 +1,16 @@
 internal import MediaStore
 internal import MediaSystem
 
-/// Which of the missing photos are new. The others are not uploaded without a decision of the user.
+/// Determines which of the missing photos are new. The others are not uploaded without a decision of the user.
 extension PushRun {
     /// Reports photos that were deleted on the server, and copies that changed since they were uploaded or downloaded.
     ///
     /// - Parameters:
     ///   - missing: Photos whose bytes are not on the server.
     ///   - known: Photos of the index with these bytes.
-    ///   - block: The block in which they are open.
+    ///   - block: The block in which the photos are pending.
     /// - Returns: The photos to upload.
-    /// - Throws: What the pull throws, and errors of the stores.
+    /// - Throws: The errors of the pull, and of the stores.
     func admit(
         _ missing: [PhotoToSend],
         _ known: [String: PhotoRecord],
@@ -62,7 +62,7 @@ extension PushRun {
         }
     }
 
-    /// An accepted deletion is undone only for a file that the user specified.
+    /// Whether to upload a deleted photo again; after an accepted deletion, only if the user specified the file.
     func isSentAgain(_ photo: PhotoToSend, _ deletion: PhotoDeletion) -> Bool {
         switch deletion.state {
         case .purged: true

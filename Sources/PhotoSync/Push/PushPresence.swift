@@ -1,10 +1,11 @@
 internal import MediaStore
 internal import MediaTransport
 
-/// Which photos of the index are still on the server. An incremental listing does not show deletions (photosync contract section
-/// 5), and `/check` covers all users: a deleted photo whose bytes another user has would be reported as present.
+/// Determines which photos of the index are still on the server. An incremental listing does not show deletions
+/// (photosync contract section 5), and `/check` covers all users: a deleted photo whose bytes another user has would be
+/// reported as present.
 extension PushRun {
-    /// Updates the index. Lists everything if it then has another number of photos than the server.
+    /// Updates the index. Lists everything if the counts of index and server then differ.
     func pullFirst() async throws(PhotoSyncError) {
         let result = try await pull()
         hasListedAll = result.isFull
@@ -13,7 +14,7 @@ extension PushRun {
         hasListedAll = true
     }
 
-    /// Those of these photos that are still on the server. Only a dry run needs this, since it does not update the index.
+    /// The photos that are still on the server. Only a dry run needs this, since it does not update the index.
     func stillListed(
         _ photos: [(PhotoToSend, PhotoRecord)]
     ) async throws -> [(PhotoToSend, PhotoRecord)] {
@@ -30,7 +31,7 @@ extension PushRun {
 }
 
 extension OwnPhotos {
-    /// Everything as the server lists it now; nil if the index, with what is new, has as many photos as the server.
+    /// The server's current full listing; nil if the index, with the new photos, has as many photos as the server.
     fileprivate func listingOfOutdatedIndex(_ control: TransferControl) async throws(PhotoSyncError) -> LiveListing? {
         let live = try await LiveListing.ofNews(for: account, control, queue: queue)
         if live.outcome.run.kind == .full { return live }

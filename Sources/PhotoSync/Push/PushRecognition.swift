@@ -5,16 +5,16 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// A photo of which a file is a copy, by its stamp: the id that the server writes into the copies that it rewrites
-/// (photosync contract, new facts, 1). Another machine has downloaded it, so that no record of this one knows it.
+/// A file that is a copy of a photo by its stamp, the id that the server writes into the copies that it rewrites
+/// (photosync contract, new fact 1). Another machine downloaded it, so this machine has no record of it.
 private struct StampedFile: Sendable {
     var photo: PhotoToSend
     var id: String
 }
 
 extension PushRun {
-    /// Reports files that are copies of photos on the server by stamp and stored length. An edited copy keeps the stamp, so
-    /// one of another length is a changed copy.
+    /// Reports files that are copies of photos on the server, by stamp and stored length. An edited copy keeps its
+    /// stamp, so a copy of another length counts as changed.
     ///
     /// - Returns: The photos to upload.
     /// - Throws: Errors of the stores.
@@ -55,7 +55,7 @@ extension PushRun {
     }
 
     private static func stamped(_ photos: [PhotoToSend]) async -> [StampedFile] {
-        // A thread for each photo would cost more than the reading.
+        // One thread per photo would cost more than reading the files.
         let cores = ProcessInfo.processInfo.activeProcessorCount
         return await withBoundedTasks(0..<cores, limit: cores) { (core: Int) -> [StampedFile] in
             await BlockingWork.run {
@@ -80,7 +80,7 @@ extension PushRun {
         return Dictionary(zip(ids, lengths)) { first, _ in first }
     }
 
-    /// Whether it is a copy is not known, so that it is not uploaded as a new photo.
+    /// Fails the file, since it may be a copy and must not be uploaded as a new photo.
     private func endUnrecognized(_ file: StampedFile, _ error: PhotoSyncError) {
         let failure = SendFailure(error: error.at(file.photo.candidate.path), takenAt: nil, bytesSent: 0, attempts: 0)
         end(file.photo, error.code == .cancelled ? .cancelled : .failed, photoID: file.id, failure: failure)
@@ -96,8 +96,8 @@ extension OwnPhotos {
         }
     }
 
-    /// By id, the digests of verified copies that the server had rewritten. A file with the stamp and the length, but
-    /// other bytes, is damaged.
+    /// The digests of verified copies that the server had rewritten, by id. A file with the stamp and the length but
+    /// other bytes is damaged.
     fileprivate func rewrittenCopies(_ ids: [String]) async throws(PhotoSyncError) -> [String: Set<String>] {
         try await queue.run { [account] in
             let copies = try account.library.copies(ofPhotos: ids, server: account.server)

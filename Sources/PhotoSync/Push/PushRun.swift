@@ -7,7 +7,7 @@ internal import MediaTransport
 /// One push. Belongs to the task that runs it.
 ///
 /// Files are processed in blocks: hashed, looked up in the index, checked on the server, uploaded, and confirmed, while
-/// the next block is hashed. A file is reported only after the last step, so success is never claimed early.
+/// the next block is being hashed. A file is reported only after the last step, so success is never reported early.
 final class PushRun {
     let account: SyncAccount
     let options: Push.Options
@@ -16,23 +16,23 @@ final class PushRun {
     let own: OwnPhotos
     private let hashes: HashCache
 
-    /// The result for other files with the same bytes. There is one for each file of a push, so it must be small.
+    /// The result for other files with the same bytes. Kept for every file of a push, so it must be small.
     struct End {
         var state: PushItem.State
         var photoID: String?
     }
 
-    /// Result of the first file with each content; other files with the same bytes get the same result.
+    /// Result of the first file with each content; used for other files with the same bytes.
     var ends: [String: End] = [:]
     private var repeats: [PhotoToSend] = []
     var unconfirmed: [SentPhoto] = []
     /// Whether an upload of this run was in the user's own listing (photosync contract 3.5).
     var isOwnershipProven = false
-    /// Consecutive files that failed in an outage.
+    /// Number of consecutive files that failed in an outage.
     var lostInARow = 0
-    /// Whether this run has listed everything, because photos of the index were not on the server any more.
+    /// Whether this run has listed everything because photos of the index were no longer on the server.
     var hasListedAll = false
-    /// The server's photos, in a dry run whose index is outdated.
+    /// The server's photos, in a dry run with an outdated index.
     var listing: LiveListing?
 
     init(
@@ -88,7 +88,7 @@ final class PushRun {
         if control.isStopRequested { throw PhotoSyncError(.cancelled) }
     }
 
-    /// Updates the index. Waits for another process that is doing the same.
+    /// Updates the index. Waits while another process updates it.
     @discardableResult func pull(isFull: Bool = false) async throws(PhotoSyncError) -> PullResult {
         var backoff = Backoff(options.retry)
         return try await backoff.run(
@@ -102,7 +102,7 @@ final class PushRun {
 
     // MARK: Blocks
 
-    /// Processes a block of files. When it throws, each file has a result or is in `repeats` or `unconfirmed`.
+    /// Processes a block of files. If it throws, each file has a result or is in `repeats` or `unconfirmed`.
     private func take(_ candidates: [PushCandidate], _ outcomes: [TreeHashing.Outcome]) async throws {
         var fresh: [PhotoToSend] = []
         for (candidate, outcome) in zip(candidates, outcomes) {
@@ -166,7 +166,7 @@ final class PushRun {
         }
     }
 
-    /// Nil for a file that failed or that the server does not accept; its result is reported.
+    /// nil for a file that failed or that the server does not accept; its result is then reported.
     private func usable(_ candidate: PushCandidate, _ outcome: TreeHashing.Outcome) -> PhotoToSend? {
         switch outcome {
         case .success(let digest):
@@ -184,7 +184,7 @@ final class PushRun {
         }
     }
 
-    // MARK: Ends
+    // MARK: Results
 
     private func finish() async throws {
         while true {
@@ -197,7 +197,7 @@ final class PushRun {
         }
     }
 
-    /// A file with the bytes of another one gets its result; where that failed, the next one is tried.
+    /// Reports files with the same bytes as an earlier file with its result; if that failed, attempts the next one.
     private func endRepeats() async throws {
         var now: [PhotoToSend] = []
         var later: [PhotoToSend] = []
@@ -205,7 +205,7 @@ final class PushRun {
         for photo in repeats {
             let sha256 = photo.digest.sha256
             switch ends[sha256]?.state {
-            // A dry run: nothing with these bytes is on the server yet.
+            // Dry run: nothing with these bytes is on the server yet.
             case .planned: end(photo, .duplicate)
             case .unconfirmed: end(photo, .unconfirmed, photoID: ends[sha256]?.photoID)
             case .uploaded, .present, .deleted, .forgotten: now.append(photo)
@@ -240,7 +240,7 @@ final class PushRun {
         )
     }
 
-    /// Reports a file. The result of the first file with its bytes is kept, unless nothing was sent of it.
+    /// Reports a file. The result of the first file with these bytes is kept, unless no upload succeeded.
     func end(_ item: PushItem) {
         if let sha256 = item.sha256 {
             switch ends[sha256]?.state {
@@ -284,7 +284,7 @@ struct PushBlock {
 
     var open: [PhotoToSend] { photos.filter { !closed.contains($0.candidate.path) } }
 
-    /// Marks a photo that has a result or is kept elsewhere.
+    /// Removes a photo that has a result or is tracked elsewhere.
     mutating func close(_ photo: PhotoToSend) {
         closed.insert(photo.candidate.path)
     }
@@ -294,10 +294,10 @@ extension PushRun {
     /// Looks up uploaded photos, and photos that already were on the server, in the user's own listing.
     ///
     /// - Parameters:
-    ///   - existing: Photos whose bytes are on the server; the user's own if the listing has them, otherwise another
-    ///     user's or nobody's (trap 11).
-    ///   - block: The block in which they are open.
-    /// - Throws: What the pull throws; everything stays open then.
+    ///   - existing: Photos whose bytes are on the server; owned by the user if listed, otherwise by another user or no
+    ///     one (trap 11).
+    ///   - block: The block in which the photos are pending.
+    /// - Throws: The errors of the pull; all photos then remain pending.
     func confirm(_ existing: [PhotoToSend], _ block: inout PushBlock) async throws {
         guard !unconfirmed.isEmpty || !existing.isEmpty else { return }
         try await pull()
@@ -315,7 +315,8 @@ extension PushRun {
         try await endPresent(present, &block)
     }
 
-    /// Reports uploaded photos that are in the listing. Others stay: rows may appear late (contract section 5).
+    /// Reports uploaded photos that are in the listing. Others remain pending: rows may appear late (contract section
+    /// 5).
     private func confirmSent() async throws {
         let records = try await own.withIDs(unconfirmed.map(\.receipt.id))
         var ended: [PushItem] = []
@@ -356,7 +357,7 @@ extension PushRun {
     func endPresent(_ photos: [(PhotoToSend, PhotoRecord)], _ block: inout PushBlock) async throws {
         try await keepCopies(photos)
         for (photo, record) in photos {
-            // Of files with the same bytes, this run has uploaded the first.
+            // Of several files with the same bytes, this run has uploaded the first.
             let isRepeat = ends[photo.digest.sha256]?.state == .uploaded
             end(photo, isRepeat ? .duplicate : .present, photoID: record.id)
             block.close(photo)
@@ -384,7 +385,7 @@ extension PushRun {
 extension PushRun {
     /// Uploads missing photos: sequentially until one of them is in the user's own listing, then in parallel.
     ///
-    /// - Throws: What ends the run; files that were not started stay open in the block.
+    /// - Throws: The error that ends the run; files that were not started remain pending in the block.
     func send(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws {
         var waiting = photos[...]
         while !isOwnershipProven, let photo = waiting.popFirst() {
@@ -458,16 +459,16 @@ extension PushRun {
         }
     }
 
-    /// After this many consecutive files without a connection, or without a database, the run ends.
+    /// Number of consecutive files without a connection or a database after which the run ends.
     private static let mostLostInARow = 3
 
     // MARK: Ownership
 
     /// Checks whether the photo just uploaded belongs to the user. Servers with the defect of the published build
-    /// record no owner, omit the photo from the listing, and delete it within the hour (photosync contract 3.5).
+    /// record no owner, omit the photo from the listing, and delete it within an hour (photosync contract 3.5).
     ///
-    /// - Throws: `.ownershipDefect` when it is not in the listing and the count has not grown. Growth may come from
-    ///   another device: the next upload is checked then.
+    /// - Throws: `.ownershipDefect` if it is not in the listing and the count has not grown. Growth may come from
+    ///   another device; the next upload is checked then.
     private func proveOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
         try await pull()
         if try await own.withIDs([sent.receipt.id]).isEmpty {
@@ -487,10 +488,10 @@ extension PushRun {
 }
 
 extension PhotoSyncError {
-    /// Whether the server, or its database, cannot be reached.
+    /// Whether the server or its database is unreachable.
     fileprivate var isOutage: Bool { code == .transport || (code == .serverError && isRetryable) }
 
-    /// Whether all other uploads would fail in the same way (photosync contract 1.1, 3.1 and section 0).
+    /// Whether all other uploads would fail with the same error (photosync contract 1.1, 3.1 and section 0).
     fileprivate var concernsEveryFile: Bool {
         switch code {
         case .unauthorized, .forbidden, .setupRequired, .invalidDevice, .redirected, .notLoggedIn: true

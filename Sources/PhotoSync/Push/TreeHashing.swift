@@ -4,22 +4,22 @@ package import MediaSystem
 package import MediaTransport
 internal import Synchronization
 
-/// SHA-256 of many files, on all cores.
+/// Computes the SHA-256 of many files on all cores.
 ///
-/// Files that the cache has unchanged are not opened. The others are read once, sequentially, with one buffer per
-/// thread to bound memory; a file that changes while it is read has no digest.
+/// Files unchanged since they were cached are not opened. The others are read once, sequentially, with one buffer per
+/// thread to bound memory; a file that changes while it is read gets no digest.
 package struct TreeHashing: Sendable {
     package struct Digest: Sendable, Equatable {
         /// SHA-256, 64 lowercase hexadecimal digits.
         package var sha256: String
         /// The file's identity, equal before and after it was read.
         package var identity: FileIdentity
-        /// Whether it was cached, so that nothing was read.
+        /// Whether the digest came from the cache, so that nothing was read.
         package var isFromCache: Bool
     }
 
-    /// The digest of a file or the error: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
-    /// `.sourceChanged`, `.cancelled`.
+    /// The digest of a file, or an error: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
+    /// `.sourceChanged`, `.cancelled`. `.sourceChanged`, `.cancelled`.
     package typealias Outcome = Result<Digest, PhotoSyncError>
 
     private let hashes: HashCache?
@@ -27,8 +27,8 @@ package struct TreeHashing: Sendable {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - hashes: Knows files that were hashed before, and learns the others; nil to read them all.
-    ///   - threads: How many files are read at a time; nil for one a core.
+    ///   - hashes: Cache of digests, read and updated; nil to read all files.
+    ///   - threads: Number of files read in parallel; nil for one per core.
     ///   - now: This machine's clock.
     package init(hashes: HashCache?, threads: Int? = nil, now: @escaping @Sendable () -> Date = { Date() }) {
         self.hashes = hashes
@@ -37,8 +37,8 @@ package struct TreeHashing: Sendable {
     }
 
     /// - Parameters:
-    ///   - paths: Some thousands at most, since all outcomes are kept; `forEachBlock` takes any number.
-    ///   - control: A stop ends the reading after the current block; files without a digest are `.cancelled` then.
+    ///   - paths: A few thousand at most, since all outcomes are kept; `forEachBlock` takes any number.
+    ///   - control: A stop ends reading after the current block; files without a digest are then `.cancelled`.
     ///   - onRead: Called with the number of bytes read, block by block; from any thread, also concurrently.
     /// - Returns: The outcomes, in the order of the paths.
     package func digests(
@@ -53,15 +53,15 @@ package struct TreeHashing: Sendable {
         return work.outcomes
     }
 
-    /// Hashes any number of files, each block while `body` processes the previous one.
+    /// Hashes any number of files; each block is hashed while `body` processes the previous one.
     ///
     /// - Parameters:
     ///   - paths: The files.
     ///   - blockSize: Files per block.
     ///   - control: As for `digests`; no block is started after a stop.
     ///   - onRead: As for `digests`.
-    ///   - body: Gets a block's range in `paths` and its outcomes. An error that it throws ends the hashing.
-    /// - Throws: What `body` throws.
+    ///   - body: Receives a block's range in `paths` and its outcomes. An error that it throws stops the hashing.
+    /// - Throws: Errors thrown by `body`.
     package func forEachBlock(
         of paths: [[UInt8]],
         blockSize: Int = 1_000,
@@ -76,7 +76,7 @@ package struct TreeHashing: Sendable {
         var outcomes = await digests(of: Array(paths[first]), control: control, onRead: onRead)
         for (number, block) in blocks.enumerated() {
             let following = number + 1 < blocks.count && !control.isStopRequested ? blocks[number + 1] : nil
-            // Stopped when the body throws, so that its error is not delayed by the reading.
+            // Stopped when `body` throws, so that reading does not delay its error.
             let reading = control.linked()
             async let next = digests(of: following.map { Array(paths[$0]) } ?? [], control: reading, onRead: onRead)
             do {
@@ -101,7 +101,7 @@ private final class HashWork: Sendable {
 
     private struct State {
         var outcomes: [TreeHashing.Outcome?]
-        /// Indexes of the files that must be read, the next one last.
+        /// Indexes of the files to read, in reverse order.
         var unknown: [Int] = []
     }
 
@@ -133,7 +133,7 @@ private final class HashWork: Sendable {
         var outcomes: [TreeHashing.Outcome?] = []
         outcomes.reserveCapacity(paths.count)
         for (position, identity) in identities.enumerated() {
-            // Opening a file without an identity gives the error.
+            // Opening a file without an identity yields the error.
             if let identity, let sha256 = known.next() ?? nil {
                 outcomes.append(
                     .success(TreeHashing.Digest(sha256: sha256, identity: identity, isFromCache: true))
@@ -146,7 +146,7 @@ private final class HashWork: Sendable {
         state.withLock { $0 = State(outcomes: outcomes, unknown: unknown.reversed()) }
     }
 
-    /// Reads files until none is left. Runs on several threads.
+    /// Reads files until none are left. Runs on several threads.
     func hashUnknown() {
         let reader: FileReader
         do {

@@ -8,9 +8,9 @@ public struct DownloadHead: Sendable, Equatable {
     public var status: Int
     /// Offset of this response's first byte in the file; 0 for a 200.
     public var firstByte: Int64 = 0
-    /// Content length of this response; nil when not announced.
+    /// Content length of this response; nil if unspecified.
     public var byteCount: Int64?
-    /// Length of the stored file, which often differs from the uploaded length (trap 12); nil when unknown.
+    /// Length of the stored file, which often differs from the uploaded length (trap 12); nil if unknown.
     public var totalBytes: Int64?
     /// `Last-Modified`, for `If-Range`.
     public var lastModified: String?
@@ -59,7 +59,7 @@ private struct ContentRange {
     var byteCount: Int64?
     var total: Int64?
 
-    /// - Returns: nil if it is not a byte range, or ends before it begins or after the total.
+    /// - Returns: nil if it is not a byte range, or the range ends before it begins or after the total.
     init?(_ value: String) {
         guard let match = value.wholeMatch(of: /(?i:bytes)\s+(?:(\d+)-(\d+)|\*)\/(?:(\d+)|\*)/) else { return nil }
         if let text = match.3 {
@@ -83,7 +83,8 @@ public struct DownloadResponse: Sendable {
     public var metrics: TransferMetrics
 }
 
-/// Passes only bytes of the photo to the receiver of a download: no error pages, no other range than requested.
+/// Passes only bytes of the photo to the receiver of a download: no error pages, and no range other than the requested
+/// one.
 final class DownloadGate: ResponseReceiver {
     private struct State {
         var head: DownloadHead?
@@ -106,7 +107,7 @@ final class DownloadGate: ResponseReceiver {
         return [HTTPHeader("Range", "bytes=\(offset)-")] + (ifRange.map { [HTTPHeader("If-Range", $0)] } ?? [])
     }
 
-    /// Nil when the download was refused.
+    /// nil if the download was refused.
     var head: DownloadHead? { state.withLock { $0.head } }
 
     /// The response with the error body that was withheld from the receiver.

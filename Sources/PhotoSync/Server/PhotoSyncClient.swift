@@ -4,14 +4,14 @@ public import MediaTransport
 
 /// Requests and responses of one PhotoSync server (photosync contract); stateless.
 ///
-/// Safe and idempotent requests (also a claim and a registration) are retried by the client's retry policy, and after
-/// 500 `Database error`; never behind the setup gate (contract sections 0 and 10). Every method throws
-/// `PhotoSyncError`, `.cancelled` when the task is canceled or `control` is stopped. The key is sent to the server's
-/// own origin only: redirects are not followed (`.redirected`).
+/// Safe and idempotent requests (including claims and registrations) are retried by the client's retry policy, and
+/// after 500 `Database error`; never behind the setup gate (contract sections 0 and 10). Every method throws
+/// `PhotoSyncError`: `.cancelled` when the task is canceled or `control` is stopped. The key is sent only to the
+/// server's own origin: redirects are not followed (`.redirected`).
 public struct PhotoSyncClient: Sendable {
     /// The server's address, with or without a path.
     public let server: ServerURL
-    /// The API key; nil for requests that need none.
+    /// The API key; nil for requests that need no key.
     public let authorization: Authorization?
     let http: HTTPClient
     let timeouts: TransferTimeouts
@@ -27,7 +27,7 @@ public struct PhotoSyncClient: Sendable {
         self.http = http
         self.authorization = authorization
         self.timeouts = timeouts
-        // Requests without a login go to the same server.
+        // Requests without a login are sent to the same server.
         if let authorization { KnownSecrets.add(authorization) }
     }
 
@@ -45,7 +45,8 @@ public struct PhotoSyncClient: Sendable {
 
     /// `GET /api/sync/status` (contract section 4). Also validates the key.
     ///
-    /// - Parameter device: Its photos are counted separately. Only this call sends it in a header field (contract 1.1).
+    /// - Parameter device: The device whose photos are counted separately. Only this call sends it in a header field
+    ///   (contract 1.1).
     /// - Returns: The counts.
     /// - Throws: `PhotoSyncError`.
     public func status(device: String?) async throws(PhotoSyncError) -> SyncStatus {
@@ -53,17 +54,17 @@ public struct PhotoSyncClient: Sendable {
         return try SyncStatus(reading: await json(of: request(.get, "/api/sync/status", headers: headers)))
     }
 
-    /// `POST /api/sync/photos` (contract section 5). Parses a page without judging its consistency.
+    /// `POST /api/sync/photos` (contract section 5). Parses a page without checking its consistency.
     ///
     /// - Parameters:
-    ///   - cursor: Where the page begins; nil for the first.
-    ///   - limit: Clamped to 1 to 500, since the server would read other values as something else.
-    ///   - device: The server updates its `lastSyncAt`; nil updates none.
+    ///   - cursor: The start of the page; nil for the first page.
+    ///   - limit: Clamped to 1 to 500, since the server interprets other values differently.
+    ///   - device: The device whose `lastSyncAt` the server updates; nil updates none.
     ///   - since: Only photos uploaded at or after this time. Sent in UTC, since the server ignores offsets (trap 4).
     ///   - control: Cancels the request.
     /// - Returns: The page.
-    /// - Throws: `PhotoSyncError`: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedResponse` for
-    ///   a page that contains an invalid value or is longer than 16 MiB.
+    /// - Throws: `PhotoSyncError`: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedResponse`
+    ///   for a page that contains an invalid value or is longer than 16 MiB.
     public func photos(
         cursor: String?,
         limit: Int = 500,
@@ -86,7 +87,7 @@ public struct PhotoSyncClient: Sendable {
     /// - Parameters:
     ///   - digests: Any number, 64 lowercase hexadecimal digits each.
     ///   - control: Cancels the request.
-    /// - Returns: Those that are on the server, regardless of their owner.
+    /// - Returns: Those digests that are on the server, regardless of their owner.
     /// - Throws: `PhotoSyncError`.
     public func existing(
         _ digests: [String],
@@ -106,9 +107,10 @@ public struct PhotoSyncClient: Sendable {
 
     /// `POST /api/sync/claim-legacy` (contract section 7) for all legacy photos of the user.
     ///
-    /// - Parameter device: The device of the user that gets them.
-    /// - Returns: The number claimed. Also 0 when the response to an earlier attempt was lost: recount to be sure.
-    /// - Throws: `PhotoSyncError`: `.invalidDevice` for a device that is not the user's.
+    /// - Parameter device: The user's device to which the photos are assigned.
+    /// - Returns: The number of claimed photos. Also 0 if the response to an earlier attempt was lost: count again to
+    ///   be sure.
+    /// - Throws: `PhotoSyncError`: `.invalidDevice` if the device is not the user's.
     public func claimAll(device: String) async throws(PhotoSyncError) -> Int64 {
         try await claim(["deviceId": .string(device), "claimAll": true])
     }
@@ -116,10 +118,11 @@ public struct PhotoSyncClient: Sendable {
     /// `POST /api/sync/claim-legacy` for some photos, which must be in the user's own listing.
     ///
     /// - Parameters:
-    ///   - ids: 1 to 500, distinct.
-    ///   - device: The device of the user that gets them.
-    /// - Returns: The number claimed. Also 0 when the response to an earlier attempt was lost: recount to be sure.
-    /// - Throws: `PhotoSyncError`: `.invalidDevice` for a device that is not the user's.
+    ///   - ids: 1 to 500 distinct ids.
+    ///   - device: The user's device to which the photos are assigned.
+    /// - Returns: The number of claimed photos. Also 0 if the response to an earlier attempt was lost: count again to
+    ///   be sure.
+    /// - Throws: `PhotoSyncError`: `.invalidDevice` if the device is not the user's.
     public func claim(_ ids: [String], device: String) async throws(PhotoSyncError) -> Int64 {
         try await claim([
             "deviceId": .string(device), "claimAll": false, "photoIds": .array(ids.map(JSONValue.string)),
@@ -130,11 +133,12 @@ public struct PhotoSyncClient: Sendable {
         try ClaimResponse.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
     }
 
-    /// `POST /api/devices/register` (contract 1.3). For a known token the server returns its device, regardless of the owner.
+    /// `POST /api/devices/register` (contract 1.3). For a known token the server returns its device, regardless of the
+    /// owner.
     ///
     /// - Parameters:
     ///   - name: Shown to the user in other clients.
-    ///   - token: The device's identity: random, stored.
+    ///   - token: The device's identity: a random, stored value.
     /// - Returns: The device.
     /// - Throws: `PhotoSyncError`.
     public func registerDevice(name: String, token: String) async throws(PhotoSyncError) -> RegisteredDevice {
@@ -144,7 +148,7 @@ public struct PhotoSyncClient: Sendable {
         return try RegisteredDevice.one(in: await json(of: request(.post, "/api/devices/register", body: body)))
     }
 
-    /// `GET /api/devices`: the user's own.
+    /// `GET /api/devices`: the user's own devices.
     public func devices() async throws(PhotoSyncError) -> [RegisteredDevice] {
         try RegisteredDevice.all(in: await json(of: request(.get, "/api/devices")))
     }
@@ -155,9 +159,9 @@ public struct PhotoSyncClient: Sendable {
     ///   - email: Sent in lowercase, as the server stores it.
     ///   - password: Secret.
     ///   - deviceName: Shown to the user in other clients.
-    ///   - deviceToken: The device's identity: random, stored.
-    /// - Returns: The new key, with the device.
-    /// - Throws: `PhotoSyncError`: `.notLoggedIn` for a wrong address or password, `.keyNotRotated` where the server
+    ///   - deviceToken: The device's identity: a random, stored value.
+    /// - Returns: The new key and the device.
+    /// - Throws: `PhotoSyncError`: `.notLoggedIn` for a wrong address or password, `.keyNotRotated` if the server
     ///   cannot issue a key for a second user (trap 9).
     public func logIn(
         email: String,
@@ -179,14 +183,14 @@ public struct PhotoSyncClient: Sendable {
 }
 
 extension PhotoSyncClient {
-    /// Maximum number of photos per page (contract section 5); the server clamps silently (trap 18).
+    /// Maximum number of photos per page (contract section 5); the server silently clamps larger values (trap 18).
     static let largestPage = 500
     /// Maximum number of digests per `/check` (contract 3.7).
     static let largestCheck = 1000
 
-    /// The path of a photo, or of something below it.
+    /// The path of a photo, or of a resource below it.
     static func path(of id: String, _ rest: String = "") throws(PhotoSyncError) -> String {
-        // A path segment of dots would address another resource (RFC 3986 section 5.2.4).
+        // A path segment of dots would refer to another resource (RFC 3986 section 5.2.4).
         guard !["", ".", ".."].contains(id) else { throw PhotoSyncError(.unknownPhoto, detail: "not a photo ID") }
         return "/api/photos/\(PercentEncoding.encode(id))\(rest)"
     }
@@ -230,19 +234,19 @@ extension PhotoSyncClient {
         )
     }
 
-    /// Whether a caller that retries by itself may retry after this error.
+    /// Whether a caller with its own retry loop may retry after this error.
     func mayRetry(after error: PhotoSyncError) -> Bool {
         guard error.isRetryable else { return false }
         return error.transport.map { http.configuration.mayRetry?(.failure($0)) ?? true } ?? true
     }
 
-    /// Reports the wait for a retry that the caller does itself.
+    /// Reports the wait before a retry made by the caller.
     func noteRetry(after error: PhotoSyncError, delay: Duration) {
         let outcome = error.transport.map(Result<Int, TransportError>.failure) ?? .success(error.httpStatus ?? 0)
         http.configuration.onRetry?(RetryNotice(outcome: outcome, delay: delay))
     }
 
-    /// Returns the response whatever its status.
+    /// Returns the response regardless of its status.
     func response(
         to request: HTTPRequest,
         control: TransferControl = TransferControl(),
@@ -255,7 +259,7 @@ extension PhotoSyncClient {
         }
     }
 
-    /// Returns the body of a 200 with JSON.
+    /// Returns the body of a 200 response with JSON.
     func json(
         of request: HTTPRequest,
         call: ServerRefusal.Call = .ordinary,
@@ -286,7 +290,7 @@ extension PhotoSyncClient {
     ///   - progress: Bytes of the whole body, multipart framing included.
     /// - Returns: The server's receipt.
     /// - Throws: `PhotoSyncError`; `.bodyTooSlow` after the server's 30 seconds (contract 3.4), `.invalidDevice` for a
-    ///   device unknown to the server, `.sourceChanged` when the file became shorter, `.invalidDate` for a time outside
+    ///   device unknown to the server, `.sourceChanged` if the file became shorter, `.invalidDate` for a time outside
     ///   the years 0000 to 9999.
     public func upload(
         _ photo: PhotoUpload,
@@ -310,18 +314,18 @@ extension PhotoSyncClient {
 
     /// `GET /api/photos/{id}/download` (contract section 6), without retries: the caller resumes after a failure.
     ///
-    /// Only the bytes of a 200 or 206 reach the receiver. Its `begin` gets the head first (`DownloadHead` parses it)
-    /// and may refuse the response by throwing a `PhotoSyncError`, which is rethrown here.
+    /// Only the bytes of a 200 or 206 reach the receiver. Its `begin` receives the head first (`DownloadHead` parses
+    /// it) and may refuse the response by throwing a `PhotoSyncError`, which is rethrown here.
     ///
     /// - Parameters:
     ///   - id: The photo.
     ///   - offset: Number of bytes already present; 0 requests the whole file.
-    ///   - ifRange: `Last-Modified` of the response that those bytes came from. If the file has changed since, the
-    ///     response is a 200 with all of it.
-    ///   - receiver: Takes the bytes, on the transfer loop's thread.
+    ///   - ifRange: `Last-Modified` of the response that provided those bytes. If the file has changed since, the
+    ///     response is a 200 with the whole file.
+    ///   - receiver: Receives the bytes, on the transfer loop's thread.
     ///   - control: Cancels the download.
-    ///   - progress: Bytes of this response.
-    /// - Returns: 200, 206, or 416 with an untouched receiver when there is nothing after the offset.
+    ///   - progress: Called with the bytes of this response.
+    /// - Returns: A head with status 200, 206, or 416 (nothing after the offset; the receiver is not called).
     /// - Throws: `PhotoSyncError`, with the photo's id. A truncated response is a retryable `.transport`.
     public func download(
         id: String,

@@ -3,14 +3,14 @@ public import MediaTransport
 
 /// A photo to upload.
 public struct PhotoUpload: Sendable {
-    /// The file, open.
+    /// The open file.
     public var content: FileContent
     /// Its original name, without directories. The server derives the type from its extension.
     public var fileName: String
-    /// When it was taken; with nil the server reads the file, or uses the current time. Sent in UTC, since the server
-    /// ignores offsets (trap 4).
+    /// The date taken; if nil, the server reads it from the file or uses the current time. Sent in UTC, since the
+    /// server ignores offsets (trap 4).
     public var takenAt: PhotoTime?
-    /// The origin device; nil makes a legacy photo.
+    /// The origin device; nil creates a legacy photo.
     public var deviceID: String?
     /// Receives the bytes of the file as they are sent.
     public var tap: (any ByteTap)?
@@ -24,8 +24,8 @@ public struct PhotoUpload: Sendable {
         return fields
     }
 
-    /// The file name of the part, which servers may use for the stored file: the original name with `_` for characters
-    /// that parsers treat differently (trap 16). The original name is sent as `originalFilename`.
+    /// The file name of the part, which servers may use for the stored file: the original name with `_` in place of
+    /// characters that parsers treat differently (trap 16). The original name is sent as `originalFilename`.
     var partName: String {
         let name = String(String.UnicodeScalarView(fileName.unicodeScalars.map { Self.isPlain($0) ? $0 : "_" }))
         return name.hasPrefix(".") ? "photo" + name : name

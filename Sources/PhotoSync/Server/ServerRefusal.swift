@@ -2,10 +2,10 @@ internal import MediaCore
 internal import MediaTransport
 internal import Outcomes
 
-/// The meaning of a response without success. Both shapes of errors are read (photosync contract section 0, trap 7),
-/// and responses of intermediaries: an HTML page, or an empty body.
+/// The meaning of an error response. Supports both forms of the server's errors (photosync contract section 0, trap 7),
+/// and responses of intermediaries: an HTML page or an empty body.
 struct ServerRefusal {
-    /// The request, where the same response means different things.
+    /// The request, since the meaning of a response depends on it.
     enum Call {
         case ordinary
         case upload(namesDevice: Bool)
@@ -17,7 +17,7 @@ struct ServerRefusal {
     private let head: HTTPResponseHead
     /// The server's message; may be empty.
     let sentence: String
-    /// Whether the administrator has not finished the setup (contract section 0). A retry does not help.
+    /// Whether the administrator has not finished the setup (contract section 0). Retrying does not help.
     let isSetupGate: Bool
     private let setupPlace: String?
     private let isPlainText: Bool
@@ -43,18 +43,18 @@ struct ServerRefusal {
         }
     }
 
-    /// Bytes of a response that are read for its message.
+    /// Maximum number of body bytes searched for the server's message.
     static let longestBody = 65_536
 
     /// Whether the server's database failed, which may be temporary (contract section 10). During an outage every route
-    /// responds with 500 and plain text (new facts, 5); upload and `/check` have the sentence in JSON, with a full stop,
-    /// and the check of keys has its own (1.1).
+    /// responds with 500 and plain text (new fact 5); upload and `/check` send the message as JSON with a trailing
+    /// period, and key validation has its own message (1.1).
     var isDatabaseError: Bool {
         head.status == 500 && (isPlainText || ["Database error.", "Internal server error."].contains(sentence))
     }
 
-    /// Whether a 404 is about a photo or its file, and not about the address: by the server's sentences, or the headers that it
-    /// sends with the latter (contract section 6; new fact 2).
+    /// Whether a 404 refers to a photo or its file rather than the URL: by the server's messages, or by the headers of
+    /// its download route (contract section 6; new fact 2).
     var isOfMissingPhoto: Bool {
         head.status == 404
             && (["Photo not found", "File not found"].contains(sentence) || head.value(of: "X-Photosync-Hash") != nil)
@@ -87,8 +87,8 @@ struct ServerRefusal {
             case .upload(let namesDevice): .photo(namesDevice: namesDevice)
             case .login: .login
             }
-        // The setup gate is recognized by the member `setupUrl` as well as by its message. A login has other sentences in
-        // plain text (contract 1.2).
+        // The setup gate is recognized by the member `setupUrl` or by its message. A login has different plain-text
+        // messages (contract 1.2).
         let isOutage = isPlainText && isDatabaseError && !call.isLogin
         let mark = isSetupGate ? "Setup required" : isOutage ? "Database error" : sentence
         return OutcomeTable.outcome(of: head.status, from: .photoSync, to: tableCall, mark: mark)

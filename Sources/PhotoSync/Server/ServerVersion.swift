@@ -3,9 +3,9 @@ internal import MediaTransport
 
 /// The build of a server (photosync contract section 2).
 public struct ServerVersion: Sendable, Equatable {
-    /// `dev` unless the build was stamped. Untrusted text.
+    /// `dev` for an unstamped build. Untrusted text.
     public var version: String
-    /// Its commit; nil when it is not known.
+    /// Its commit; nil if unknown.
     public var commit: String?
 
     package init(version: String, commit: String? = nil) {

@@ -2,17 +2,17 @@ internal import MediaCore
 public import MediaTransport
 internal import Synchronization
 
-/// The file that the server stores for a photo, as a request for one byte shows it (photosync contract, new fact 2).
+/// The state of the server's file of a photo, as shown by a request for one byte (photosync contract, new fact 2).
 public enum StoredFile: Sendable, Equatable {
-    /// A file of this many bytes, also of none.
+    /// A file of this many bytes; may be empty.
     case present(byteCount: Int64)
-    /// The server has no file. A 404 of a proxy does not show that.
+    /// The server has no file. Not inferred from a 404 of a proxy.
     case missing
 }
 
 extension PhotoSyncClient {
-    /// `GET /api/photos/{id}/download` with `Range: bytes=0-0`: whether the server has the file, and its length. A server that
-    /// ignores the range is stopped after the head of its response.
+    /// `GET /api/photos/{id}/download` with `Range: bytes=0-0`: whether the server has the file, and its length. If the
+    /// server ignores the range, the transfer is stopped after the response head.
     ///
     /// - Throws: `PhotoSyncError`, with the photo's id; `.unexpectedResponse` for a response without a length.
     public func storedFile(
@@ -34,7 +34,7 @@ extension PhotoSyncClient {
             if refusal.isOfMissingPhoto { return .missing }
             throw refusal.error()
         } catch {
-            // The probe ends the transfer of a whole file.
+            // The probe stops the transfer of a whole file.
             if error.code != .cancelled, let head = probe.head { return try Self.storedFile(head) }
             throw error.at(photo: id)
         }
@@ -47,7 +47,8 @@ extension PhotoSyncClient {
         return .present(byteCount: total)
     }
 
-    /// `GET /api/photos/{id}`: whether the server's database has the photo, with or without its file (contract section 8).
+    /// `GET /api/photos/{id}`: whether the photo is in the server's database, with or without its file (contract
+    /// section 8).
     ///
     /// - Throws: `PhotoSyncError`.
     func isListed(_ id: String, control: TransferControl) async throws(PhotoSyncError) -> Bool {
@@ -61,17 +62,17 @@ extension PhotoSyncClient {
 }
 
 extension PhotoSyncClient {
-    /// `DELETE /api/photos/{id}`: removes the photo and its file, at once and for every user, regardless of the owner (contract
-    /// section 8). Only for photos of the user's own listing.
+    /// `DELETE /api/photos/{id}`: immediately removes the photo and its file for every user, regardless of the owner
+    /// (contract section 8). Only for photos of the user's own listing.
     ///
-    /// - Throws: `PhotoSyncError`. A photo that is gone already is no error.
+    /// - Throws: `PhotoSyncError`. Deleting an already deleted photo is not an error.
     func delete(_ id: String, control: TransferControl) async throws(PhotoSyncError) {
         let response = try await response(to: request(.delete, Self.path(of: id)), control: control)
         guard [200, 204, 404].contains(response.status) else { throw ServerRefusal(response).error() }
     }
 }
 
-/// Takes the head of a download, and no more than a few bytes of it.
+/// Receives the head of a download, and only a few bytes of its body.
 private final class LengthProbe: ResponseReceiver {
     private struct Whole: Error {}
 
@@ -82,7 +83,7 @@ private final class LengthProbe: ResponseReceiver {
 
     private let state = Mutex(State())
 
-    /// Nil when the download was refused.
+    /// nil if the download was refused.
     var head: DownloadHead? { state.withLock { $0.head } }
 
     /// The response with the error body.

@@ -5,43 +5,44 @@ internal import MediaSystem
 public import MediaTransport
 internal import Synchronization
 
-/// Uploads photos again whose files the server lost, from local originals with the uploaded bytes.
+/// Uploads photos whose server files are lost again, from local originals with the uploaded bytes.
 ///
-/// The server recognizes the bytes of a photo by their hash in its database, and would store nothing while the damaged photo is
-/// listed (photosync contract 3.3). So each photo is deleted there first, and gets a new id.
+/// The server identifies a photo's bytes by the hash in its database, and stores nothing new while the damaged photo is
+/// listed (photosync contract 3.3). Each photo is therefore deleted first, and gets a new id.
 public struct Repair: Sendable {
     /// A photo that the server cannot deliver.
     public struct Item: Sendable {
         /// The state of a photo.
         public enum State: String, Sendable, CaseIterable {
-            /// Would be uploaded again.
+            /// Dry run: would be uploaded again.
             case planned
-            /// Uploaded again, and served to this user: the server refuses the files of other owners (contract section 6).
+            /// Uploaded again, and readable by this user: the server refuses the files of other owners (contract
+            /// section 6).
             case repaired
-            /// Not known to be damaged by the server: another machine repaired it meanwhile, or it was damaged before its upload.
+            /// Not damaged by the server: another machine has already repaired it, or it was damaged before its upload.
             /// Nothing was changed.
             case skipped
-            /// No file on this machine has the uploaded bytes; `path` is one that had them and was changed.
+            /// No file on this machine has the uploaded bytes; `path` is a file that had them and was modified.
             case noOriginal = "no_original"
             /// Failed.
             case failed
-            /// Not started when the run was stopped.
+            /// Not started because the run was stopped.
             case cancelled
         }
 
         /// The photo as listed.
         public var photo: PhotoRecord
-        /// What is wrong with the server's file.
+        /// The defect of the server's file.
         public var problem: SyncDifference.Kind
         /// The state of the photo.
         public var state: State
-        /// The local original, or one that was changed since its upload.
+        /// The local original, or one that was modified since its upload.
         public var path: [UInt8]?
         /// The id after the repair.
         public var newID: String?
         /// Whether it was deleted on the server; if it then failed, only the local original is left.
         public var isDeleted = false
-        /// Why it failed.
+        /// The error, if it failed.
         public var error: PhotoSyncError?
     }
 
@@ -54,7 +55,7 @@ public struct Repair: Sendable {
     ///
     /// - Parameters:
     ///   - account: The user and the server.
-    ///   - check: What is checked of the server's files; `.none` is `.lengths`.
+    ///   - check: Which checks to run on the server's files; `.none` is treated as `.lengths`.
     ///   - retry: When a failed upload is retried.
     public init(_ account: SyncAccount, check: ServerCheck = .lengths, retry: RetryPolicy = RetryPolicy()) {
         self.account = account
@@ -64,15 +65,15 @@ public struct Repair: Sendable {
 
     // MARK: Planning
 
-    /// Lists all photos again, checks the file of each, and looks for originals of those that are missing, empty, or of a
-    /// wrong length; with `ServerCheck.contents` also of those that are damaged. Changes nothing.
+    /// Lists all photos again, checks the file of each, and finds originals of those that are missing, empty, or of a
+    /// wrong length; with `ServerCheck.contents`, also of damaged ones. Changes nothing.
     ///
     /// - Parameters:
     ///   - control: Cancels the requests.
-    ///   - progress: Photos checked.
-    /// - Returns: The damaged photos, with an original or without.
-    /// - Throws: `PhotoSyncError`: what `Verification.run` throws; `.ownershipDefect` for a server that would not list the
-    ///   photos as the user's own.
+    ///   - progress: Called with the photos checked.
+    /// - Returns: The damaged photos, with or without an original.
+    /// - Throws: `PhotoSyncError`: the errors of `Verification.run`; `.ownershipDefect` for a server that would not
+    ///   list the photos as the user's own.
     public func plan(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
@@ -106,7 +107,7 @@ public struct Repair: Sendable {
         return items
     }
 
-    /// A file that did not change since it was recorded, or else one that has the uploaded bytes.
+    /// A file unchanged since it was recorded, or else one with the uploaded bytes.
     private static func original(among copies: [PhotoCopy], of photo: PhotoRecord) async -> PhotoCopy? {
         if let unchanged = copies.first(where: { LocalCopies.condition(of: $0) == .unchanged && isReadable($0) }) {
             return unchanged
@@ -120,7 +121,7 @@ public struct Repair: Sendable {
 
     private static func isReadable(_ copy: PhotoCopy) -> Bool { (try? SourceFile(path: copy.path)) != nil }
 
-    /// What the store's queue has found; used by it alone, then by the caller.
+    /// The damaged photos found. Used first on the store's queue only, then by the caller.
     private final class Found: Sendable {
         private let state = Mutex<(photos: Int64, differences: [SyncDifference])>((0, []))
 
@@ -137,15 +138,16 @@ public struct Repair: Sendable {
 
     // MARK: Repairing
 
-    /// Repairs the planned photos, one after the other. Stopping it waits for the photo that is being repaired.
+    /// Repairs the planned photos one at a time. A stop waits for the current photo.
     ///
     /// - Parameters:
     ///   - plan: The result of `plan`.
-    ///   - control: Starts no further photo.
+    ///   - control: A stop starts no further photo.
     ///   - onItem: Called with the result of each photo.
-    /// - Returns: Whether the index has the repaired photos under their new ids only; otherwise a full pull finds that.
-    /// - Throws: `PhotoSyncError` for errors that would fail all photos, such as `.unauthorized`; `.ownershipDefect` after the
-    ///   first photo, if it is not listed as the user's own.
+    /// - Returns: Whether the index has the repaired photos under their new ids only; otherwise a full pull is
+    ///   required.
+    /// - Throws: `PhotoSyncError` for errors that would fail all photos, such as `.unauthorized`; `.ownershipDefect`
+    ///   after the first photo if it is not listed as the user's own.
     public func run(
         _ plan: [Item],
         control: TransferControl = TransferControl(),
@@ -188,8 +190,8 @@ public struct Repair: Sendable {
         .unauthorized, .notLoggedIn, .setupRequired, .ownershipDefect, .storeUnusable,
     ]
 
-    /// Removes the photos from the index that this run has replaced, marks those as gone that it could only delete, and lists the
-    /// new ones. A replaced photo was not deleted: it has another ID.
+    /// Removes replaced photos from the index, marks photos that were only deleted, and adds the new ones. A replaced
+    /// photo does not count as deleted: it has another id.
     private func updateIndex(replaced: [String], deleted: [String]) async -> Bool {
         guard !replaced.isEmpty || !deleted.isEmpty else { return true }
         let (index, server) = (account.index, account.server)
@@ -202,13 +204,14 @@ public struct Repair: Sendable {
         return (try? await Pull(account, options: options).run()) != nil
     }
 
-    /// - Returns: `.repaired`; `.skipped` if there was nothing to repair, `.noOriginal` if the original was changed meanwhile.
+    /// - Returns: `.repaired`; `.skipped` if there was nothing to repair; `.noOriginal` if the original has since been
+    ///   modified.
     private func repair(_ item: inout Item) async throws(PhotoSyncError) -> Item.State {
         guard let path = item.path else { throw PhotoSyncError(.fileNotFound) }
         let file = try SourceFile.opened(path)
-        // Also a file that seems unchanged: the bytes must be those that were uploaded.
+        // Also for a file that seems unchanged: its bytes must match the upload.
         guard try await Self.digest(of: file) == item.photo.sha256 else { return .noOriginal }
-        // Between deletion and upload nothing stops but a failure.
+        // Only a failure may stop the repair between deletion and upload.
         let uninterrupted = TransferControl()
         let files = ServerFiles(account: account, extent: check, control: uninterrupted)
         let copies = try await copies(of: item.photo.id)
@@ -229,8 +232,8 @@ public struct Repair: Sendable {
         return .repaired
     }
 
-    /// The file of a photo that was just uploaded. The server refuses those of other owners (contract section 6), and a server
-    /// with the ownership defect records none.
+    /// The server's file of a photo that was just uploaded. The server refuses files of other owners (contract section
+    /// 6), and a server with the ownership defect records no owner.
     private func ownFile(_ id: String) async throws(PhotoSyncError) -> StoredFile {
         do throws(PhotoSyncError) {
             return try await account.client.storedFile(of: id)
@@ -291,8 +294,8 @@ public struct Repair: Sendable {
         try await queue.run { [account] in try account.library.copies(ofPhotos: [id], server: account.server) }
     }
 
-    /// After a crash between deletion and upload, the next push must upload the original: without this, it would hold it back as
-    /// deleted on the server.
+    /// Records a deletion that a push undoes: after a crash between deletion and upload, the next push must upload the
+    /// original instead of skipping it as deleted on the server.
     private func expectDeletion(of photo: PhotoRecord) async throws(PhotoSyncError) {
         let deletion = PhotoDeletion(
             server: account.server,
@@ -305,7 +308,8 @@ public struct Repair: Sendable {
         try await queue.run { [account] in try account.library.keep([deletion]) }
     }
 
-    /// The copies are copies of the new photo. A downloaded copy that the server had rewritten carries the old ID, and is not.
+    /// Records the copies as copies of the new photo, except downloaded copies that the server had rewritten: those
+    /// contain the old id.
     private func record(_ copies: [PhotoCopy], as id: String) async throws(PhotoSyncError) {
         let old = copies.filter { [.present, .replaced].contains($0.state) && $0.sha256 == $0.serverSHA256 }
         let moved = old.map { copy in
@@ -322,7 +326,7 @@ public struct Repair: Sendable {
         try await queue.run { [account] in try account.library.remove(old) }
     }
 
-    /// An upload to a server with the ownership defect is not listed (photosync contract 3.5).
+    /// Checks the listing: a server with the ownership defect does not list an upload (photosync contract 3.5).
     ///
     /// - Returns: Whether the listing could be read; otherwise the next photo is checked.
     private func confirm(_ item: Item) async throws(PhotoSyncError) -> Bool {

@@ -8,7 +8,7 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Blocks the thread of a queue while tasks work for it.
+/// Blocks the thread of a queue while tasks do its work.
 enum QueueThread {
     static func wait<Value: Sendable>(for work: @escaping @Sendable () async -> Value) -> Value? {
         let value = Mutex<Value?>(nil)
@@ -23,21 +23,21 @@ enum QueueThread {
     }
 }
 
-/// What `Verification` checks of the files that the server stores. Its listing, counts and `/check` do not look at files
-/// (photosync contract, new fact 2).
+/// The checks that `Verification` runs on the server's stored files. The server's listing, counts and `/check` do not
+/// access files (photosync contract, new fact 2).
 public enum ServerCheck: Sendable, Equatable {
-    /// Nothing.
+    /// No check.
     case none
-    /// That each file exists and has a plausible length: one request for one byte each.
+    /// Each file exists and has a plausible length: one request for one byte each.
     case lengths
-    /// All bytes: each file is downloaded into this directory, verified as a download is, and removed. The directory is an
-    /// absolute path, as bytes; created if missing.
+    /// All bytes: each file is downloaded into this directory, verified like any download, and removed. The directory
+    /// is an absolute path, as bytes; created if missing.
     case contents(scratch: [UInt8])
 }
 
 /// Checks the server's files of the photos in a listing.
 struct ServerFiles: Sendable {
-    /// As many as a download has by default.
+    /// The default number of parallel downloads.
     private static let jobs = 4
 
     let account: SyncAccount
@@ -51,7 +51,7 @@ struct ServerFiles: Sendable {
         try index.forEachBlock(of: account.server, where: PhotoFilter()) { block in
             let copies = try account.library.copies(ofPhotos: block.map(\.id), server: account.server)
             let byPhoto = Dictionary(grouping: copies, by: \.photoID)
-            // Small enough that progress moves.
+            // Small enough for frequent progress updates.
             for start in stride(from: 0, to: block.count, by: 50) {
                 let part = block[start..<min(block.count, start + 50)]
                 let (differences, failure) = examine(Array(part), byPhoto)
@@ -86,14 +86,14 @@ struct ServerFiles: Sendable {
 
     // MARK: One photo
 
-    /// Nil for a photo that the server can deliver. `copies` are its copies on this machine: downloaded ones have the length and
-    /// the digest that the server's file had then.
+    /// nil for a photo that the server can deliver. `copies` are its local copies; the downloaded ones have the length
+    /// and digest that the server's file had at that time.
     private func difference(
         of photo: PhotoRecord,
         _ copies: [PhotoCopy]
     ) async throws(PhotoSyncError) -> SyncDifference? {
         let first = try await differenceOnce(photo, copies)
-        // Damage of one transfer is not damage of the file.
+        // The damage may be from the transfer, not in the file: check again.
         guard let first, [.serverDamaged, .uploadedDamaged].contains(first.kind) else { return first }
         return try await differenceOnce(photo, copies)
     }
@@ -123,8 +123,8 @@ struct ServerFiles: Sendable {
         }
     }
 
-    /// What another upload would repair: a file that cannot be verified may be intact, and one that was damaged before its
-    /// upload would be again.
+    /// The damage that another upload would repair. An unverifiable file may be intact, and a file that was damaged
+    /// before its upload would be damaged again.
     func damage(of photo: PhotoRecord, _ copies: [PhotoCopy]) async throws(PhotoSyncError) -> SyncDifference? {
         try await difference(of: photo, copies).flatMap {
             [.serverUnverified, .uploadedDamaged].contains($0.kind) ? nil : $0
@@ -140,7 +140,7 @@ struct ServerFiles: Sendable {
         case .present(let byteCount):
             guard byteCount > 0 else { return SyncDifference(photo, .serverEmpty, found: "0 bytes") }
             if byteCount == photo.fileSize { return nil }
-            // The server rewrites a file once, so that a downloaded rewritten copy tells its length.
+            // The server rewrites a file only once, so a downloaded rewritten copy has the expected length.
             let known = Self.rewritten(copies).compactMap { $0.identity?.size }
             let isRight = known.isEmpty ? PhotoEvidence.isPlausible(byteCount, for: photo) : known.contains(byteCount)
             if isRight { return nil }
@@ -153,7 +153,7 @@ struct ServerFiles: Sendable {
         }
     }
 
-    /// What is recorded of an unverified download describes the damaged file.
+    /// Excludes unverified downloads, whose records describe the damaged file.
     private static func rewritten(_ copies: [PhotoCopy]) -> [PhotoCopy] {
         copies.filter {
             [.present, .replaced].contains($0.state) && $0.source == .downloaded && $0.sha256 != nil
@@ -174,7 +174,7 @@ struct ServerFiles: Sendable {
                 }
         }
         guard let file = opened else { return nil }
-        // A file that cannot be removed stays in the cache.
+        // If the file cannot be removed, it stays in the cache.
         defer { try? file.discard() }
         let download = PhotoContent(client: account.client, photo: photo, file: file, control: control)
         return switch try await download.read(knownDigests: digests) {
@@ -217,7 +217,7 @@ extension SyncDifference {
     }
 }
 
-/// The server's file of a photo, read once and kept nowhere.
+/// The server's file of a photo, read once and not stored.
 private struct PhotoContent {
     let client: PhotoSyncClient
     let photo: PhotoRecord

@@ -20,8 +20,8 @@ public struct Verification: Sendable {
     /// - Parameters:
     ///   - account: The account whose photos are compared.
     ///   - hashes: Cached digests; unchanged files are not read again.
-    ///   - readsContent: Whether local files are read even if the cache has their digest.
-    ///   - serverCheck: What is checked of the server's files.
+    ///   - readsContent: Whether to read local files even if their digests are cached.
+    ///   - serverCheck: The checks to run on the server's files.
     public init(
         _ account: SyncAccount,
         hashes: HashCache,
@@ -33,14 +33,14 @@ public struct Verification: Sendable {
         self.serverCheck = serverCheck
     }
 
-    /// Lists all photos of the server, and checks every copy and, if wanted, every file of the server.
+    /// Lists all photos of the server, and checks every copy and, if requested, every file of the server.
     ///
     /// - Parameters:
     ///   - control: Cancels the comparison.
     ///   - onDifference: Called for each difference; from any thread, one call at a time.
-    ///   - progress: Photos and copies checked.
-    /// - Returns: What was compared.
-    /// - Throws: `PhotoSyncError`: what `Pull.run` throws for an invalid listing, `.neverSynchronized`, `.cancelled`.
+    ///   - progress: Called with the photos and copies checked.
+    /// - Returns: The counts of the comparison.
+    /// - Throws: `PhotoSyncError`: the errors of `Pull.run` for an invalid listing, `.neverSynchronized`, `.cancelled`.
     public func run(
         control: TransferControl = TransferControl(),
         onDifference: @escaping @Sendable (SyncDifference) -> Void,
@@ -125,7 +125,7 @@ public struct Verification: Sendable {
             let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
                 let found = await check.difference(of: copy)
-                // What does not exist was not compared.
+                // A missing file was not compared.
                 if copy.state == .present, found?.kind != .copyMissing { statistics.addCopy() }
                 guard var difference = found else { return }
                 if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
@@ -135,7 +135,7 @@ public struct Verification: Sendable {
         })
     }
 
-    /// Whether the photo is on this machine under another name, so that no download would fetch it again.
+    /// Whether the photo is stored on this machine under another name, so that a download would not fetch it again.
     private func isElsewhere(_ copy: PhotoCopy) -> Bool {
         let copies = (try? account.library.copies(ofPhotos: [copy.photoID], server: account.server)) ?? []
         return copies.contains {
@@ -143,7 +143,7 @@ public struct Verification: Sendable {
         }
     }
 
-    /// The photo as which the bytes at a path were uploaded.
+    /// The id of the photo as which the bytes at a path were uploaded.
     private func photo(at path: [UInt8], _ digest: String?) -> String? {
         let copies = (try? account.library.copies(at: [path], server: account.server)) ?? []
         return copies.first { $0.state == .present && $0.sha256 == digest }?.photoID
@@ -184,7 +184,7 @@ public struct Verification: Sendable {
 }
 
 extension PhotoRecord {
-    /// Differences between this photo as the server lists it and as the index has it.
+    /// Differences of this photo between the server's listing and the index.
     fileprivate func differences(from known: PhotoRecord?) -> [SyncDifference] {
         guard let known else {
             return [SyncDifference(kind: .notIndexed, photoID: id, found: originalFilename)]
@@ -234,7 +234,7 @@ struct CopyCheck: Sendable {
     let hashes: HashCache
     let readsContent: Bool
 
-    /// Nil when the copy has the bytes that were downloaded or uploaded.
+    /// nil if the copy has the bytes that were downloaded or uploaded.
     func difference(of copy: PhotoCopy) async -> SyncDifference? {
         guard copy.state == .present || copy.state == .replaced else {
             return Self.differenceOfDownload(copy)
@@ -243,7 +243,7 @@ struct CopyCheck: Sendable {
         do {
             file = try SourceFile(path: copy.path)
         } catch {
-            // A missing file is reported as a copy of the photo that replaced it.
+            // A missing file is reported for the photo that replaced it.
             return copy.state == .replaced ? nil : difference(of: copy, because: error)
         }
         do {
@@ -262,8 +262,8 @@ struct CopyCheck: Sendable {
         }
     }
 
-    /// Nil for a name that is only reserved: the server delivered nothing, so that there is no file and no part of one, and there
-    /// never was.
+    /// nil for a name that is only reserved: the server delivered nothing, so neither the file nor a partial file ever
+    /// existed.
     private static func differenceOfDownload(_ copy: PhotoCopy) -> SyncDifference? {
         if copy.state == .unverified {
             return SyncDifference(kind: .copyUnverified, photoID: copy.photoID, path: copy.path)
@@ -271,7 +271,7 @@ struct CopyCheck: Sendable {
         let directory = copy.path.lastIndex(of: UInt8(ascii: "/")).map { copy.path[...$0] } ?? []
         let part = copy.temporaryName.map { Array(directory) + Array($0.utf8) }
         var file = part.flatMap { FileIdentity(ofRegularFile: $0) }
-        // After a crash between the rename and its record.
+        // The run was interrupted between the rename and its record.
         if file == nil, copy.state == .written { file = FileIdentity(ofRegularFile: copy.path) }
         guard let file else {
             return copy.sha256.map {
@@ -323,43 +323,43 @@ extension SourceFileError {
 
 /// A difference between index, local copies and server.
 public struct SyncDifference: Sendable, Equatable {
-    /// What differs.
+    /// The kind of difference.
     public enum Kind: String, Sendable, CaseIterable {
         /// On the server, not in the index.
         case notIndexed = "not_indexed"
         /// In the index, no longer on the server.
         case notOnServer = "not_on_server"
-        /// In both, with another name, size, date or hash.
+        /// In both, but name, size, date or hash differ.
         case changedOnServer = "changed_on_server"
-        /// In both, with another origin device.
+        /// In both, but the origin devices differ.
         case originChanged = "origin_changed"
-        /// The copy does not exist any more.
+        /// The copy no longer exists.
         case copyMissing = "copy_missing"
-        /// The copy's bytes differ from those downloaded or uploaded, or cannot be read. Also after they were uploaded as
-        /// another photo (`uploadedAs`), until the photo's own bytes are on this machine again.
+        /// The copy's bytes differ from those downloaded or uploaded, or cannot be read. Also reported after they were
+        /// uploaded as another photo (`uploadedAs`), until the photo's own bytes are on this machine again.
         case copyChanged = "copy_changed"
         /// The copy's photo is no longer on the server.
         case copyOrphaned = "copy_orphaned"
-        /// A download of which a part is on this machine.
+        /// A partial download on this machine.
         case copyUnfinished = "copy_unfinished"
-        /// A download that could not be verified, stored under a name that ends in `.unverified`.
+        /// A download that could not be verified, stored under a name ending in `.unverified`.
         case copyUnverified = "copy_unverified"
-        /// The server lists the photo, but has no file of it.
+        /// The server lists the photo but does not have its file.
         case serverMissing = "server_missing"
         /// The server's file of the photo is empty.
         case serverEmpty = "server_empty"
-        /// The server's file has a length that the photo cannot have.
+        /// The length of the server's file is not plausible for the photo.
         case serverLength = "server_length"
-        /// The server's file is damaged, or another photo (`ServerCheck.contents`).
+        /// The server's file is damaged, or is another photo (`ServerCheck.contents`).
         case serverDamaged = "server_damaged"
-        /// The server's file is damaged, and so is a local file with the uploaded bytes: it was damaged before its upload
-        /// (`ServerCheck.contents`).
+        /// The server's file is damaged, and so is a local file with the uploaded bytes: it was damaged before its
+        /// upload (`ServerCheck.contents`).
         case uploadedDamaged = "uploaded_damaged"
-        /// The server's file uses a feature of its format that is not checked (`ServerCheck.contents`).
+        /// The server's file uses an unsupported feature of its format (`ServerCheck.contents`).
         case serverUnverified = "server_unverified"
     }
 
-    /// What differs.
+    /// The kind of difference.
     public var kind: Kind
     /// The photo.
     public var photoID: String
@@ -367,9 +367,9 @@ public struct SyncDifference: Sendable, Equatable {
     public var path: [UInt8]?
     /// The value in the index or in the copy's record.
     public var expected: String?
-    /// What was found.
+    /// The value found.
     public var found: String?
-    /// The photo as which the bytes of a changed copy were uploaded.
+    /// Id of the photo as which the changed bytes were uploaded.
     public var uploadedAs: String?
 }
 
@@ -377,9 +377,9 @@ public struct SyncDifference: Sendable, Equatable {
 public struct VerificationResult: Sendable, Equatable {
     /// Photos that the server listed.
     public var photos: Int64 = 0
-    /// Copies that were compared: files that do not exist are not counted.
+    /// Compared copies; missing files are not counted.
     public var copies: Int64 = 0
-    /// Photos whose files on the server were checked, also those with a difference.
+    /// Photos whose server files were checked, including those with a difference.
     public var serverFiles: Int64 = 0
     /// Differences by kind.
     public var counts: [SyncDifference.Kind: Int] = [:]

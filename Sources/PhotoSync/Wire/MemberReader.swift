@@ -2,8 +2,8 @@ internal import MediaCore
 package import MediaStore
 internal import MediaTransport
 
-/// Reads the members of a response in order. `null` is absent (trap 6); a value of another type or an invalid value is
-/// an error that contains the member's name.
+/// Reads the members of a response in order. `null` is treated as absent (trap 6); a value of the wrong type or an
+/// invalid value is an error that contains the member's name.
 struct MemberReader {
     private var cursor: JSONCursor
 
@@ -13,7 +13,7 @@ struct MemberReader {
 
     // MARK: Structure
 
-    /// Reads an object that is all of a body; `member` must read or skip the value of each member.
+    /// Reads an object that fills the whole body; `member` must read or skip the value of each member.
     static func read(
         _ body: [UInt8],
         _ member: (_ name: String, inout MemberReader) throws(PhotoSyncError) -> Void
@@ -35,7 +35,7 @@ struct MemberReader {
         guard try beginObject("answer") else { throw Self.unusable("answer", "is null") }
     }
 
-    /// Nil at the end of the object.
+    /// nil at the end of the object.
     mutating func next() throws(PhotoSyncError) -> String? {
         try read { cursor throws(JSONCursor.Broken) in try cursor.nextMember() }
     }
@@ -61,7 +61,7 @@ struct MemberReader {
     /// Skips an object with the same text as an earlier one; see `JSONCursor.skipRepetition`.
     mutating func skipRepetition(of value: Range<Int>) -> Bool { cursor.skipRepetition(of: value) }
 
-    /// Fails unless the end is reached.
+    /// Throws unless the end is reached.
     mutating func finish() throws(PhotoSyncError) {
         guard cursor.isAtEnd() else { throw Self.broken(cursor.broken) }
     }
@@ -110,7 +110,7 @@ struct MemberReader {
         return time
     }
 
-    // MARK: Failures
+    // MARK: Errors
 
     static func require<Value>(_ value: Value?, _ name: String) throws(PhotoSyncError) -> Value {
         guard let value else { throw unusable(name, "is missing") }
@@ -125,7 +125,7 @@ struct MemberReader {
         PhotoSyncError(.unexpectedResponse, detail: "the response is invalid JSON at byte \(error.offset)")
     }
 
-    // MARK: Steps
+    // MARK: Helpers
 
     /// Whether the next value is of this kind; false for `null`, which is skipped.
     private mutating func isPresent(_ kind: JSONCursor.Kind, _ name: String) throws(PhotoSyncError) -> Bool {

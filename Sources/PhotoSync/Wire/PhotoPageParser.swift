@@ -2,15 +2,15 @@ internal import MediaStore
 internal import MediaTransport
 
 /// Parses the response of `POST /api/sync/photos` (photosync contract section 5) directly into records, since a run may
-/// have a million of them.
+/// list a million of them.
 ///
-/// Unknown members are skipped and `null` is absent. Any value that the index could not trust (an invalid hash, an
-/// empty id, a negative size, an invalid time) rejects the whole page.
+/// Unknown members are skipped, and `null` is treated as absent. Any invalid value (hash, id, size or time) rejects the
+/// whole page.
 package struct PhotoPageParser {
     private var members: MemberReader
     /// Devices of this page, so that its photos share their strings.
     private var devices: [String: PhotoDevice] = [:]
-    /// Recent devices and where in the page each was parsed: most photos repeat one of them literally.
+    /// Recent devices and their offsets in the page: most photos repeat one of them literally.
     private var recentDevices: [PhotoDevice] = []
     private var recentTexts: [Range<Int>] = []
     private static let recentCount = 8

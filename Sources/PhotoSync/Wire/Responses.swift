@@ -6,13 +6,13 @@ internal import MediaTransport
 public struct SyncStatus: Sendable, Equatable {
     /// Photos that the user owns.
     public var totalPhotos: Int64
-    /// Of those, the ones of the requested device; 0 without one.
+    /// Number of these on the requested device; 0 without one.
     public var devicePhotos: Int64
-    /// Of those, the ones without a device.
+    /// Number of these without a device.
     public var legacyPhotos: Int64
-    /// The others; without a requested device they include this device's.
+    /// Number of the others; without a requested device, they include this device's.
     public var otherDevicePhotos: Int64
-    /// When the device last got a non-empty page, not when it was last complete (trap 20).
+    /// When the device last received a non-empty page, not when its listing was last complete (trap 20).
     public var lastSyncAt: PhotoTime?
 
     package init(
@@ -38,7 +38,7 @@ public struct PhotoPage: Sendable, Equatable {
     public var cursor: String?
     /// Whether there is a next page.
     public var hasMore: Bool
-    /// All photos of the user, whatever was requested (trap 19).
+    /// Total number of the user's photos, regardless of the request (trap 19).
     public var totalCount: Int64
 }
 
@@ -62,7 +62,7 @@ public struct RegisteredDevice: Sendable, Equatable {
 public struct PhotoReceipt: Sendable, Equatable {
     /// Id of the new row, or of the existing row with these bytes, regardless of the owner.
     public var id: String
-    /// Whether the bytes were already on the server. Not "backed up for me" (trap 11).
+    /// Whether the bytes were already on the server. Does not imply that the user owns the photo (trap 11).
     public var isDuplicate: Bool
 
     package init(id: String, isDuplicate: Bool) {
@@ -73,7 +73,7 @@ public struct PhotoReceipt: Sendable, Equatable {
 
 /// The response of `POST /api/mobile/auth/login` (photosync contract 1.2 no. 2).
 public struct LoginResponse: Sendable, Equatable {
-    /// The new key; every earlier one of the user is revoked. Secret.
+    /// The new key; all of the user's earlier keys are revoked. Secret.
     public var apiKey: String
     /// The device of this machine; nil if only the key could be parsed.
     public var device: RegisteredDevice?
@@ -87,9 +87,9 @@ public struct LoginResponse: Sendable, Equatable {
     }
 }
 
-/// State of a server, which needs no key to query (photosync contract section 2).
+/// State of a server; the request needs no key (photosync contract section 2).
 public struct ServerHealth: Sendable, Equatable {
-    /// `status` of `GET /api/health`; `healthy` is the good one.
+    /// `status` of `GET /api/health`; `healthy` if the server works.
     public var status: String
     /// Whether the administrator has finished the setup; nil when unknown.
     public var isSetUp: Bool?
@@ -121,8 +121,8 @@ extension SyncStatus {
 }
 
 extension RegisteredDevice {
-    /// The platform sent for this machine: servers accept only `ios` and `android`, not `linux` (contract 1.2).
-    /// Android's client also walks a file system, and no server makes a difference.
+    /// The platform sent for this machine: servers accept only `ios` and `android`, not `linux` (contract 1.2). The
+    /// Android client also walks a file system, and no server treats the two differently.
     static let ownPlatform = "android"
 
     static func one(in body: [UInt8]) throws(PhotoSyncError) -> RegisteredDevice {
@@ -175,7 +175,7 @@ extension RegisteredDevice {
 }
 
 extension LoginResponse {
-    /// Parses a response. The earlier key is already revoked, so a broken response gives at least the new key.
+    /// Parses a response. The earlier key is already revoked, so a malformed response must yield at least the new key.
     init(reading body: [UInt8]) throws(PhotoSyncError) {
         do {
             self = try Self.whole(body)
@@ -243,7 +243,7 @@ extension ServerHealth {
         return ServerText.cut(try MemberReader.require(status, "status"))
     }
 
-    /// Nil for an invalid response.
+    /// nil for an invalid response.
     static func isSetUp(_ response: HTTPResponse) -> Bool? {
         guard response.status == 200,
             case .bool(let isComplete)? = JSONValue.object(in: response.body[...])?["isComplete"]

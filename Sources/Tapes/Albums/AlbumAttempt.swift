@@ -4,43 +4,43 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// One attempt at the album of one tape, under its lock: steps 4 to 8 of rule R2. The methods are the steps, the
-/// properties their results.
+/// One attempt to update the album of one tape, under its lock: steps 4 to 8 of rule R2. The methods are the steps; the
+/// properties are their results.
 struct AlbumAttempt {
     let service: AlbumService
     let isAsked: Bool
-    /// A video to put into the album without being a clip (rule R16).
+    /// A video to add to the album without being a clip (rule R16).
     let filed: ClipRecord?
     var tape: TapeRecord
-    /// In the tape's order.
+    /// The clips in the tape's order.
     var clips: [ClipRecord]
-    /// The initial clips: clips added meanwhile belong to another process.
+    /// The initial clips; clips added later belong to another process.
     private let firstClips: Set<String>
     let wasRefused: Bool
 
     var opened: OpenLibrary?
     var link: AlbumLink?
     var isCreated = false
-    /// The album in the library used before.
+    /// The tape's previous album in the library.
     var formerLink: AlbumLink?
-    /// An album is recreated once; if it disappears again, another process deletes it.
+    /// An album is recreated once; if it disappears again, another process is deleting it.
     var isRemade = false
-    /// Results of clips, not yet stored.
+    /// Results of clips not yet stored.
     var settlements: [String: ClipSettlement] = [:]
     var addedClips = 0
-    /// Whether clips were offered to the library, regardless of its response.
+    /// Whether clips were submitted to the library, regardless of its response.
     var hasFilled = false
     var hiddenClips = 0
-    /// The library's message for the first clip that it did not accept.
+    /// The library's message for the first clip that it rejected.
     var clipDetail = ""
     var refusedByteCount: Int64?
     var filingReason: AssociationReason?
     var isFiled = false
     var failure: AlbumFailure?
-    /// Whether account or disk have no room for other clips either.
+    /// Whether the account or the disk is also too full for other clips.
     var isFull = false
 
-    /// - Returns: nil for a tape that is gone or empty, which gets no album (rules R1, R2.3).
+    /// - Returns: nil for a deleted or empty tape, which gets no album (rules R1, R2.3).
     init?(_ service: AlbumService, tapeID: String, isAsked: Bool, filing path: [UInt8]?) throws(TapesError) {
         guard let tape = try stored(service.store.tape(tapeID)) else {
             return nil
@@ -68,7 +68,7 @@ struct AlbumAttempt {
             do {
                 failure = try AlbumFailure(caught: error)
             } catch {
-                // What the library has confirmed is stored in any case.
+                // Results confirmed by the library are stored in any case.
                 try settle()
                 throw error
             }
@@ -85,7 +85,7 @@ struct AlbumAttempt {
         return (outcome(), failure?.isLibraryWide ?? isFull)
     }
 
-    /// Whether it is time: a clip is new or has waited long enough, or there is no album (rule R9).
+    /// Whether an attempt is due: a clip is new or has waited long enough, or there is no album (rule R9).
     private func isDue() throws(TapesError) -> Bool {
         guard !isAsked, filed == nil else { return true }
         let pending = clips.filter { $0.association == .pending }
@@ -97,13 +97,13 @@ struct AlbumAttempt {
 
     func isDue(_ clip: ClipRecord) -> Bool { clip.nextAttemptAt.map { $0 <= service.now() } ?? true }
 
-    /// Whether a refused access is proven sufficient now, or has changed.
+    /// Whether previously refused access is now proven sufficient, or has changed.
     private func isGranted(_ opened: OpenLibrary) throws(TapesError) -> Bool {
         if isCreated || wasRefused { return true }
         return try service.record()?.refusedFingerprint != opened.access.fingerprint
     }
 
-    // MARK: Keeping
+    // MARK: Storing results
 
     /// Commits the results of clips (rule R2.8).
     mutating func settle() throws(TapesError) {
@@ -126,7 +126,7 @@ struct AlbumAttempt {
         tape.reason = reason
     }
 
-    /// Stores the reason: in the tape if it has no usable album, and in the clips to be added.
+    /// Stores the reason of the failure: in the tape if it has no usable album, and in the clips to be added.
     private mutating func keep(_ failure: AlbumFailure) throws(TapesError) {
         self.failure = failure
         for clip in clips where clip.association == .pending && settlements[clip.id] == nil && isIncluded(clip) {
@@ -187,19 +187,20 @@ extension AlbumAttempt {
         }
         let record = try service.record()
         if let former = links.first(where: { service.isOfThisAddress($0, record) }) {
-            // Another library replaced the tape's: an unmounted disk, another account (trap 1).
+            // The tape's album is in another library: an unmounted disk or another account (trap 1).
             throw AlbumFailure(.libraryChanged, detail: "its album is in \(former.libraryID)")
         }
         if !links.isEmpty {
             formerLink = links.last
-            // The user has chosen another library: it gets a new album, the link to the old one is kept.
+            // The user has selected another library: it gets a new album, and the link to the old one is kept.
             try makePending(.libraryChanged)
         }
         try service.keep(opened, isGranted: false)
         try await makeAlbum(opened)
     }
 
-    /// Whether a refusal applies to this tape: access that forbids creating albums may allow to add to them (rule R10).
+    /// Whether an earlier refusal applies to this tape: access that forbids creating albums may allow adding to them
+    /// (rule R10).
     private func believesRefusal(_ access: AlbumAccess) -> Bool {
         guard !isAsked else { return false }
         switch access.state {
@@ -224,7 +225,7 @@ extension AlbumAttempt {
             known.verifiedAt = service.now()
             try use(known)
         case .unknown:
-            // With add-only access it cannot be checked: the link is presumed valid (trap 3).
+            // It cannot be checked with add-only access: the link is presumed valid (trap 3).
             try use(known)
         case .missing:
             try await remakeAlbum(known.albumID, opened)
@@ -234,7 +235,7 @@ extension AlbumAttempt {
         report(.reuse)
     }
 
-    /// Recreates a missing album: with the tape's current title, for all clips (rule R5).
+    /// Recreates a missing album with the tape's current title, for all clips (rule R5).
     mutating func remakeAlbum(_ goneID: String, _ opened: OpenLibrary) async throws {
         try await service.confirm(opened)
         try makePending(.albumMissing)
@@ -251,7 +252,7 @@ extension AlbumAttempt {
             report(.reuse, "found by its mark")
             return
         }
-        // Known to be forbidden: it would be refused, or leave an empty album (rule R10).
+        // Known to be forbidden: the request would be refused, or leave an empty album (rule R10).
         guard !opened.access.forbidsNewAlbums else { throw AlbumFailure(opened.access) }
         let title = AlbumTitle.of(tape)
         let intent = AlbumIntent(tapeID: tape.id, libraryID: opened.id, title: title, startedAt: service.now())
@@ -271,14 +272,14 @@ extension AlbumAttempt {
         report(.create, try namesakes(of: made, opened), details: made.title)
     }
 
-    /// The album of a creation whose response was lost, by our own mark (rule R4).
+    /// Finds the album of a creation whose response was lost, by its mark (rule R4).
     private func albumLeftBehind(_ opened: OpenLibrary) async throws -> MadeAlbum? {
         guard try service.store.albumIntent(of: tape.id, in: opened.id) != nil else { return nil }
         do throws(AlbumError) {
             return try await service.library.albumMarked(tape.id)
         } catch {
             switch error.kind {
-            // Without permission to look, create.
+            // Without permission to search, create it.
             case .unauthorized, .insufficient: return nil
             default: throw error
             }
@@ -309,7 +310,7 @@ extension AlbumAttempt {
         )
     }
 
-    /// Commits the link; if it is new, or of another library, all clips become pending again.
+    /// Commits the link; if it is new or in another library, all clips become pending again.
     private mutating func use(_ link: AlbumLink) throws {
         guard try service.store.keep(link) else {
             throw AlbumFailure(.internalError, detail: "the tape no longer exists", isLibraryWide: false)
@@ -318,7 +319,7 @@ extension AlbumAttempt {
         try reload()
     }
 
-    /// Lists our other albums with the same title: two tapes with one title have two albums (rule R3).
+    /// Lists the other albums of mediactl with the same title: two tapes with one title have two albums (rule R3).
     private func namesakes(of made: MadeAlbum, _ opened: OpenLibrary) throws -> String {
         let links = try service.store.albumLinks(in: opened.id)
         let others = links.filter { $0.titleAtCreation == made.title && $0.albumID != made.id }.map(\.albumID)
@@ -331,7 +332,7 @@ extension AlbumAttempt {
 extension AlbumAttempt {
     private typealias Named = (clip: ClipRecord, asset: [UInt8])
 
-    /// Adds pending clips, the oldest first, in one request.
+    /// Adds pending clips in one request, the oldest first.
     mutating func fillAlbum() async throws {
         guard let opened, let link else { return }
         for clip in clips where clip.association == .pending && clip.source == nil {
@@ -349,7 +350,7 @@ extension AlbumAttempt {
         do throws(AlbumError) {
             let refused = try await add(named, to: link)
             guard !refused.isEmpty else { return }
-            // The id may be outdated, or the asset was removed meanwhile: resolved again, once.
+            // The id may be outdated, or the asset may have been removed: resolve it again, once.
             let again = try await resolve(refused, afresh: true)
             for clip in try await add(again, to: link) { refuse(clip) }
         } catch {
@@ -360,8 +361,8 @@ extension AlbumAttempt {
         }
     }
 
-    /// Whether a clip is included: every pending one (rule R2.7), except originals that would have to be waited for
-    /// before their retry time.
+    /// Whether a clip is included: every pending one (rule R2.7), except clips with a slow original before their retry
+    /// time.
     func isIncluded(_ clip: ClipRecord) -> Bool {
         guard clip.association == .pending, clip.source != nil else { return false }
         return isAsked || isDue(clip) || !(clip.reason?.isCostly ?? false)
@@ -373,9 +374,9 @@ extension AlbumAttempt {
         return ids.compactMap { byID[$0] }.filter(isIncluded) + (filed.map { [$0] } ?? [])
     }
 
-    // MARK: Names
+    // MARK: Asset ids
 
-    /// Resolves the library's ids; clips without one get their result.
+    /// Resolves the library's ids; clips without an id get their result.
     private mutating func resolve(_ wanted: [ClipRecord], afresh: Bool = false) async throws(AlbumError) -> [Named] {
         let responses = try await service.library.resolveAssets(wanted, mayUpload: service.policy.mayUpload)
         guard responses.count == wanted.count else {
@@ -407,10 +408,10 @@ extension AlbumAttempt {
 
     // MARK: Adding
 
-    /// - Returns: The clips whose asset the library rejected or did not find.
+    /// - Returns: The clips whose assets the library rejected or did not find.
     private mutating func add(_ named: [Named], to link: AlbumLink) async throws(AlbumError) -> [ClipRecord] {
         guard !named.isEmpty else { return [] }
-        // An original that occurs twice is one asset (trap 8).
+        // An original used by two clips is one asset (trap 8).
         var known: Set<[UInt8]> = []
         let assets = named.filter { known.insert($0.asset).inserted }
             .map { AlbumAsset(id: $0.asset, kind: $0.clip.kind) }
@@ -463,7 +464,7 @@ extension AlbumAttempt {
     }
 
     /// Postpones a clip: it is retried with exponential backoff, or when the access changes. `isAlone`: other clips may
-    /// have succeeded, so that only the backoff decides.
+    /// have succeeded, so only the backoff applies.
     mutating func fail(_ clip: ClipRecord, _ failure: AlbumFailure, isAlone: Bool = false) {
         let attempts = clip.attempts + (failure.isBelieved ? 0 : 1)
         let needsTime = isAlone || !(failure.reason.isOfAccess || failure.reason == .libraryChanged)

@@ -1,20 +1,20 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Why an attempt at an album stopped: a state to be stored, not an error of the command (rule R9).
+/// The reason why an attempt to update an album stopped: a state to be stored, not an error of the command (rule R9).
 struct AlbumFailure: Error, Equatable {
     var reason: AssociationReason
     var detail = ""
     var missingPermissions: [String] = []
     /// The library's `Retry-After`.
     var retryAfter: Duration?
-    /// Whether all other tapes would fail as well.
+    /// Whether all other tapes would fail with the same error.
     var isLibraryWide = true
     /// Whether only the album cannot be read.
     var isOfAlbum = false
     /// Size of the smallest file that was refused as too large.
     var refusedByteCount: Int64?
-    /// Whether nothing was attempted, since an earlier refusal still counts (rule R10).
+    /// Whether nothing was attempted, since an earlier refusal still applies (rule R10).
     var isBelieved = false
 
     init(_ reason: AssociationReason, detail: String = "", missing: [String] = [], isLibraryWide: Bool = true) {
@@ -24,9 +24,9 @@ struct AlbumFailure: Error, Equatable {
         missingPermissions = missing
     }
 
-    /// Converts what work on an album throws.
+    /// Converts an error thrown while an album is updated.
     ///
-    /// - Throws: `TapesError` for an error of the store and for cancellation, which end the command.
+    /// - Throws: `TapesError` for store errors and cancellation, which end the command.
     init(caught error: any Error) throws(TapesError) {
         switch error {
         case let failure as AlbumFailure: self = failure
@@ -70,23 +70,24 @@ struct AlbumFailure: Error, Equatable {
 }
 
 extension AssociationReason {
-    /// Whether access decides: the attempt is repeated when that changes, not after a time (rule R10).
+    /// Whether the failure depends on the access: the attempt is repeated when that changes, not after a time (rule
+    /// R10).
     package var isOfAccess: Bool { [.accessNotDetermined, .accessDenied, .accessLimited].contains(self) }
 
-    /// Whether an attempt takes long, so that a clip waits for its own retry time even if other clips are due: a disk
-    /// that does not respond is waited for (rule R14).
+    /// Whether an attempt takes long, because a disk does not respond (rule R14). The clip then waits for its own retry
+    /// time even if other clips are due.
     var isCostly: Bool { self == .originalUnavailable }
 }
 
 /// Whether an album exists.
 public enum AlbumPresence: Sendable, Equatable {
-    /// It exists; with its current path, if known.
+    /// The album exists; `hint` is its current path, if known.
     case found(title: String, hint: [UInt8]?)
-    /// It does not exist: a definite result of this very library.
+    /// The album does not exist: a definite result of the expected library.
     case missing
-    /// Unknown: looking is not allowed.
+    /// Unknown: no permission to check.
     case unknown
-    /// It exists, but cannot be read; with the reason for the user.
+    /// The album exists but cannot be read; contains a message for the user.
     case damaged(String)
 }
 
@@ -104,15 +105,15 @@ public struct MadeAlbum: Sendable, Equatable {
 
 /// The library's result for one original.
 public enum AssetResolution: Sendable, Equatable {
-    /// Its asset id. `isHidden`: it is in the library's trash; only the user can restore it.
+    /// Its asset id. `isHidden`: the asset is in the library's trash; only the user can restore it.
     case asset([UInt8], isHidden: Bool = false)
-    /// The bytes are required but not available now (rule R14).
+    /// The bytes are required but currently unavailable (rule R14).
     case unavailable(String)
     /// Unknown to the library, and not uploaded (rule R15).
     case unidentified
     /// Rejected permanently.
     case rejected(String)
-    /// A temporary failure of this one; others may have succeeded.
+    /// A temporary failure of this original; others may have succeeded.
     case failed(AlbumError)
 }
 
@@ -130,11 +131,11 @@ public enum AddResult: Sendable, Equatable {
     case added
     /// Already in the album.
     case alreadyInAlbum
-    /// Not ours, unknown or locked: the library does not distinguish them.
+    /// Not owned by the user, unknown or locked: the library does not distinguish these cases.
     case notAllowed
     /// The library has no such asset.
     case notFound
-    /// Refused permanently, with the reason for the user.
+    /// Refused permanently; contains a message for the user.
     case failed(String)
     /// A temporary failure of this part of the request; other parts succeeded.
     case notNow(AlbumError)
@@ -142,11 +143,11 @@ public enum AddResult: Sendable, Equatable {
 
 /// The result of `remove` for one asset.
 public enum RemoveResult: Sendable, Equatable {
-    /// Not in the album now.
+    /// No longer in the album.
     case removed
-    /// Not ours to remove.
+    /// Not removable by the user.
     case notAllowed
-    /// Still there, with the reason for the user.
+    /// Still in the album; contains a message for the user.
     case failed(String)
 }
 
@@ -154,8 +155,8 @@ public enum RemoveResult: Sendable, Equatable {
 public enum AlbumDeletion: Sendable, Equatable {
     /// Deleted.
     case deleted
-    /// Did not exist any more.
+    /// No longer existed.
     case alreadyGone
-    /// Emptied of our links; the folder is kept for this number of foreign entries.
+    /// All of mediactl's links were removed; the folder is kept for this number of foreign entries.
     case keptForeign(Int)
 }

@@ -1,10 +1,10 @@
 public import MediaStore
 
-/// A difference between a tape and what its album shows, or a leftover of a killed process.
+/// A difference between a tape and its album, or a leftover of a killed process.
 public struct AlbumFinding: Sendable, Equatable {
     /// The kind of difference.
     public enum Kind: String, Sendable, CaseIterable {
-        /// The album does not exist any more.
+        /// The album no longer exists.
         case albumMissing = "album_missing"
         /// The album exists, but its list of contents cannot be read.
         case albumUnreadable = "album_unreadable"
@@ -14,39 +14,39 @@ public struct AlbumFinding: Sendable, Equatable {
         case clipFailed = "clip_failed"
         /// The clip is not in the album yet.
         case clipPending = "clip_pending"
-        /// The original of a clip, or of a link that has no clip, is gone.
+        /// The original of a clip, or of a link without a clip, is missing.
         case originalMissing = "original_missing"
-        /// The link of a clip is gone.
+        /// The link of a clip is missing.
         case linkMissing = "link_missing"
-        /// The link of a clip has another name, given by hand.
+        /// The link of a clip was renamed manually.
         case linkRenamed = "link_renamed"
-        /// Something else has the name of the link of a clip.
+        /// A file or folder has replaced the link of a clip.
         case linkReplaced = "link_replaced"
-        /// The number in the name of a link is not the position of its clip.
+        /// The number in the name of a link differs from the position of its clip.
         case linkMisnumbered = "link_misnumbered"
-        /// A process was killed while it renamed links.
+        /// A process was killed while renaming links.
         case renamingInterrupted = "renaming_interrupted"
-        /// There is no playlist.
+        /// The playlist is missing.
         case playlistMissing = "playlist_missing"
-        /// The playlist does not have the clips of the tape in their order.
+        /// The playlist does not contain the clips of the tape in order.
         case playlistOutdated = "playlist_outdated"
-        /// Another file has the name of the playlist. It is never replaced.
+        /// A foreign file has the name of the playlist. It is never replaced.
         case playlistForeign = "playlist_foreign"
-        /// A process was killed while it wrote this file.
+        /// A process was killed while writing this file.
         case temporaryFile = "temporary_file"
-        /// A process was killed after it made the folder of an album.
+        /// A process was killed after creating the folder of an album.
         case emptyFolder = "empty_folder"
-        /// A process was killed while it rendered a video.
+        /// A process was killed while rendering a video.
         case renderLeftover = "render_leftover"
     }
 
     /// The kind of difference.
     public var kind: Kind
-    /// The clip, if it concerns one.
+    /// The clip concerned, if any.
     public var clip: ClipRecord?
-    /// Path of the link, original, file or folder, as bytes; nil where there is none.
+    /// Path of the link, original, file or folder, as bytes; nil if there is none.
     public var path: [UInt8]?
-    /// Path of the renamed link, or its name for the order of the tape, or the missing original of a link.
+    /// Path of the renamed link, its correct name by the order of the tape, or the missing original of a link.
     public var other: [UInt8]?
     /// The library's message for the user. May contain control characters.
     public var detail: String
@@ -65,7 +65,7 @@ public struct AlbumFinding: Sendable, Equatable {
         self.detail = detail
     }
 
-    /// Whether a later finding is this one, still there: names may have changed meanwhile.
+    /// Whether another, later finding is the same difference: names may have changed in between.
     func isSame(as other: AlbumFinding) -> Bool {
         guard kind == other.kind, clip?.id == other.clip?.id else { return false }
         return clip != nil || (kind == .originalMissing ? self.other == other.other : path == other.path)
@@ -81,10 +81,10 @@ public struct AlbumCheck: Sendable, Equatable {
     public var tape: TapeRecord
     /// Whether the tape has an album in this library.
     public var hasAlbum: Bool
-    /// The differences; empty when the album shows the tape.
+    /// The differences; empty if the album matches the tape.
     public var findings: [AlbumFinding]
 
-    /// Whether `repair` can do something about a finding.
+    /// Whether `repair` can repair a finding.
     public func isRepairable(_ finding: AlbumFinding) -> Bool {
         switch finding.kind {
         case .albumUnreadable, .albumUnknown, .playlistForeign: false
@@ -102,11 +102,11 @@ public struct AlbumRepair: Sendable, Equatable {
     public var tape: TapeRecord
     /// Whether the tape has an album in this library.
     public var hasAlbum: Bool
-    /// Confirmed by a check afterwards.
+    /// Differences repaired, confirmed by a check afterwards.
     public var repaired: [AlbumFinding]
-    /// Found by that check.
+    /// Differences found by that check.
     public var remaining: [AlbumFinding]
-    /// Why differences remain, if the library refused; nil otherwise.
+    /// Why differences remain if the library refused; nil otherwise.
     public var reason: AssociationReason?
     /// The library's message for the user. May contain control characters.
     public var detail = ""

@@ -1,13 +1,13 @@
 internal import Foundation
 public import MediaStore
 
-/// A back end for albums (tapes contract 4.1): a folder of links, a photo server, the double of the tests.
+/// A back end for albums (tapes contract 4.1): a folder of links, a photo server, or the test double.
 ///
 /// Safe for concurrent tasks. Every operation may be canceled, and then throws `.cancelled` without undoing anything.
-/// Empty lists return at once without a call. An id that this library cannot have made is an error of the caller and
+/// Empty lists return immediately without a request. An id that this library cannot have created is a caller error and
 /// throws `.rejected`, never `.albumMissing`.
 public protocol AlbumLibrary: Sendable {
-    /// `folder`, `immich`.
+    /// `folder` or `immich`.
     var kind: String { get }
     /// Path of the root, or base address: the key of `AlbumLibraryRecord`.
     var address: String { get }
@@ -15,49 +15,49 @@ public protocol AlbumLibrary: Sendable {
     /// Whether albums need the originals on this machine, as links do; false for a library with its own copies.
     var linksToOriginals: Bool { get }
 
-    /// Instance and account. Throws `.libraryChanged` when the address cannot be distinguished from another library
-    /// (contract 4.2), `.unauthorized` when there is nothing yet.
+    /// Instance and account. Throws `.libraryChanged` if the address cannot be distinguished from another library
+    /// (contract 4.2), `.unauthorized` if there is no library yet.
     func identity() async throws(AlbumError) -> AlbumLibraryIdentity
 
-    /// Granted access. No side effect; called once per process.
+    /// Granted access. No side effects; called once per process.
     func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess
 
-    /// Granted access after prompting the user, or creating what is missing.
+    /// Granted access after prompting the user, or creating missing parts.
     func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess
 
     /// Whether an album exists.
     func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence
 
-    /// The album with our mark of this tape (rule R4); nil when there is none. Needs `.readWrite`.
+    /// The album with mediactl's mark for this tape (rule R4); nil if there is none. Requires `.readWrite`.
     func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum?
 
-    /// Creates an album, never reusing an existing one. Needs `.addOnly`.
+    /// Creates an album, never reusing an existing one. Requires `.addOnly`.
     func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
 
-    /// The library's ids of originals, one per clip, in the same order. Needs `.addOnly`. Missing originals are
-    /// uploaded if `mayUpload`.
+    /// The library's ids of originals, one per clip, in the same order. Missing originals are uploaded if `mayUpload`
+    /// is true. Requires `.addOnly`.
     ///
-    /// - Throws: `AlbumError` when none could be resolved.
+    /// - Throws: `AlbumError` if none could be resolved.
     func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
 
-    /// Adds assets, in their order. One result each. Throws `.albumMissing` when the album is gone. Needs `.addOnly`.
+    /// Adds assets in order. One result each. Throws `.albumMissing` if the album was deleted. Requires `.addOnly`.
     func add(_ assets: [AlbumAsset], to albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [AddResult]
 
-    /// Removes assets from an album, never from the library. One result each; an asset that is not in it counts as
-    /// removed. Needs `.readWrite`.
+    /// Removes assets from an album, never from the library. One result each; an asset that is not in the album counts
+    /// as removed. Requires `.readWrite`.
     func remove(_ assetIDs: [[UInt8]], from albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [RemoveResult]
 
-    /// Deletes an album, never an original or an asset. Needs `.readWrite`, and the flag (rule R11), which the service
-    /// checks.
+    /// Deletes an album, never an original or an asset. Requires `.readWrite`, and the flag (rule R11), which the
+    /// service checks.
     func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion
 
-    /// Makes the album show the tape's order, for example by a playlist; nothing if the library has no order.
+    /// Arranges the album in the tape's order, for example by a playlist; does nothing if the library has no order.
     func arrange(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
 
-    /// Compares what the album shows with the tape; changes nothing. Unless `isThorough`, only the names in the album's
-    /// own list are checked, without waiting for a lock.
+    /// Compares the album with the tape without changing anything. Unless `isThorough` is true, checks only the names
+    /// in the album's own list, without waiting for a lock.
     ///
-    /// - Throws: `AlbumError`; `.albumMissing` also for an album that is not at `hint`, unless `isThorough`.
+    /// - Throws: `AlbumError`; `.albumMissing` also for an album that is not at `hint`, unless `isThorough` is true.
     func check(
         _ albumID: String,
         hint: [UInt8]?,
@@ -66,22 +66,22 @@ public protocol AlbumLibrary: Sendable {
         isThorough: Bool
     ) async throws(AlbumError) -> [AlbumFinding]
 
-    /// Repairs what `check` finds, for clips that are `.linked`. Needs `.readWrite`. What cannot be repaired stays.
+    /// Repairs differences found by `check`, for clips that are `.linked`. Leaves the others. Requires `.readWrite`.
     func mend(_ albumID: String, hint: [UInt8]?, tape: TapeRecord, clips: [ClipRecord]) async throws(AlbumError)
 
-    /// What a process that was killed left in the library outside of albums; changes nothing.
+    /// Finds leftovers of killed processes outside albums, without changing anything.
     func leftovers() async throws(AlbumError) -> [AlbumFinding]
 
-    /// Removes leftovers. Needs `.readWrite`.
+    /// Removes leftovers. Requires `.readWrite`.
     func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(AlbumError)
 }
 
-// A library whose albums have neither an order nor own names has nothing to compare.
+// Defaults for a library whose albums have neither an order nor their own names.
 extension AlbumLibrary {
-    /// False.
+    /// Always false.
     public var linksToOriginals: Bool { false }
 
-    /// Finds nothing.
+    /// Finds no differences.
     public func check(
         _ albumID: String,
         hint: [UInt8]?,
@@ -98,7 +98,7 @@ extension AlbumLibrary {
         clips: [ClipRecord]
     ) async throws(AlbumError) {}
 
-    /// Finds nothing.
+    /// Finds no leftovers.
     public func leftovers() async throws(AlbumError) -> [AlbumFinding] { [] }
 
     /// Does nothing.
@@ -107,13 +107,13 @@ extension AlbumLibrary {
 
 /// One library instance (contract 4.2).
 public struct AlbumLibraryIdentity: Sendable, Equatable {
-    /// `folder:UUID`, or `immich:BASE#ACCOUNT`.
+    /// `folder:UUID` or `immich:BASE#ACCOUNT`.
     public var libraryID: String
-    /// The account; nil when there is none, or it is unknown.
+    /// The account; nil if there is none or it is unknown.
     public var accountID: String?
-    /// Id of the API key; nil where there is none.
+    /// Id of the API key; nil if there is none.
     public var keyID: String?
-    /// Name for the user.
+    /// Display name.
     public var name: String
 }
 
@@ -122,7 +122,7 @@ enum AlbumTitle {
     /// With U+2013, an en dash, in every locale (trap 19).
     static let prefix = "Tapes \u{2013} "
 
-    /// By the tape's current title: trimmed, with spaces for control characters.
+    /// Derived from the tape's current title: trimmed, with spaces for control characters.
     static func of(_ tape: TapeRecord) -> String {
         let plain = String(
             String.UnicodeScalarView(
@@ -162,7 +162,7 @@ public struct AlbumEvent: Sendable, Equatable {
     public var tapeID: String
     /// The album.
     public var albumID: String?
-    /// Message without titles and paths.
+    /// Message without titles or paths.
     public var message: String
     /// Titles and paths: for debug logs.
     public var details: String
@@ -172,7 +172,7 @@ public struct AlbumEvent: Sendable, Equatable {
 public struct AlbumOutcome: Sendable, Equatable {
     /// The state of the album.
     public enum State: String, Sendable, CaseIterable {
-        /// Albums are off (rule R18), or there is nothing to do: no clip, or the tape is gone.
+        /// Albums are disabled (rule R18), or there is nothing to do: the tape is empty or deleted.
         case skipped
         /// Every clip is in the album.
         case associated
@@ -184,61 +184,61 @@ public struct AlbumOutcome: Sendable, Equatable {
 
     /// The state of the album.
     public var state: State
-    /// The album; nil when there is none.
+    /// The album; nil if there is none.
     public var link: AlbumLink?
     /// Whether this attempt created it.
     public var isCreated = false
-    /// The tape's album in another library, which is kept, when this attempt created one in the library in use.
+    /// The tape's album in another library, which is kept; set if this attempt created one in the current library.
     public var formerLink: AlbumLink?
-    /// Why it is not complete: the tape's reason, otherwise that of its first clip.
+    /// Why the album is incomplete: the tape's reason, otherwise that of its first clip.
     public var reason: AssociationReason?
     /// The library's message for the user. May contain control characters.
     public var detail = ""
-    /// Whether only this album cannot be read; the library responds.
+    /// Whether only this album is unreadable; the library responds.
     public var isAlbumDamaged = false
-    /// The missing permissions, by the library's names.
+    /// The missing permissions, as named by the library.
     public var missingPermissions: [String] = []
     /// Number of clips that are not in the album.
     public var pendingClips = 0
     /// Number of clips added by this attempt.
     public var addedClips = 0
-    /// Whether the rendered video is in it (rule R16).
+    /// Whether the rendered video is in the album (rule R16).
     public var isFiled = false
-    /// Number of clips in the library's trash, invisible until the user restores them.
+    /// Number of clips in the library's trash, which are invisible until the user restores them.
     public var hiddenClips = 0
-    /// Size in bytes of the smallest file that the library refused as too large; nil when none was.
+    /// Size in bytes of the smallest file that the library refused as too large; nil if none.
     public var refusedByteCount: Int64?
 
-    /// Nothing was to be done.
+    /// Nothing to do.
     public static let skipped = AlbumOutcome(state: .skipped)
 }
 
 /// An error of a library (tapes contract 4.1).
 public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kind of failure, the only thing that the service decides by.
+    /// The kind of failure, the only property on which the service bases decisions.
     public enum Kind: Sendable, Equatable {
         /// No access.
         case unauthorized(AccessLevel)
         /// These permissions are missing.
         case insufficient([String])
-        /// The album does not exist in this very library: a definite result.
+        /// The album does not exist in the expected library: a definite result.
         case albumMissing
         /// The album exists, but its manifest cannot be read: only this album is affected.
         case albumDamaged
-        /// The library at this address is another one, or cannot be recognized.
+        /// The library at this address is a different one, or cannot be identified.
         case libraryChanged
         /// No response, or an invalid one; temporary.
         case unreachable(retryAfter: Duration?)
         /// Refused permanently.
         case rejected(status: Int?)
-        /// The account, or the disk, is full.
+        /// The account or the disk is full.
         case quota
-        /// Uploads of this many bytes, the size of the smallest refused file, and of more are refused; temporary, since the
+        /// The library refuses files of this size (that of the smallest refused file) or larger; temporary, since the
         /// limit may be raised.
         case tooLarge(byteCount: Int64)
         /// The library's version is not supported.
         case unsupported
-        /// Cancelled by the caller.
+        /// Canceled by the caller.
         case cancelled
     }
 

@@ -1,19 +1,19 @@
 public import MediaStore
 
-// Rule R13: pending updates are made when the user requests it, never automatically for all tapes.
+// Rule R13: pending updates are applied when the user requests it, never automatically for all tapes.
 extension AlbumService {
-    /// Plans `reconcile`, without a call to the library. Nothing is pending with albums off.
+    /// Plans `reconcile`, without a request to the library. With albums disabled, nothing is pending.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func reconcilePlan() throws(TapesError) -> ReconcilePlan {
         guard policy.isEnabled else { return ReconcilePlan(tapes: [], tombstones: []) }
         let libraryID = try record()?.libraryID
         let tapes = try stored(store.tapesToAssociate(in: libraryID))
-        // With the flag off, old ones are ignored (rule R11).
+        // With the flag off, old tombstones are ignored (rule R11).
         return ReconcilePlan(tapes: tapes, tombstones: mayDelete ? try stored(store.albumTombstones()) : [])
     }
 
-    /// Processes pending tapes, then tombstones, sequentially; stops at the first library-wide error. Does nothing when
+    /// Processes pending tapes, then tombstones, sequentially; stops at the first library-wide error. Does nothing if
     /// access is limited. `limit` is the maximum number of tapes.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
@@ -37,7 +37,7 @@ extension AlbumService {
         for tape in tapes.prefix(max(0, limit)) {
             let (album, isLibraryWide) = try await attempt(tape.id, isAsked: true)
             if isLibraryWide, album.reason == .libraryChanged {
-                // Nothing was done: a different disk or account than the one with the albums.
+                // Nothing was done: the disk or account is not the one with the albums.
                 return outcome.stopped(by: album.reason, album.detail)
             }
             outcome.left -= 1
@@ -58,8 +58,8 @@ extension AlbumService {
         return outcome
     }
 
-    /// Checks every stored album in the library, and marks the tapes of missing ones; creates none. Needs `.readWrite`.
-    /// Returns the number of missing albums.
+    /// Checks every stored album in the library, and marks the tapes of missing albums; creates no album. Requires
+    /// `.readWrite`. Returns the number of missing albums.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func verifyAlbums(
@@ -81,7 +81,7 @@ extension AlbumService {
         return goneCount
     }
 
-    /// - Returns: nil for a link that changed before its tape was locked.
+    /// - Returns: nil if the link changed before its tape was locked.
     private func verify(_ link: AlbumLink, _ opened: OpenLibrary) async throws -> AlbumPresence? {
         let links = try store.albumLinks(of: link.tapeID)
         guard let current = links.first(where: { $0.libraryID == opened.id }), current.albumID == link.albumID else {
@@ -107,7 +107,7 @@ extension AlbumService {
             var current = current
             current.hint = hint ?? current.hint
             current.verifiedAt = now()
-            // A pending tape stays pending: that its album exists does not mean that it can be used.
+            // A pending tape stays pending: an existing album is not necessarily usable.
             if try store.tape(link.tapeID)?.association == .associated { try store.keep(current) }
         case .unknown, .damaged: break
         }
@@ -126,7 +126,7 @@ extension ReconcileOutcome {
 
 /// A planned `reconcile`.
 public struct ReconcilePlan: Sendable, Equatable {
-    /// Pending tapes, the longest waiting first.
+    /// Pending tapes, longest waiting first.
     public var tapes: [TapeRecord]
     /// Pending deletions.
     public var tombstones: [AlbumTombstone]
@@ -136,12 +136,12 @@ public struct ReconcilePlan: Sendable, Equatable {
 public struct ReconcileOutcome: Sendable, Equatable {
     /// Tapes processed.
     public var done: Int
-    /// Tapes left.
+    /// Tapes remaining.
     public var left: Int
     /// Albums deleted.
     public var deletedAlbums: Int
-    /// Why it ended early; nil when it did not.
+    /// Why it stopped early; nil if it did not.
     public var stoppedBy: AssociationReason?
-    /// What the library said, for people.
+    /// The library's message for the user.
     public var detail: String = ""
 }

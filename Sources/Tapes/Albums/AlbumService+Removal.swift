@@ -4,14 +4,14 @@ public import MediaStore
 internal import MediaSystem
 
 extension AlbumService {
-    /// Removes clips from a tape; with the flag on also from the album, unless another clip has its original (R12). The
-    /// album then shows the order of the remaining clips.
+    /// Removes clips from a tape; with the flag on, also from the album, unless another clip has the same original
+    /// (rule R12). The album is then arranged in the order of the remaining clips.
     ///
-    /// The album keeps its link even when empty. What the library does not remove stays there, without its clip. With the
-    /// flag off nothing is locked and the library is not called: ``rearrange(_:)`` updates the album.
+    /// The album keeps its link even when empty. Assets that the library does not remove stay in the album, without a
+    /// clip. With the flag off, nothing is locked and no request is sent: ``rearrange(_:)`` updates the album.
     ///
-    /// Canceling ends the wait for another task that changes the album; nothing is removed then. It does not end the
-    /// removal, after which the album would have assets without clips.
+    /// Cancellation ends the wait for another task that changes the album; nothing is removed then. It does not
+    /// interrupt the removal itself, which would leave assets without clips in the album.
     ///
     /// - Parameters:
     ///   - clipIDs: The clips.
@@ -30,7 +30,7 @@ extension AlbumService {
         }
     }
 
-    /// As `locked`, but canceling ends only the wait for the lock.
+    /// Like `locked`, but cancellation ends only the wait for the lock.
     private func lockedToTheEnd<Value: Sendable>(
         _ tapeID: String,
         _ work: @escaping @Sendable () async throws(TapesError) -> Value
@@ -104,7 +104,7 @@ extension AlbumService {
             let message = "not removed: \(failure.reason.rawValue)"
             report(.pending, link.tapeID, album: link.albumID, message, details: failure.detail)
         }
-        // What stays in the album is shown after the clips of the tape.
+        // Assets that remain in the album come after the clips of the tape.
         guard let tape = try stored(store.tape(link.tapeID)) else { return outcome }
         if let failure = try await arrange(tape, left, in: link), outcome.state != .partly {
             outcome.state = .partly
@@ -115,16 +115,16 @@ extension AlbumService {
     }
 }
 
-// Rule R11: an album is deleted with its tape only if the flag is on, and stays pending until it is deleted.
+// Rule R11: an album is deleted with its tape only if the flag is on; the deletion stays pending until it succeeds.
 extension AlbumService {
-    /// Deletes a tape; with the flag on also its album, unless it is to be kept.
+    /// Deletes a tape; with the flag on, also its album, unless `keepingAlbum` is true.
     ///
-    /// With the flag off the library is not called at all. Canceling ends the wait for another task that changes the album;
-    /// nothing is deleted then. It does not end the deletion.
+    /// With the flag off, no request is sent to the library. Cancellation ends the wait for another task that changes
+    /// the album; nothing is deleted then. It does not interrupt the deletion itself.
     ///
     /// - Parameters:
     ///   - tapeID: The tape.
-    ///   - keepingAlbum: Whether to keep its albums this time.
+    ///   - keepingAlbum: Whether to keep its albums.
     /// - Returns: The tape, and the results for its albums.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func deleteTape(_ tapeID: String, keepingAlbum: Bool) async throws(TapesError) -> TapeDeletion {
@@ -152,12 +152,12 @@ extension AlbumService {
 
     enum Processing {
         case gone(AlbumDeletion)
-        /// Another tape has the album now, or the flag is off: the library was not called.
+        /// The album now belongs to another tape, or the flag is off: no request was sent.
         case spared
         case owed(AlbumFailure)
     }
 
-    /// Tries to delete one album. The flag is checked here, below everything that deletes.
+    /// Attempts to delete one album. The flag is checked here, at the lowest level of deletion.
     func process(_ stone: AlbumTombstone, hint: [UInt8]?, tapeID: String = "") async throws(TapesError) -> Processing {
         guard mayDelete else { return .spared }
         let links = try stored(store.albumLinks(in: stone.libraryID))
@@ -218,9 +218,9 @@ public struct TapeDeletion: Sendable, Equatable {
     public enum Album: Sendable, Equatable {
         /// Kept: the flag is off, the caller keeps it, or another tape has it.
         case kept(AlbumLink)
-        /// Deleted, now or before.
+        /// Deleted, now or earlier.
         case deleted(AlbumLink)
-        /// Emptied of our links, but kept for this number of foreign entries.
+        /// All of mediactl's links were removed; the folder is kept for this number of foreign entries.
         case keptForeign(AlbumLink, Int)
         /// Pending: `reconcile --apply` retries.
         case owed(AlbumLink, AssociationReason, detail: String)

@@ -1,12 +1,12 @@
 internal import MediaFiles
 public import MediaStore
 
-// What was changed by hand, or left by a killed process, is found by comparing albums with their tapes, and repaired on
-// request only.
+// Manual changes, and leftovers of killed processes, are found by comparing albums with their tapes, and repaired only
+// on request.
 extension AlbumService {
     /// Compares the names in a tape's album with its clips, without waiting and without searching for the album.
     ///
-    /// - Returns: The differences; nil when the album cannot be read where it was last, or there is none.
+    /// - Returns: The differences; nil if there is no album, or none can be read at its last known path.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func look(at tape: TapeRecord, _ clips: [ClipRecord]) async throws(TapesError) -> [AlbumFinding]? {
         guard policy.isEnabled, let link = try knownLink(of: tape.id) else { return nil }
@@ -21,8 +21,8 @@ extension AlbumService {
         }
     }
 
-    /// Compares a tape with its album and with its originals; changes nothing. Needs `.readWrite`, and no access to the
-    /// library for a tape without an album in it: its clips are all pending.
+    /// Compares a tape with its album and its originals without changing anything. Requires `.readWrite`; for a tape
+    /// without an album in the library no access, since all its clips are pending.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func verify(_ tapeID: String) async throws(TapesError) -> AlbumCheck {
@@ -85,7 +85,7 @@ extension AlbumService {
         return (AlbumCheck(tape: tape, hasAlbum: true, findings: findings), clips, link)
     }
 
-    /// Originals that are gone. A clip in an album with its own copies does not need them.
+    /// Missing originals. A clip in an album with its own copies does not need its original.
     private func missingOriginals(
         of clips: [ClipRecord],
         hasAlbum: Bool
@@ -101,9 +101,9 @@ extension AlbumService {
         }
     }
 
-    /// Repairs the album of a tape, and confirms it by a second check: restores links, numbers and playlist, adds clips
-    /// that are pending or failed, removes links that have neither clip nor original, recreates an album that is gone.
-    /// Needs `.readWrite`. No album is created for a tape that has none: that is the task of `reconcile`.
+    /// Repairs the album of a tape, and confirms the repair by a second check: restores links, numbers and playlist,
+    /// adds pending and failed clips, removes links with neither clip nor original, and recreates a missing album.
+    /// Requires `.readWrite`. A tape without an album does not get one: `reconcile` creates it.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func repair(_ tapeID: String) async throws(TapesError) -> AlbumRepair {
@@ -131,7 +131,7 @@ extension AlbumService {
         )
     }
 
-    /// - Returns: What was found before, and why not all of it could be repaired.
+    /// - Returns: The differences found before the repair, and the failure that stopped it, if any.
     private func mend(_ tapeID: String, _ opened: OpenLibrary?) async throws -> (AlbumCheck, AlbumFailure?) {
         let (check, clips, link) = try await check(tapeID, opened)
         guard let link, let opened else { return (check, nil) }
@@ -156,8 +156,8 @@ extension AlbumService {
 
     // MARK: Leftovers
 
-    /// What killed processes left in the library outside of albums; changes nothing. Nothing where the library was never
-    /// used.
+    /// Finds leftovers of killed processes in the library outside albums, without changing anything. Finds none if the
+    /// library was never used.
     ///
     /// - Throws: `TapesError` `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func leftovers() async throws(TapesError) -> [AlbumFinding] {
@@ -165,7 +165,7 @@ extension AlbumService {
         return try await usable { try await library.leftovers() }
     }
 
-    /// Removes leftovers, and returns those that are still there.
+    /// Removes leftovers, and returns those that remain.
     ///
     /// - Throws: `TapesError` `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func removeLeftovers(_ leftovers: [AlbumFinding]) async throws(TapesError) -> [AlbumFinding] {

@@ -3,10 +3,10 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Maintains the albums of tapes in one library: implements rules R1 to R18 of the tapes contract, below every command.
+/// Maintains the albums of tapes in one library: implements rules R1 to R18 of the tapes contract for all commands.
 ///
-/// Safe for concurrent processes: the albums of a tape are changed by one at a time. A failure of the library is not an
-/// error but a state of the tape and its clips (rule R9); only errors of the store and cancellation are thrown.
+/// Safe for concurrent processes: only one at a time changes the albums of a tape. A failure of the library is not an
+/// error but a state of the tape and its clips (rule R9); only store errors and cancellation are thrown.
 ///
 /// ## Topics
 ///
@@ -40,7 +40,7 @@ internal import MediaSystem
 /// - ``status()``
 /// - ``requestAccess(_:)``
 public struct AlbumService: Sendable {
-    /// What the settings allow.
+    /// The operations that the settings allow.
     public struct Policy: Sendable {
         /// `albums.enabled`; if false, every call returns `.skipped` (rule R18).
         public var isEnabled: Bool
@@ -49,7 +49,7 @@ public struct AlbumService: Sendable {
         /// `features.deleteAssociatedAlbum` (rules R11, R12).
         public var deletesAlbums: Bool
 
-        /// Makes a policy; by default albums and uploads are on, deletion is off.
+        /// Makes a policy; by default, albums and uploads are enabled and deletion is disabled.
         public init(isEnabled: Bool = true, mayUpload: Bool = true, deletesAlbums: Bool = false) {
             self.isEnabled = isEnabled
             self.mayUpload = mayUpload
@@ -59,11 +59,11 @@ public struct AlbumService: Sendable {
 
     /// Stores tapes, links and tombstones.
     public let store: LibraryStore
-    /// Contains its locks.
+    /// Contains the service's locks.
     public let directory: DataDirectory
-    /// The back-end in use.
+    /// The back end in use.
     public let library: any AlbumLibrary
-    /// What the settings allow.
+    /// The operations that the settings allow.
     public let policy: Policy
     /// Called with events (rule R19), for logs. Titles and paths are in `details` only.
     public let report: @Sendable (AlbumEvent) -> Void
@@ -87,10 +87,11 @@ public struct AlbumService: Sendable {
         self.report = report
     }
 
-    /// Whether albums or their contents may be removed: the only place to check it (rules R11, R12, R18).
+    /// Whether albums or their contents may be removed. Always check this property, never the policy (rules R11, R12,
+    /// R18).
     var mayDelete: Bool { policy.isEnabled && policy.deletesAlbums }
 
-    /// Runs `work` while no other task or process changes the albums of a tape (rule R2.3).
+    /// Runs `work` while no other task or process changes the albums of the tape (rule R2.3).
     func locked<Value>(
         _ tapeID: String,
         _ work: () async throws(TapesError) -> Value
@@ -119,7 +120,7 @@ public struct AlbumService: Sendable {
 }
 
 extension AlbumService {
-    /// Identity and access of the library. Changes nothing. With albums off the library is not called.
+    /// Identity and access of the library. Changes nothing. With albums disabled, no request is sent.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     public func status() async throws(TapesError) -> LibraryStatus {
@@ -141,8 +142,8 @@ extension AlbumService {
         return status
     }
 
-    /// Requests access again (`library init`, `library grant`), and forgets an earlier refusal (rule R10). Returns the
-    /// status afterwards.
+    /// Requests access again (`library init`, `library grant`), and clears an earlier refusal (rule R10). Returns the
+    /// resulting status.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func requestAccess(_ level: AccessLevel) async throws(TapesError) -> LibraryStatus {
@@ -178,15 +179,15 @@ extension AlbumAccess {
 }
 
 extension AlbumService {
-    /// Ensures that a tape has its album with every pending clip: steps 3 to 8 of rule R2, after the clips were
+    /// Ensures that a tape has an album with every pending clip: steps 3 to 8 of rule R2, after the clips were
     /// committed.
     ///
-    /// Canceling ends it with `.cancelled`; what the library has confirmed is stored.
+    /// Cancellation throws `.cancelled`; results confirmed by the library are stored.
     ///
     /// - Parameters:
-    ///   - tapeID: A tape; one that is gone or empty is skipped.
-    ///   - isAsked: Whether the user explicitly requested it (`reconcile --apply`, `library grant`): then refused
-    ///     access and backoff are ignored.
+    ///   - tapeID: The tape; a deleted or empty one is skipped.
+    ///   - isAsked: Whether the user explicitly requested it (`reconcile --apply`, `library grant`): earlier refusals
+    ///     and backoff are then ignored.
     /// - Returns: The result.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func associate(_ tapeID: String, isAsked: Bool = false) async throws(TapesError) -> AlbumOutcome {
@@ -194,15 +195,15 @@ extension AlbumService {
         return try await attempt(tapeID, isAsked: isAsked).outcome
     }
 
-    /// Adds a rendered video to the tape's own album (rule R16). `.partly` when the album exists without the video.
+    /// Adds a rendered video to the tape's album (rule R16). `.partly` if the album exists without the video.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func file(_ path: [UInt8], into tapeID: String) async throws(TapesError) -> AlbumOutcome {
         try await attempt(tapeID, isAsked: false, filing: path).outcome
     }
 
-    /// Updates a tape's order in the library, if that has one. Never creates an album. `.skipped` for a tape without an
-    /// album.
+    /// Updates a tape's order in the library, if the library has an order. Never creates an album. `.skipped` for a
+    /// tape without an album.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func rearrange(_ tapeID: String) async throws(TapesError) -> AlbumOutcome {
@@ -240,16 +241,16 @@ extension AlbumService {
         }
     }
 
-    /// One attempt under the tape's lock. Also returns whether the library would refuse all other tapes.
+    /// Makes one attempt under the tape's lock. Also returns whether the library would refuse all other tapes.
     func attempt(
         _ tapeID: String,
         isAsked: Bool,
         filing path: [UInt8]? = nil
     ) async throws(TapesError) -> (outcome: AlbumOutcome, isLibraryWide: Bool) {
-        // The kill switch, below every command (rule R18).
+        // The switch that disables albums, at the lowest level (rule R18).
         guard policy.isEnabled else { return (.skipped, false) }
         return try await locked(tapeID) { () async throws(TapesError) in
-            // Read again under the lock: a tape that is gone meanwhile gets no album (rule R2.3, trap 6).
+            // Read again under the lock: a tape deleted in the meantime gets no album (rule R2.3, trap 6).
             guard var attempt = try AlbumAttempt(self, tapeID: tapeID, isAsked: isAsked, filing: path) else {
                 return (.skipped, false)
             }
@@ -259,9 +260,9 @@ extension AlbumService {
     }
 }
 
-// Manual links: the only way to give a tape an album that was not created for it (rule R3).
+// Manual links: the only way to use an album that was not created for the tape (rule R3).
 extension AlbumService {
-    /// Links an existing album to a tape. Needs `.readWrite`. All clips of the tape are pending afterwards.
+    /// Links an existing album to a tape. Requires `.readWrite`. All clips of the tape become pending.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.albumNotFound`, `.albumTaken`, `.libraryUnusable`,
     ///   `.storeUnusable`, `.cancelled`.
@@ -318,7 +319,8 @@ extension AlbumService {
         }
     }
 
-    /// Forgets the album of a tape in this library; the album itself is not changed, nil when there was none.
+    /// Removes the link between a tape and its album in this library; the album itself is not changed. Returns nil if
+    /// there was no link.
     ///
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func unlink(_ tapeID: String) async throws(TapesError) -> AlbumLink? {
@@ -326,7 +328,7 @@ extension AlbumService {
             guard try stored(store.tape(tapeID)) != nil else {
                 throw TapesError(.tapeNotFound, value: tapeID)
             }
-            // A link to a library that was here before prevents a new album, so it can be removed too.
+            // A link to a library previously at this address prevents a new album, so it can be removed too.
             let record = try record()
             let links = try stored(store.albumLinks(of: tapeID))
             guard let link = try knownLink(of: tapeID) ?? links.first(where: { isOfThisAddress($0, record) }) else {
@@ -338,8 +340,8 @@ extension AlbumService {
         }
     }
 
-    /// The current link: that of the library last found at this address, nil when the tape has no album in that
-    /// library. No call to the library.
+    /// The current link: that of the library last found at this address; nil if the tape has no album in that library.
+    /// No request is sent.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func knownLink(of tapeID: String) throws(TapesError) -> AlbumLink? {
@@ -348,8 +350,8 @@ extension AlbumService {
         return links.first { $0.libraryID == libraryID }
     }
 
-    /// Runs an operation that was requested by itself, so that a failure of the library is an error.
-    /// `value` of such an error is the code of the reason.
+    /// Runs an explicitly requested operation, so that a failure of the library is an error. `value` of such an error
+    /// is the code of the reason.
     func usable<Value>(_ body: () async throws -> Value) async throws(TapesError) -> Value {
         do {
             return try await body()

@@ -1,9 +1,9 @@
 internal import MediaFiles
 public import MediaStore
 
-/// A library that responds, is recognized, and may be used: step 4 of rule R2, and contract 4.2.
+/// A library that responds, is identified, and may be used: step 4 of rule R2, and contract 4.2.
 struct OpenLibrary {
-    /// The id in links.
+    /// The library id used in links.
     var id: String
     var access: AlbumAccess
     var identity: AlbumLibraryIdentity
@@ -15,8 +15,9 @@ extension AlbumService {
     }
 
     /// Checks access and identity. Creates nothing unless there never was a library at the address. `isBelieving`
-    /// decides whether access refused before counts as still refused (rule R10), without a request.
+    /// decides whether an earlier refusal still applies (rule R10), without a request.
     ///
+    /// - Throws: Errors that `AlbumFailure.init(caught:)` converts, if the library cannot be used now.
     /// - Throws: What `AlbumFailure.init(caught:)` converts, when it cannot be used now.
     func open(
         _ level: AccessLevel,
@@ -30,7 +31,7 @@ extension AlbumService {
             throw failure
         }
         if access.state == .notDetermined, known?.libraryID == nil, level == .addOnly {
-            // A new library must not replace one found before (trap 1).
+            // A new library must not replace one found earlier (trap 1).
             access = try await library.requestAccess(level)
         }
         switch access.state {
@@ -63,7 +64,7 @@ extension AlbumService {
         }
     }
 
-    /// Stores the insufficient access, so that it is not tried with every command (rule R10).
+    /// Stores the insufficient access, so that not every command attempts it again (rule R10).
     func refuse(_ access: AlbumAccess) throws(TapesError) {
         try change { $0.refusedFingerprint = access.fingerprint }
     }
@@ -82,8 +83,8 @@ extension AlbumService {
         try stored(store.keep(record))
     }
 
-    /// Whether a link leads to a library that was at the address in use: then a different
-    /// library found there must not recreate its albums (trap 1).
+    /// Whether a link leads to a library that was previously at the current address: a different library found there
+    /// must not recreate its albums (trap 1).
     func isOfThisAddress(_ link: AlbumLink, _ record: AlbumLibraryRecord?) -> Bool {
         guard link.libraryID.hasPrefix(library.kind + ":") else { return false }
         if link.libraryID == record?.libraryID { return true }
@@ -94,8 +95,8 @@ extension AlbumService {
 }
 
 extension AlbumLibraryIdentity {
-    /// The id that a known library has in links, if this is that library: the same instance, the same account, or the
-    /// key of the last success, which may have lost or gained `user.read` (contract 4.2).
+    /// The id that a known library has in links, if this is that library: the same instance with the same account, or
+    /// with the key of the last success, which may have lost or gained `user.read` (contract 4.2).
     func knownID(_ record: AlbumLibraryRecord) -> String? {
         guard let known = record.libraryID else { return nil }
         if known == libraryID { return known }
@@ -107,33 +108,33 @@ extension AlbumLibraryIdentity {
 
 /// A library and its access.
 public struct LibraryStatus: Sendable, Equatable {
-    /// `folder`, `immich`.
+    /// `folder` or `immich`.
     public var kind: String
     /// Path of the root, or base address.
     public var address: String
-    /// nil when unknown.
+    /// nil if unknown.
     public var identity: AlbumLibraryIdentity?
-    /// nil when the library cannot be reached.
+    /// nil if the library is unreachable.
     public var addOnly: AlbumAccess?
-    /// nil when the library cannot be reached.
+    /// nil if the library is unreachable.
     public var readWrite: AlbumAccess?
-    /// Why something above is nil.
+    /// Why a property above is nil.
     public var reason: AssociationReason?
-    /// What the library said, for people.
+    /// The library's message for the user.
     public var detail: String = ""
 }
 
 /// The access that an operation requires (contract 4.3).
 public enum AccessLevel: String, Sendable {
-    /// Creates and fills albums; reads none but our own.
+    /// Create and fill albums; read none except those of mediactl.
     case addOnly = "add_only"
-    /// Also reads, empties and deletes albums.
+    /// Also read, empty and delete albums.
     case readWrite = "read_write"
 }
 
 /// Granted access, with a fingerprint (rule R10) that changes with the permissions.
 public struct AlbumAccess: Sendable, Equatable {
-    /// How much is granted (contract 4.3).
+    /// The extent of the granted access (contract 4.3).
     public enum State: Sendable, Equatable {
         /// Not requested yet.
         case notDetermined
@@ -141,19 +142,19 @@ public struct AlbumAccess: Sendable, Equatable {
         case restricted
         /// Refused by the user or the library.
         case denied
-        /// Partly granted; these permissions are missing.
+        /// Partly granted; contains the missing permissions.
         case limited(missing: [String])
         /// Fully granted.
         case authorized
     }
 
-    /// How much is granted.
+    /// The extent of the granted access.
     public var state: State
-    /// Library, account, and permissions or mode, owner and device of the root. Contains no secret.
+    /// Library and account with the permissions, or with mode, owner and device of the root. Contains no secret.
     public var fingerprint: String
     /// The system's message for the user.
     public var detail: String
-    /// Whether the permissions forbid creating or filling a new album: then none is created.
+    /// Whether the permissions forbid creating or filling a new album; if so, none is created.
     public var forbidsNewAlbums: Bool
 
     /// Makes an access.

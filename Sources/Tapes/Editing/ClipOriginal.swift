@@ -19,13 +19,13 @@ struct ClipOriginal: Sendable {
     }
 
     let file: SourceFile
-    /// nil when not requested.
+    /// nil if not requested.
     let digests: FileDigests?
 
-    /// Opens an original, and computes its digests if requested. Gives up on a file system that does not respond.
-    /// `path` is absolute; `stepLimit` limits one step: opening the file, reading a block.
+    /// Opens an original, and computes its digests if requested. Throws if its file system does not respond. `path` is
+    /// absolute; `stepLimit` limits each step: opening the file, reading a block.
     ///
-    /// - Throws: `Failure`, also when the file changes while it is read.
+    /// - Throws: `Failure`, including when the file changes while it is read.
     init(
         _ path: [UInt8],
         stepLimit: Duration = OriginalReading.stepLimit,
@@ -94,35 +94,35 @@ extension ClipOriginal.Failure {
 }
 
 enum ClipMedium {
-    /// By the content, or by the name where that is unknown or more specific. The first 4 KiB of the file are enough;
-    /// the prefix of a missing file is empty. nil for sound and for non-media files.
+    /// Determined by the content, or by the name if the content is unknown or less specific. The first 4 KiB of the
+    /// file are sufficient; the prefix of a missing file is empty. nil for audio and for non-media files.
     static func kind(of path: [UInt8], prefix: [UInt8]) -> ClipRecord.Kind? {
         let name = String(decoding: path.nameOfPath, as: UTF8.self)
         if StillPicture.isSniffed(prefix) { return .image }
         let pathExtension = MediaType.pathExtension(of: name)
-        // The content of raw pictures resembles other formats.
+        // The content of raw images resembles other formats.
         if StillPicture.isNamed(byExtension: pathExtension) { return .image }
         if videoExtensions.contains(pathExtension.lowercased()) { return .video }
         return MediaType.declared(fileName: name, prefix: prefix)?.kind == .video ? .video : nil
     }
 
-    /// Videos that are not accepted by the servers for recordings.
+    /// Video extensions that upload servers do not accept.
     private static let videoExtensions: Set = ["3gp", "3g2", "mts", "insv", "qt"]
 }
 
-/// Reads originals without waiting forever for a file system (rule R14).
+/// Reads originals without waiting indefinitely for a file system (rule R14).
 enum OriginalReading {
     struct Original: Sendable {
         var status: FileIdentity
-        /// nil when not requested.
+        /// nil if not requested.
         var digests: FileDigests?
     }
 
     /// Maximum duration of reading one block.
     static let stepLimit = Duration.seconds(30)
 
-    /// Opens a file and computes its digests in one read, unless they are known for its status. nil when it cannot
-    /// be read completely, or changes meanwhile.
+    /// Opens a file and computes its digests in one read, unless they are known for its status. nil if it cannot be
+    /// read completely, or changes while it is read.
     ///
     /// - Throws: `TapesError` `.cancelled`.
     static func read(
@@ -139,15 +139,15 @@ enum OriginalReading {
         }
     }
 
-    /// Whether there is a regular file at a path; nil when its file system does not respond.
+    /// Whether there is a regular file at a path; nil if its file system does not respond.
     ///
     /// - Throws: `.cancelled`.
     static func isPresent(_ path: [UInt8]) async throws(TapesError) -> Bool? {
         try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
     }
 
-    /// Which of these paths have no regular file. One whose file system does not respond counts as present; other paths
-    /// in its directory are not waited for.
+    /// The paths without a regular file. A path whose file system does not respond counts as present; other paths in
+    /// its directory are then not checked.
     ///
     /// - Throws: `.cancelled`.
     static func missing(among paths: [[UInt8]]) async throws(TapesError) -> Set<[UInt8]> {
@@ -163,7 +163,7 @@ enum OriginalReading {
         return missing
     }
 
-    /// Runs work on a file system; nil when that does not respond.
+    /// Runs work on a file system; nil if the file system does not respond.
     ///
     /// - Throws: `.cancelled`.
     static func bounded<Value: Sendable>(
@@ -178,11 +178,11 @@ enum OriginalReading {
     }
 }
 
-/// Absolute paths, as bytes, equivalent to the given ones.
+/// Absolute equivalents of paths, as bytes.
 enum AbsolutePath {
-    /// The absolute form of a given path. `.` and repeated slashes are removed. `name/..` is removed only if `name` is
-    /// a directory and not a link, behind which `..` is elsewhere. Nothing else is resolved, so a link given by the
-    /// user stays the path of the original. A trailing slash stays, since it requires a directory.
+    /// The absolute form of a path. `.` and repeated slashes are removed. `name/..` is removed only if `name` is a
+    /// directory and not a link, since `..` after a link leads elsewhere. Nothing else is resolved, so a link specified
+    /// by the user remains the path of the original. A trailing slash is kept, since it requires a directory.
     static func of(_ path: [UInt8], in directory: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         let whole = path.first == slash ? path : directory + [slash] + path
@@ -207,9 +207,9 @@ enum AbsolutePath {
         return joined(kept) + (isDirectoryWanted ? [slash] : [])
     }
 
-    /// The current directory; nil when it was removed.
+    /// The current directory; nil if it was removed.
     static var currentDirectory: [UInt8]? {
-        // The system allocates the required length.
+        // The system allocates the required memory.
         guard let path = getcwd(nil, 0) else { return nil }
         defer { free(path) }
         return Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))

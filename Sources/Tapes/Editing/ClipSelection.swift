@@ -1,17 +1,17 @@
 internal import MediaFiles
 public import MediaStore
 
-// How a user specifies a clip.
+// Selects a clip from user input.
 extension TapeEditor {
-    /// The only clip of a tape with this number (`2` or `#2`; the first clip is 1), file name, path, id or prefix of an id
-    /// (4 characters at least).
+    /// The only clip of a tape with this number (`2` or `#2`; the first clip is 1), file name, path, id, or id prefix
+    /// of at least 4 characters.
     ///
-    /// - Throws: `TapesError` `.clipNotFound` (with the ids where several match), `.storeUnusable`.
+    /// - Throws: `TapesError` `.clipNotFound` (with the ids if several match), `.storeUnusable`.
     public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
         try clip(named: Array(name.utf8), of: tape)
     }
 
-    /// The same for a name as bytes: file names need not be UTF-8.
+    /// Like `clip(named:of:)` with a string, for a name as bytes: file names need not be UTF-8.
     ///
     /// - Throws: As above.
     public func clip(named name: [UInt8], of tape: TapeRecord) throws(TapesError) -> ClipRecord {
@@ -37,7 +37,7 @@ extension TapeEditor {
         throw TapesError(.clipNotFound, detail: detail, value: text, candidates: matches.map(\.id))
     }
 
-    /// Digits, perhaps after `#`.
+    /// Digits, optionally after `#`.
     private static func number(in name: [UInt8]) -> Int? {
         let digits = name.first == UInt8(ascii: "#") ? name.dropFirst() : name[...]
         guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

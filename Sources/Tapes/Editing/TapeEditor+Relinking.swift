@@ -7,11 +7,11 @@ internal import MediaSystem
 public struct RelinkResult: Sendable, Equatable {
     /// The state of an original.
     public enum State: Sendable, Equatable {
-        /// Still there; or on a file system that does not respond, and not changed.
+        /// Still at its path, or on a file system that does not respond; not changed.
         case present
         /// Found at this path, as bytes; the clip is relinked to it.
         case found([UInt8])
-        /// Not in any directory.
+        /// Not found in any directory.
         case notFound
         /// No checksum is known.
         case noChecksum
@@ -24,16 +24,16 @@ public struct RelinkResult: Sendable, Equatable {
 }
 
 extension TapeEditor {
-    /// Finds moved originals by checksum: walks directories, reads files of the right length only, and relinks the
-    /// clips to the files found. Originals still in place are not changed. Of several equal files one with the same
+    /// Finds moved originals by checksum: walks directories, reads only files of the right size, and relinks the clips
+    /// to the files found. Originals still at their paths are not changed. Of several equal files, one with the same
     /// name is preferred, otherwise the first.
     ///
-    /// The video of a live picture is searched under its own name beside the still.
+    /// The video of a live photo is searched for by its name in the directory of the still.
     ///
-    /// Canceling ends it with `.cancelled` without changes.
+    /// Cancellation throws `.cancelled`; nothing is changed.
     ///
     /// - Parameters:
-    ///   - tapes: Only clips of these tapes; of all tapes if empty.
+    ///   - tapes: Tapes whose clips to relink; all tapes if empty.
     ///   - directories: Directories to search, as bytes.
     ///   - isDryRun: Whether to change nothing.
     /// - Returns: A result for each clip that has a source.
@@ -51,7 +51,7 @@ extension TapeEditor {
         return search.results
     }
 
-    /// One transaction for all; a clip whose source has changed meanwhile is skipped.
+    /// Uses one transaction for all clips; a clip whose source has changed in the meantime is skipped.
     private func keep(_ found: [String: OriginalSearch.Found]) throws(TapesError) {
         guard !found.isEmpty else { return }
         func relink(_ clip: inout ClipRecord) {
@@ -68,7 +68,7 @@ private struct OriginalSearch {
     struct Found: Sendable {
         var clip: ClipRecord
         var path: [UInt8]
-        /// New path of a live picture's video; nil keeps the old one.
+        /// New path of a live photo's video; nil keeps the old one.
         var pairedPath: [UInt8]?
         var modifiedNanoseconds: Int64
     }
@@ -104,13 +104,13 @@ private struct OriginalSearch {
         }
     }
 
-    /// Ids of the clips whose original is missing.
+    /// Ids of the clips whose originals are missing.
     private func missingClips() async throws(TapesError) -> Set<String> {
         let missing = try await OriginalReading.missing(among: clips.compactMap(\.source))
         return Set(clips.filter { clip in clip.source.map(missing.contains) ?? false }.map(\.id))
     }
 
-    /// Absolute paths of all files of these lengths, by length.
+    /// Absolute paths of all files of these sizes, by size.
     private static func files(
         of sizes: Set<Int64>,
         below directories: [[UInt8]]
@@ -159,7 +159,7 @@ private struct OriginalSearch {
         return read
     }
 
-    /// The new path of a live picture's video, if it is missing but beside the still.
+    /// The new path of a live photo's video, if it is missing at its old path but in the directory of the still.
     private static func pair(of clip: ClipRecord, beside still: [UInt8]) -> [UInt8]? {
         guard let old = clip.pairedSource, FileIdentity(ofRegularFile: old) == nil else { return nil }
         let new = still.directoryOfPath + [UInt8(ascii: "/")] + old.nameOfPath

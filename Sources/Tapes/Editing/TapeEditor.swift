@@ -5,7 +5,7 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Edits tapes and their clips, without albums: commands call it before the album service. Never touches an original.
+/// Edits tapes and their clips, but not albums: commands call it before the album service. Never modifies an original.
 public struct TapeEditor: Sendable {
     /// Stores tapes and clips.
     public let store: LibraryStore
@@ -18,9 +18,9 @@ public struct TapeEditor: Sendable {
         self.now = now
     }
 
-    // MARK: Naming
+    // MARK: Lookup
 
-    /// The only tape with an id, prefix of an id (4 characters at least) or exact title.
+    /// The only tape with this id, id prefix (at least 4 characters) or exact title.
     ///
     /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the ids, `.storeUnusable`.
     public func tape(named name: String) throws(TapesError) -> TapeRecord {
@@ -32,7 +32,7 @@ public struct TapeEditor: Sendable {
 
     // MARK: Tapes
 
-    /// Creates a tape. A blank title becomes `New Tape`. Surrounding blanks are removed.
+    /// Creates a tape. A blank title becomes `New Tape`. Surrounding whitespace is removed.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func create(title: String) throws(TapesError) -> TapeRecord {
@@ -49,7 +49,7 @@ public struct TapeEditor: Sendable {
         return TapeRecord(id: id, title: title.isEmpty ? TapeRecord.untitled : title, createdAt: now())
     }
 
-    /// Changes the title of a tape, but not of its album (rule R8). Surrounding blanks are removed.
+    /// Changes the title of a tape, but not of its album (rule R8). Surrounding whitespace is removed.
     ///
     /// - Throws: `TapesError` `.titleEmpty`, `.tapeNotFound`, `.storeUnusable`.
     public func rename(_ tape: TapeRecord, to title: String) throws(TapesError) -> TapeRecord {
@@ -75,8 +75,8 @@ public struct TapeEditor: Sendable {
 
     // MARK: Clips
 
-    /// Commits clips (step 2 of rule R2); nothing undoes that. `clips` are from `inspect`; `position` is clamped to
-    /// 0…count, nil is the end.
+    /// Commits clips (step 2 of rule R2); later failures do not undo it. `clips` come from `inspect`; `position` is
+    /// clamped to 0…count, and nil means the end.
     ///
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`.
     public func add(
@@ -89,7 +89,7 @@ public struct TapeEditor: Sendable {
         return kept
     }
 
-    /// Moves a clip; the position, from 0, is clamped. Returns the new position.
+    /// Moves a clip. The position is zero-based and clamped. Returns the new position.
     ///
     /// - Throws: `TapesError` `.clipNotFound`, `.storeUnusable`.
     public func move(_ clip: ClipRecord, to position: Int) throws(TapesError) -> Int {
@@ -100,9 +100,9 @@ public struct TapeEditor: Sendable {
 }
 
 extension TapeEditor {
-    /// Examines a file (step 1 of rule R2): absolute path, kind, duration. Reads a few blocks. A relative path starts
-    /// at the current directory; links are not resolved. A missing file may be accepted by its extension. The clip has
-    /// a new id; its tape and position are not set.
+    /// Examines a file (step 1 of rule R2): absolute path, kind, duration. Reads a few blocks. A relative path is
+    /// resolved against the current directory; links are not resolved. If `allowingMissing` is true, a missing file is
+    /// accepted by its extension. The clip has a new id; its tape and position are not set.
     ///
     /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
     public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {
@@ -132,11 +132,11 @@ extension TapeEditor {
         return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: absolute)
     }
 
-    /// Combines each still and video with the same stem in the same directory, both in the list, into a live picture,
-    /// at the position of the first of the two and with the duration of the video. Each is in at most one pair. Clips
-    /// without a partner are unchanged.
+    /// Combines each still and video with the same stem in the same directory, both in the list, into a live photo, at
+    /// the position of the first of the two and with the duration of the video. Each clip is in at most one pair. Clips
+    /// without a counterpart are unchanged.
     public func pairingLivePictures(_ clips: [ClipRecord]) -> [ClipRecord] {
-        /// Indexes of clips without a partner yet, by stem.
+        /// Indexes of clips without a counterpart so far, by stem.
         var waiting: [[UInt8]: [ClipRecord.Kind: [Int]]] = [:]
         var paired: [ClipRecord?] = clips
         for (place, clip) in clips.enumerated() {
@@ -175,7 +175,7 @@ extension TapesError {
 }
 
 extension [UInt8] {
-    /// A path without its extension; a leading dot of the name does not start one.
+    /// A path without its extension; a leading dot of the name does not start an extension.
     fileprivate var stemOfPath: [UInt8] {
         guard let dot = lastIndex(of: UInt8(ascii: ".")) else { return self }
         let name = lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
@@ -183,22 +183,22 @@ extension [UInt8] {
     }
 }
 
-/// Settings of a tape to change; nil keeps a setting.
+/// Changes to the settings of a tape; nil keeps a setting.
 public struct TapeChange: Sendable, Equatable {
-    /// Orientation of the picture.
+    /// Orientation of the video.
     public var orientation: TapeRecord.Orientation?
-    /// For clips without their own.
+    /// Used for clips without an override.
     public var scaleMode: TapeRecord.ScaleMode?
     /// Transition between clips.
     public var transition: TapeRecord.Transition?
-    /// 100 to 2000.
+    /// 100 to 2000 milliseconds.
     public var transitionMilliseconds: Int?
 
     /// Changes nothing.
     public init() {}
 }
 
-/// Settings of a clip to change; nil keeps a setting.
+/// Changes to the settings of a clip; nil keeps a setting.
 public struct ClipChange: Sendable, Equatable {
     /// For videos only.
     public var trimStartMilliseconds: Int64?
@@ -206,11 +206,11 @@ public struct ClipChange: Sendable, Equatable {
     public var trimEndMilliseconds: Int64?
     /// 0 to 3, clockwise.
     public var rotateQuarterTurns: Int?
-    /// `.some(nil)` resets it to the tape's.
+    /// `.some(nil)` resets it to the tape's setting.
     public var scaleOverride: TapeRecord.ScaleMode??
-    /// 0 to 1; `.some(nil)` resets it to full. For videos and live pictures only.
+    /// 0 to 1; `.some(nil)` resets it to full volume. For videos and live photos only.
     public var volume: Double??
-    /// Display duration, 1 to 3,600,000. For stills only.
+    /// Display duration, 1 to 3,600,000 ms. For stills only.
     public var imageMilliseconds: Int64?
 
     /// Changes nothing.
@@ -233,7 +233,7 @@ extension TapeEditor {
         }
     }
 
-    /// Changes how a clip is shown. All other settings stay as they are in the store, not as in the given clip.
+    /// Changes how a clip is shown. All other settings keep their stored values, not those of the given clip.
     ///
     /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`;
     ///   nothing is changed then.
@@ -260,7 +260,7 @@ extension ClipChange {
         if let scaleOverride { clip.scaleOverride = scaleOverride }
         if let volume {
             try Self.check(clip.kind != .image, .notForThisKind, "a picture has no sound")
-            // NaN is in no range.
+            // NaN is outside every range.
             if let volume { try Self.check((0...1).contains(volume), "volume must be 0 to 1", volume) }
             clip.volume = volume
         }
@@ -276,7 +276,7 @@ extension ClipChange {
         return clip
     }
 
-    /// The trims must leave something (trap 20).
+    /// The trims must not remove the whole clip (trap 20).
     private func setTrims(of clip: inout ClipRecord) throws(TapesError) {
         let trims = [trimStartMilliseconds, trimEndMilliseconds].compactMap { $0 }
         guard !trims.isEmpty else { return }
@@ -312,11 +312,11 @@ extension ClipChange {
 extension TapeEditor {
     /// Computes missing or outdated checksums of a clip: SHA-1 and SHA-256 in one read.
     ///
-    /// A file that changes while it is read gets none, nor does one whose file system does not respond for 30 seconds
-    /// (rule R14). Canceling ends it with `.cancelled`.
+    /// A file that changes while it is read gets no checksums, nor does one whose file system does not respond for 30
+    /// seconds (rule R14). Cancellation throws `.cancelled`.
     ///
     /// - Parameter clip: A clip from the store.
-    /// - Returns: The stored clip; unchanged when its original cannot be read.
+    /// - Returns: The stored clip; unchanged if its original cannot be read.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func checksum(_ clip: ClipRecord) async throws(TapesError) -> ClipRecord {
         guard let source = clip.source else { return clip }

@@ -7,9 +7,9 @@ internal import MediaSystem
 public struct ClipMedia: Sendable, Equatable {
     /// Frames per second, as a fraction.
     public struct FrameRate: Sendable, Equatable {
-        /// Frames.
+        /// Number of frames.
         public var numerator: Int64
-        /// In this many seconds.
+        /// Number of seconds for this many frames.
         public var denominator: Int64
 
         /// Makes a rate; both numbers are above 0.
@@ -28,13 +28,13 @@ public struct ClipMedia: Sendable, Equatable {
 
         var perSecond: Double { Double(numerator) / Double(denominator) }
 
-        /// The frame that starts nearest to a time.
+        /// The frame whose start is nearest to a time.
         func frame(at milliseconds: Int64) -> Int64 { Int64((Double(milliseconds) * perSecond / 1000).rounded()) }
     }
 
-    /// nil when unknown.
+    /// nil if unknown.
     public var frameRate: FrameRate?
-    /// Duration of the pictures in milliseconds; nil when unknown.
+    /// Duration of the video track in milliseconds; nil if unknown.
     public var milliseconds: Int64?
     /// Whether it has sound.
     public var hasSound: Bool
@@ -46,14 +46,14 @@ public struct ClipMedia: Sendable, Equatable {
         self.hasSound = hasSound
     }
 
-    /// Reads the headers of the videos of clips with ffprobe, several at once. Files that are missing, or that ffprobe cannot
-    /// read, are omitted. Canceling ends it with `.cancelled`.
+    /// Reads the headers of the clips' videos with ffprobe, several in parallel. Files that are missing or that ffprobe
+    /// cannot read are omitted. Cancellation throws `.cancelled`.
     ///
     /// - Parameters:
-    ///   - clips: Clips; a live picture plays its video, and stills are omitted.
+    ///   - clips: Clips; for a live photo its video is read, and stills are omitted.
     ///   - searchPath: `PATH` to search for ffprobe.
-    ///   - directory: Keeps a mark meanwhile, so that `RenderLeftovers` finds the temporary files after a kill; nil keeps
-    ///     none.
+    ///   - directory: Contains a mark during the read, so that `RenderLeftovers` finds the temporary files after a
+    ///     kill; nil for no mark.
     /// - Returns: Properties by clip id.
     /// - Throws: `TapesError` `.programMissing`, `.targetUnusable` or `.diskFull` for the system's temporary directory,
     ///   `.cancelled`.

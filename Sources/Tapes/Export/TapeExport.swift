@@ -6,25 +6,25 @@ public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Exports a tape in formats of other programs (tapes contract section 8). Uses paths, never reads files: what a timeline
-/// needs of them comes from `ClipMedia.read`.
+/// Exports a tape in formats of other programs (tapes contract section 8). Uses paths but never reads files: a timeline
+/// gets their properties from `ClipMedia.read`.
 public enum TapeExport: String, Sendable, CaseIterable {
-    /// Playlist: order only. Clips without a path are omitted; a live picture is its still. Paths are written as bytes;
-    /// one that a line cannot represent becomes a `file:` URL.
+    /// Playlist: order only. Clips without a path are omitted; a live photo is represented by its still. Paths are
+    /// written as bytes; a path that a line cannot represent becomes a `file:` URL.
     case m3u8
-    /// All properties: see `TapeDocument`.
+    /// All properties; see `TapeDocument`.
     case json
-    /// OpenTimelineIO: order, trims, transitions and sound: see `TapeTimeline`.
+    /// OpenTimelineIO: order, trims, transitions and audio; see `TapeTimeline`.
     case otio
 
-    /// Makes the content of the file.
+    /// Generates the content of the file.
     ///
     /// - Parameters:
     ///   - tape: The tape.
     ///   - clips: Its clips in order.
-    ///   - media: Properties of their files by clip id, for a timeline; without them its times are milliseconds.
-    /// - Returns: UTF-8, except that a playlist contains paths of any bytes unchanged.
-    /// - Throws: `TapesError` `.nothingToExport` for a tape without clips that have a path.
+    ///   - media: Properties of their files by clip id, for a timeline; without them, its times are in milliseconds.
+    /// - Returns: UTF-8, except that the paths in a playlist may contain arbitrary bytes.
+    /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path.
     public func bytes(
         of tape: TapeRecord,
         clips: [ClipRecord],
@@ -40,7 +40,7 @@ public enum TapeExport: String, Sendable, CaseIterable {
         }
     }
 
-    /// The extension of the file, with its dot.
+    /// The extension of the file, including the dot.
     public var fileExtension: String { "." + rawValue }
 
     private static func playlist(of tape: TapeRecord, clips: [ClipRecord]) -> M3UPlaylist {
@@ -71,13 +71,13 @@ extension ClipRecord {
 ///   - `scale_mode`: `fit`, `fill`
 ///   - `transition`: `none`, `crossfade`, `slide_lr`, `slide_rl`, `randomise`
 ///   - `transition_ms`: 100 to 2000
-///   - `duration_ms`: of the video that `--render` would make; null when a clip's is unknown
+///   - `duration_ms`: of the video that `--render` would create; null if the duration of a clip is unknown
 ///   - `association`: `none`, `pending_association`, `associated`; `association_reason`: a code of contract 2.3
 /// - `clips`: array of objects, in the order of the tape
 ///   - `id`, `position` (from 0)
 ///   - `kind`: `video`, `image`, `live`
-///   - `path`: absolute, with U+FFFD for invalid UTF-8; `path_base64`: its bytes in base64 then, otherwise null
-///   - `paired_path`, `paired_path_base64`: the video of a live picture, likewise
+///   - `path`: absolute, with U+FFFD for invalid UTF-8; `path_base64`: its bytes in base64 if so, otherwise null
+///   - `paired_path`, `paired_path_base64`: the video of a live photo, likewise
 ///   - `size_bytes`, `modified_at_ns` (since 1970), `sha1`, `sha256`: of the file when its checksums were computed
 ///   - `duration_ms`: of the whole file
 ///   - `trim_start_ms`, `trim_end_ms`: removed at both ends
@@ -143,10 +143,10 @@ struct TapeDocument {
 
     // MARK: Values
 
-    /// Lossless only where `base64` is null.
+    /// Lossless only if `base64` is null.
     static func path(_ path: [UInt8]?) -> JSONValue { JSONValue(path.map { String(decoding: $0, as: UTF8.self) }) }
 
-    /// Null for valid UTF-8.
+    /// Null if the path is valid UTF-8.
     static func base64(_ path: [UInt8]?) -> JSONValue {
         guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
         return .string(Data(path).base64EncodedString())
@@ -157,12 +157,12 @@ struct TapeDocument {
     }
 }
 
-/// Times of the clips of a tape: each starts where the previous one ends, or earlier by a transition that shows both.
-/// In milliseconds.
+/// Times of the clips of a tape in milliseconds: each clip starts where the previous one ends, or earlier during a
+/// transition that shows both.
 struct TapeTiming {
-    /// Shown duration of each clip; nil when unknown.
+    /// Shown duration of each clip; nil if unknown.
     let lengths: [Int64?]
-    /// Overlap of each clip with the next; one fewer than clips.
+    /// Overlap of each clip with the next; one fewer than the number of clips.
     let overlaps: [Int64]
 
     init(tape: TapeRecord, clips: [ClipRecord]) {
@@ -175,12 +175,12 @@ struct TapeTiming {
         overlaps = zip(lengths, lengths.dropFirst()).map { Self.overlap(wanted, $0, $1) }
     }
 
-    /// At most half of a clip, so that the transitions at its two ends do not meet.
+    /// At most half of a clip, so that the transitions at its two ends do not overlap.
     private static func overlap(_ wanted: Int64, _ before: Int64?, _ after: Int64?) -> Int64 {
         [before, after].compactMap { $0 }.reduce(wanted) { min($0, $1 / 2) }
     }
 
-    /// The duration of the whole, counting transitions once (trap 20); nil when a clip's is unknown.
+    /// The total duration, counting transitions once (trap 20); nil if a clip's duration is unknown.
     var total: Int64? {
         let known = lengths.compactMap { $0 }
         guard known.count == lengths.count else { return nil }
@@ -189,7 +189,7 @@ struct TapeTiming {
 }
 
 extension TapeRecord {
-    /// The transition after a clip; never `.randomise`. A random choice is always the same for a tape.
+    /// The transition after a clip; never `.randomise`. A random choice is always the same for a given tape.
     func transition(after index: Int) -> Transition {
         guard transition == .randomise else { return transition }
         let choices: [Transition] = [.crossfade, .slideLeftToRight, .slideRightToLeft]
@@ -199,14 +199,14 @@ extension TapeRecord {
 
 /// The target file of an export, for playlists and videos.
 public enum ExportTarget {
-    /// Rejects a target where something would be lost. Blocks.
+    /// Rejects a target if writing it would lose data. Blocks.
     ///
     /// - Parameters:
     ///   - path: The target, as bytes.
     ///   - isReplacing: Whether an existing file may be replaced.
-    ///   - originals: Paths of the originals of all tapes. None is ever replaced, under whatever name (rule R6).
-    /// - Throws: `TapesError` `.targetUnusable` for an original, and for anything but a regular file: a link itself, a
-    ///   directory, a device; `.targetExists`.
+    ///   - originals: Paths of the originals of all tapes. None is ever replaced, under any name (rule R6).
+    /// - Throws: `TapesError` `.targetUnusable` for an original, and for anything other than a regular file, such as a
+    ///   link, a directory or a device; `.targetExists`.
     public static func check(
         _ path: [UInt8],
         replacing isReplacing: Bool,
@@ -214,7 +214,7 @@ public enum ExportTarget {
     ) throws(TapesError) {
         var named = stat()
         guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "the name contains NUL", path: path) }
-        // Other problems are detected when it is written.
+        // Other problems are detected when the file is written.
         guard lstat(path.map(CChar.init(bitPattern:)) + [0], &named) == 0 else { return }
         if let file = FileIdentity(ofRegularFile: path), originals.contains(where: { file.isFile(at: $0) }) {
             throw TapesError(.targetUnusable, detail: "it is an original of a tape", path: path)
@@ -233,8 +233,8 @@ extension FileIdentity {
     }
 }
 
-/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a new
-/// line; locations are bytes that the system can open, in any encoding.
+/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a new line;
+/// locations are bytes that the system can open, in any encoding.
 struct M3UPlaylist {
     struct Entry {
         var milliseconds: Int64?
@@ -264,16 +264,16 @@ struct M3UPlaylist {
 
     /// The location of a file: its path, or its URL if a line cannot represent the path.
     static func line(for path: [UInt8]) -> [UInt8] {
-        // A name that could control a terminal, or looks like another, is encoded.
+        // A name that could control a terminal, or looks like another name, is encoded.
         let isPlain = TerminalText.isPlain(path)
-        // Players remove blanks at the end of a line.
+        // Players remove whitespace at the end of a line.
         if isPlain, let last = path.last, last != UInt8(ascii: " "), last != UInt8(ascii: "\t") { return path }
         return Array(FileURL.text(of: path).utf8)
     }
 }
 
 extension TerminalText {
-    /// Whether there are no control and format characters; invalid UTF-8 is allowed.
+    /// Whether the path has no control or format characters; invalid UTF-8 is allowed.
     fileprivate static func isPlain(_ path: [UInt8]) -> Bool {
         // Invalid bytes become U+FFFD, which is neither.
         String(decoding: path, as: UTF8.self).unicodeScalars

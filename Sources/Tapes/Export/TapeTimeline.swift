@@ -2,31 +2,31 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-/// A tape as OpenTimelineIO: `Timeline.1` → `Stack.1` → one `Track.1` of pictures, and one of sound if a clip has any →
-/// `Clip.1`.
+/// A tape as OpenTimelineIO: `Timeline.1` → `Stack.1` → one `Track.1` of video, and one of audio if any clip has audio
+/// → `Clip.1`.
 ///
-/// - Times are frames of the clip's own video. Stills and silence have the rate of the first video, or 30 frames per second
-///   without one. A video whose rate is unknown has milliseconds (rate 1000).
-/// - A clip's `source_range` is what its trims leave, in whole frames. It is missing where the length is unknown, and so is
-///   `available_range`. A still is available as long as it is shown: its length is arbitrary.
-/// - OpenTimelineIO centers a transition on a cut, and takes from both clips what is beyond it. Here two clips overlap
-///   for the whole transition, so the cut is in its middle: the clip before ends half of it earlier, the one after
-///   starts half of it later. The length of the tracks is that of the video (trap 20).
-/// - Both tracks have the same ranges. A clip without sound is a `Gap.1` in the track of sound; one whose file could not be
-///   read is taken to have sound.
-/// - A clip without a path has a `MissingReference.1`. A live picture plays its video.
-/// - Everything else is in `metadata` under `mediactl`, with the names of `TapeDocument`.
+/// - Times are frames of the clip's own video. Stills and silence have the rate of the first video, or 30 frames per
+///   second without one. Times of a video with an unknown rate are in milliseconds (rate 1000).
+/// - A clip's `source_range` is the trimmed range, in whole frames. It and `available_range` are omitted if the length
+///   is unknown. The available range of a still is its display duration, since its length is arbitrary.
+/// - OpenTimelineIO centers a transition on a cut, and takes frames of both clips from beyond the cut. Here two clips
+///   overlap for the whole transition, so the cut is in its middle: the clip before ends earlier by half of it, and the
+///   clip after starts later by half of it. The length of the tracks is that of the video (trap 20).
+/// - Both tracks have the same ranges. A clip without audio is a `Gap.1` in the audio track; a clip whose file could
+///   not be read is assumed to have audio.
+/// - A clip without a path has a `MissingReference.1`. A live photo plays its video.
+/// - All other properties are in `metadata` under `mediactl`, with the names of `TapeDocument`.
 struct TapeTimeline {
     private let tape: TapeRecord
     private let items: [Item]
-    /// Of transitions between clips, in milliseconds; one fewer than items.
+    /// Overlaps of transitions between clips, in milliseconds; one fewer than items.
     private let overlaps: [Int64]
 
-    /// `media` is by clip id; what it lacks is taken from the clips.
+    /// `media` is by clip id; missing properties are taken from the clips.
     init(tape: TapeRecord, clips: [ClipRecord], media: [String: ClipMedia] = [:]) {
         let clips = clips.map { clip in
             var clip = clip
-            // Of the file as it is now, without sound that is longer than the pictures.
+            // The duration of the current file, without audio that is longer than the video.
             if let known = media[clip.id]?.milliseconds { clip.durationMilliseconds = known }
             return clip
         }
@@ -46,7 +46,7 @@ struct TapeTimeline {
                 hasSound: isVideo && known?.hasSound ?? true,
                 length: timing.lengths[index],
                 head: index > 0 ? timing.overlaps[index - 1] / 2 : 0,
-                // The part after the cut is the rest of the overlap, whose half may be odd.
+                // The part after the cut is the rest of the overlap, which may be odd.
                 tail: timing.overlaps.dropFirst(index).first.map { $0 - $0 / 2 } ?? 0
             )
         }
@@ -97,7 +97,7 @@ struct TapeTimeline {
         )
     }
 
-    /// Covers what the two clips give up, each in its own frames, so that both have the pictures for it.
+    /// Covers the frames that both clips give up to the transition, each in its own frame rate.
     private func transition(after index: Int, milliseconds: Int64, isSound: Bool) -> JSONValue {
         let kind = tape.transition(after: index)
         let isDissolve = isSound || kind == .crossfade
@@ -119,14 +119,14 @@ struct TapeTimeline {
         let clip: ClipRecord
         let rate: ClipMedia.FrameRate
         let hasSound: Bool
-        /// Given up to the transitions before and after it.
+        /// Frames given up to the transitions before and after the clip.
         let headFrames: Int64
         let tailFrames: Int64
-        /// nil when its length is unknown.
+        /// nil if its length is unknown.
         private let shown: Range<Int64>?
         private let available: Int64?
 
-        /// Times in milliseconds.
+        /// Takes times in milliseconds.
         init(
             _ clip: ClipRecord,
             rate: ClipMedia.FrameRate,
@@ -172,7 +172,7 @@ struct TapeTimeline {
             )
         }
 
-        /// As long as the clip, in the track of sound.
+        /// A gap as long as the clip, for the audio track.
         var gap: JSONValue {
             TapeTimeline.object(
                 "Gap.1",
@@ -230,9 +230,9 @@ struct TapeTimeline {
 }
 
 extension ClipRecord {
-    /// The file to play: the video of a live picture, if it has one.
+    /// The file to play: the video of a live photo if it has one, otherwise the source.
     var playedSource: [UInt8]? { kind == .live ? pairedSource ?? source : source }
 
-    /// Where it starts in its file.
+    /// Start of the clip in its file, in milliseconds.
     var trimmedStart: Int64 { kind == .video ? trimStartMilliseconds : 0 }
 }

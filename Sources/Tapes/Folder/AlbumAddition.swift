@@ -13,7 +13,7 @@ struct AlbumAddition {
     private let addedAt: String
     /// The index of each original's entry in the manifest.
     private var places: [[UInt8]: Int] = [:]
-    /// Links that look like ours but are not in the manifest: leftovers of a crashed process.
+    /// Links in mediactl's format that are not in the manifest: leftovers of a crashed process.
     private var strays: [[UInt8]: [UInt8]] = [:]
     private var hasChanged = false
     /// The first sequence that no entry had at the beginning, and those given to strays since.
@@ -35,23 +35,23 @@ struct AlbumAddition {
         do throws(FileWriteError) {
             try album.directory.forEachName { names.append($0) }
         } catch {
-            // Adding requires no read permission: then strays are unknown, and a taken name is detected on creation.
+            // Adding requires no read permission: strays are then unknown, and a taken name is detected on creation.
             guard error.kind == .denied else { throw error }
         }
         for name in names {
             guard let sequence = AlbumName.sequence(of: name), !known.contains(name) else { continue }
-            // A number used by anything is never reused.
+            // A number already in use is never reused.
             self.album.manifest.nextSequence = max(self.album.manifest.nextSequence, sequence + 1)
             guard let source = try album.directory.target(ofLink: name).flatMap(targets.source) else { continue }
             if AlbumName.link(sequence, source: source) == name { strays[source] = name }
         }
     }
 
-    /// Adds links to originals, in their order: links first, then the manifest. No original is accessed (rule R14).
+    /// Adds links to originals, in order: links first, then the manifest. No original is accessed (rule R14).
     ///
-    /// - Returns: One result each; `.notNow` from the first failure of the file system on, if others succeeded before.
-    /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; links made until then stay, and the next
-    ///   round finds them.
+    /// - Returns: One result each; `.notNow` from the first file system failure on, if earlier originals succeeded.
+    /// - Throws: `.quota`, `.unauthorized`, `.unreachable`, `.cancelled`; links created before the error are kept, and
+    ///   the next attempt finds them.
     mutating func add(_ assets: [AlbumAsset], _ steps: WorkSteps) throws(AlbumError) -> [AddResult] {
         var results: [AddResult] = []
         for asset in assets {
@@ -98,7 +98,7 @@ struct AlbumAddition {
         }
     }
 
-    /// Ensures that the link of an entry exists: the user may have removed it, or replaced it by something else, which
+    /// Ensures that the link of an entry exists: the user may have removed it, or replaced it with another file, which
     /// is kept.
     private mutating func restore(
         _ entry: AlbumManifest.Entry,
@@ -137,7 +137,8 @@ struct AlbumAddition {
         }
     }
 
-    /// The number in a name is a position, which an earlier entry may have as its sequence.
+    /// Uses the number in a stray's name unless an earlier entry has it as its sequence, since the number is a
+    /// position.
     private mutating func sequence(ofStray name: [UInt8]) -> Int64 {
         if let number = AlbumName.sequence(of: name), number >= firstSequence, sequences.insert(number).inserted {
             return number

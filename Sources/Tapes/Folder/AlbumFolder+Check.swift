@@ -2,9 +2,9 @@ internal import Foundation
 internal import MediaFiles
 public import MediaStore
 
-// What was changed in the folder of an album by hand.
+// Finds manual changes in the folder of an album.
 extension AlbumFolder {
-    /// Compares the folder with the tape. Unless `isThorough`, only the names in the manifest are looked at.
+    /// Compares the folder with the tape. Unless `isThorough` is true, checks only the names in the manifest.
     func check(
         _ tape: TapeRecord,
         _ clips: [ClipRecord],
@@ -44,7 +44,7 @@ extension AlbumFolder {
         return findings + (try temporaryFiles().map { AlbumFinding(.temporaryFile, path: directory.path(of: $0)) })
     }
 
-    /// The links of clips that left the tape, and of rendered videos.
+    /// The links of clips removed from the tape, and of rendered videos.
     func linksWithoutClip(_ clips: [ClipRecord]) throws(FileWriteError) -> [(path: [UInt8], original: [UInt8])] {
         let sources = Set(clips.compactMap(\.source))
         return try links().compactMap { link in
@@ -67,8 +67,8 @@ extension AlbumFolder {
         return AlbumFinding(isTaken ? .linkReplaced : .linkMissing, clip: clip, path: path)
     }
 
-    /// Links that no entry has, by the original of an entry whose link is gone: it was renamed by hand. The target must
-    /// be exactly that of the entry; of several the first by name.
+    /// Links without an entry, by the original of an entry whose link is missing: the link was renamed manually. The
+    /// target must exactly match that of the entry; if several match, the first by name is used.
     private func strays(_ links: [AlbumLinkPlace]) throws(FileWriteError) -> [[UInt8]: [UInt8]] {
         let gone = links.filter { $0.name == nil }
         guard !gone.isEmpty else { return [:] }
@@ -111,8 +111,8 @@ extension AlbumFolder {
 
     // MARK: Repairing
 
-    /// Restores the links of clips that are in the album: a link that was renamed by hand gets its name back, one that is
-    /// gone is created again. Entries without clip and link are forgotten. Then arranges the album.
+    /// Restores the links of clips in the album: a link that was renamed manually gets its name back, and a missing one
+    /// is created again. Entries with neither clip nor link are removed. Then arranges the album.
     ///
     /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`.
     mutating func mend(
@@ -124,7 +124,7 @@ extension AlbumFolder {
         try checkIsOurs()
         try AlbumError.needing(.readWrite, adoptRenamedLinks(clips))
         try steps.next()
-        // An original that occurs twice is known the second time.
+        // The second occurrence of an original is already known.
         let assets = clips.filter { $0.association == .linked }
             .compactMap { clip in clip.source.map { AlbumAsset(id: $0, kind: clip.kind) } }
         var addition = try AlbumError.needing(.readWrite, AlbumAddition(to: self, at: now))
@@ -158,7 +158,7 @@ extension AlbumFolder {
     }
 }
 
-// Comparing, repairing, and what killed processes left in the root.
+// Checks and repairs albums, and handles leftovers of killed processes in the root.
 extension FolderLibrary {
     /// Compares the links and the playlist of an album with the tape.
     public func check(
@@ -239,9 +239,9 @@ extension FolderLibrary {
 extension OpenRoot {
     private static let temporaryManifest = Array(LibraryFile.manifest.temporaryName.utf8)
 
-    /// Folders of this user whose creation was interrupted: with a name as albums get it, and nothing in them but an
-    /// unfinished manifest, or nothing if the creation of an album with such a name was not finished. Any other empty
-    /// folder may have been made by hand or on another machine.
+    /// Folders of this user whose creation was interrupted: their names have the format of albums, and they contain
+    /// only an unfinished manifest, or nothing if the creation of an album with such a title was not finished. Any
+    /// other empty folder may have been created manually or on another machine.
     fileprivate func emptyFolders(requestedTitles titles: [String]) throws(FileWriteError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         try directory.forEachName { names.append($0) }
@@ -255,7 +255,7 @@ extension OpenRoot {
             do throws(FileWriteError) {
                 try folder.forEachName { content.insert($0) }
             } catch {
-                // A folder that may not be listed is not known to be empty.
+                // A folder that cannot be listed may not be empty.
                 guard error.kind == .denied else { throw error }
                 continue
             }

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaSystem
 
-/// The folder of one album, opened, with its manifest at that time. Changed only with the library locked.
+/// The opened folder of one album, with its manifest as read then. Changed only while the library is locked.
 struct AlbumFolder {
     let root: OpenRoot
     let directory: TargetDirectory
@@ -12,9 +12,9 @@ struct AlbumFolder {
 
     var path: [UInt8] { root.directory.path(of: name) }
 
-    /// Creates the folder of a new album. An existing one is never used, not even an empty one.
+    /// Creates the folder of a new album. An existing folder is never used, even if it is empty.
     ///
-    /// - Throws: `AlbumError`; no folder is left then, except after a crash.
+    /// - Throws: `AlbumError`; no folder is left behind, except after a crash.
     static func make(title: String, tapeID: String, in root: OpenRoot, at now: Date) throws(AlbumError) -> AlbumFolder {
         do throws(FileWriteError) {
             let (name, directory) = try makeDirectory(title: title, in: root.directory)
@@ -65,7 +65,7 @@ struct AlbumFolder {
         try LibraryFile.manifest.write(manifest.text, in: directory)
     }
 
-    /// Refuses to change what a newer version has written.
+    /// Throws if a newer version has written the album.
     func checkIsOurs() throws(AlbumError) {
         guard !manifest.isNewer, !root.marker.isNewer else {
             throw AlbumError(.insufficient(["write"]), detail: "the album was written by a newer version of mediactl")
@@ -74,7 +74,7 @@ struct AlbumFolder {
 
     var targets: LinkTarget { LinkTarget(folder: path, pictures: reachablePictures) }
 
-    /// The pictures directory, if it is an ancestor of this directory: a link in the path of the root would let `..`
+    /// The pictures directory, if it is an ancestor of this directory: with a link in the path of the root, `..` could
     /// lead elsewhere.
     private var reachablePictures: [UInt8]? {
         guard let pictures = root.pictures, let depth = LinkTarget.depth(of: path, below: pictures), depth > 0,
@@ -117,10 +117,10 @@ extension AlbumFolder {
         return results
     }
 
-    /// Deletes the album: the links in the manifest, our own files, then the folder if nothing else is in it.
+    /// Deletes the album: the links in the manifest, mediactl's own files, then the folder if nothing else is in it.
     ///
-    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.cancelled`; the manifest is kept then, so that the
-    ///   next attempt continues.
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.cancelled`; the manifest is kept, so that the next
+    ///   attempt resumes.
     func delete(_ steps: WorkSteps) throws(AlbumError) -> AlbumDeletion {
         try checkIsOurs()
         for entry in manifest.entries {
@@ -148,7 +148,7 @@ extension AlbumFolder {
         do throws(FileWriteError) {
             try root.directory.removeDirectory(name)
         } catch {
-            // With its manifest the folder stays ours, and the next attempt finds it.
+            // With its manifest, the folder is still identified as an album, and the next attempt finds it.
             var empty = self
             empty.manifest.removeEntries { _ in true }
             try? empty.writeManifest()
@@ -163,24 +163,24 @@ extension AlbumFolder {
     }
 }
 
-/// Names of folders and links in a folder library (tapes contract section 5). Always UTF-8 in NFC, whatever the locale
-/// and the original bytes.
+/// Names of folders and links in a folder library (tapes contract section 5). Always UTF-8 in NFC, regardless of the
+/// locale and the original bytes.
 enum AlbumName {
-    /// Valid sequence numbers: exact in JSON, with room to count on.
+    /// Valid sequence numbers: exactly representable in JSON, with room for increments.
     static let sequences: Range<Int64> = 1..<1 << 53
 
     private static let longestFolder = 200
     /// The limit of most file systems.
     private static let longestLink = 255
 
-    /// The name of the folder of an album. At most 200 bytes and the number, which is increased while the name is
+    /// The name of the folder of an album: at most 200 bytes plus the number, which is incremented while the name is
     /// taken.
     static func folder(_ title: String, number: Int = 1) -> [UInt8] {
         let name = orPlaceholder(trimmed(TextCut.head(of: safe(title), byteCount: longestFolder)))
         return Array((number == 1 ? name : "\(name) (\(number))").utf8)
     }
 
-    /// Whether a folder has the name for an album of this title, with any number.
+    /// Whether a folder has a name for an album with this title, with any number.
     static func isFolder(_ name: [UInt8], of title: String) -> Bool {
         let first = folder(title)
         guard name.starts(with: first), name != first else { return name == first }
@@ -188,8 +188,8 @@ enum AlbumName {
         return Int(digits).map { $0 > 1 && name == folder(title, number: $0) } ?? false
     }
 
-    /// The name of the link to an original. At most 255 bytes. `number` is the position of its clip, from 1; `variant`
-    /// is increased while a foreign file has the name.
+    /// The name of the link to an original: at most 255 bytes. `number` is the position of its clip, from 1; `variant`
+    /// is incremented while a foreign file has the name.
     static func link(_ number: Int64, source: [UInt8], variant: Int = 1) -> [UInt8] {
         let last = source.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? []
         let (stem, fileExtension) = SafeFileName.split(orPlaceholder(trimmed(safe(text(last)))))
@@ -200,17 +200,17 @@ enum AlbumName {
         return Array((prefix + (suffix.isEmpty ? orPlaceholder(trimmed(cut)) : cut) + suffix).utf8)
     }
 
-    /// The name of a link whose new name another link still has, while both are renamed.
+    /// The temporary name of a link whose new name is still used by another link during renaming.
     static func parked(_ sequence: Int64) -> [UInt8] { Array(".mediactl-link-\(sequence)".utf8) }
 
-    /// The sequence number in a link's name; nil for names that are not ours.
+    /// The sequence number in a link's name; nil for names in other formats.
     static func sequence(of name: [UInt8]) -> Int64? {
         let digits = name.prefix { (0x30...0x39).contains($0) }
         guard digits.count >= 4, name.dropFirst(digits.count).first == UInt8(ascii: "-") else { return nil }
         return Int64(String(decoding: digits, as: UTF8.self)).flatMap { sequences.contains($0) ? $0 : nil }
     }
 
-    // MARK: Steps
+    // MARK: Helpers
 
     private static func orPlaceholder(_ text: String) -> String { text.isEmpty ? "_" : text }
 
@@ -227,14 +227,14 @@ enum AlbumName {
         return String(scalars).precomposedStringWithCanonicalMapping
     }
 
-    /// By scalars: others treat a blank with a combining mark as a blank.
+    /// Compares scalars: otherwise a space with a combining mark would not be treated as whitespace.
     private static func trimmed(_ text: String) -> String {
         var scalars = Substring(text).unicodeScalars
         while let last = scalars.last, last == "." || last == " " { scalars.removeLast() }
         return String(scalars)
     }
 
-    /// Replaces each byte of invalid UTF-8 by `_`.
+    /// Replaces each byte of invalid UTF-8 with `_`.
     private static func text(_ bytes: [UInt8]) -> String {
         var scalars = String.UnicodeScalarView()
         var parser = Unicode.UTF8.ForwardParser()

@@ -3,13 +3,13 @@ internal import MediaCore
 internal import MediaTransport
 
 /// Properties and contents of an album (tapes contract section 5). Members of other programs, or of newer versions of
-/// this one, are preserved byte by byte.
+/// mediactl, are preserved byte by byte.
 struct AlbumManifest {
     struct Entry {
         /// Order of adding, from 1.
         var sequence: Int64
         var link: [UInt8]
-        /// The name that a renaming gives the link; nil except during one.
+        /// The new name of the link while it is being renamed; nil otherwise.
         var nextLink: [UInt8]?
         /// Target of the link, as bytes.
         var target: [UInt8]
@@ -22,11 +22,11 @@ struct AlbumManifest {
 
     enum Element {
         case entry(Entry)
-        /// Unknown; preserved.
+        /// Unknown element; preserved.
         case other(ArraySlice<UInt8>)
     }
 
-    /// A member of an object, as in the text.
+    /// A member of an object, as raw text.
     struct RawMember {
         var name: String
         var value: ArraySlice<UInt8>
@@ -40,7 +40,7 @@ struct AlbumManifest {
     var id: String
     var libraryID: String
     var tapeID: String
-    /// At creation.
+    /// The title at creation.
     var title: String
     /// RFC 3339.
     var createdAt: String
@@ -48,7 +48,7 @@ struct AlbumManifest {
     var elements: [Element] = []
     var others: [RawMember] = []
 
-    /// Whether a newer version has written it: then it is read-only.
+    /// Whether a newer version has written it: it is then read-only.
     var isNewer: Bool { version > Self.version }
 
     var entries: [Entry] {
@@ -59,7 +59,7 @@ struct AlbumManifest {
         elements.removeAll { if case .entry(let entry) = $0 { isGone(entry) } else { false } }
     }
 
-    /// Whether a name from a manifest is safe to use in a directory: it must not lead out of it.
+    /// Whether a name from a manifest is safe to use in a directory: it must not lead outside it.
     static func isLinkName(_ name: [UInt8]) -> Bool {
         !name.isEmpty && name != Array(".".utf8) && name != Array("..".utf8) && name.count <= 255
             && !name.contains(UInt8(ascii: "/")) && !name.contains(0)
@@ -86,7 +86,7 @@ extension AlbumManifest {
         )
         elements = members.last { $0.name == "entries" }.map { Element.all(of: $0.value) } ?? []
         let stored = fields["nextSequence"]?.wholeNumber.flatMap { AlbumName.sequences.contains($0) ? $0 : nil } ?? 1
-        // A damaged number must not cause a reused sequence.
+        // A damaged number must not cause a sequence to be reused.
         nextSequence = max(stored, (entries.map(\.sequence).max() ?? 0) + 1)
         others = members.filter { !Self.names.contains($0.name) }
     }
@@ -163,13 +163,13 @@ extension JSONCursor {
         let first = start()
         try skip()
         let value = text[first..<start()]
-        // `start` has skipped the blanks after it.
+        // `start` has skipped the whitespace after it.
         return value.dropLast(value.reversed().prefix { $0 <= 0x20 }.count)
     }
 }
 
 extension AlbumManifest {
-    /// The content of the file: UTF-8, one line per member and per link, to be readable.
+    /// The content of the file: UTF-8, with one line per member and per link for readability.
     var text: [UInt8] {
         var members: [[UInt8]] = [
             Self.member("format", .string(Self.format)), Self.member("version", .integer(version)),

@@ -3,25 +3,25 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// The link of an entry of the manifest, as it is in the folder.
+/// The link of an entry of the manifest, as found in the folder.
 struct AlbumLinkPlace {
     /// Index of the entry among the elements of the manifest.
     var place: Int
     var entry: AlbumManifest.Entry
     /// The original; nil for an invalid target.
     var source: [UInt8]?
-    /// Its name now; nil when no link with this target has one of its names.
+    /// Its current name; nil if no link with this target has one of its names.
     var name: [UInt8]?
 }
 
-// The order of the tape in the names of the links (tapes contract section 5). The manifest has the old and the new names
-// before the first link is renamed, so that after a kill the next process finishes the renaming. Only
-// links of the manifest that still have their target are renamed, and no name is taken from a foreign file.
+// The order of the tape in the names of the links (tapes contract section 5). The manifest contains the old and the new
+// names before the first link is renamed, so that the next process can finish the renaming after a kill. Only links in
+// the manifest that still have their target are renamed, and no name is taken from a foreign file.
 extension AlbumFolder {
     /// Numbers the links by the positions of their clips, and writes the playlist. Links without a clip come after the
     /// last clip, in the order of adding; an original that occurs twice has one link, at its first position.
     ///
-    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`; the next call continues.
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`, `.cancelled`; the next call resumes.
     mutating func arrange(
         _ tape: TapeRecord,
         _ clips: [ClipRecord],
@@ -51,7 +51,7 @@ extension AlbumFolder {
         try AlbumError.needing(.addOnly, TapePlaylist.write(playlist(tape, clips, links), in: directory))
     }
 
-    /// The playlist that shows the tape with these links.
+    /// The playlist for the tape with these links.
     func playlist(_ tape: TapeRecord, _ clips: [ClipRecord], _ links: [AlbumLinkPlace]) -> [UInt8] {
         var names: [[UInt8]: [UInt8]] = [:]
         for link in links {
@@ -63,7 +63,7 @@ extension AlbumFolder {
 
     // MARK: Names
 
-    /// The links of all entries, where they are now.
+    /// The links of all entries, at their current names.
     func links() throws(FileWriteError) -> [AlbumLinkPlace] {
         let targets = targets
         var links: [AlbumLinkPlace] = []
@@ -76,7 +76,7 @@ extension AlbumFolder {
         return links
     }
 
-    /// The name of an entry's link now: the new one, the temporary one, or the old one.
+    /// The current name of an entry's link: the new, the temporary, or the old name.
     private func name(
         of entry: AlbumManifest.Entry,
         _ source: [UInt8]?,
@@ -90,7 +90,7 @@ extension AlbumFolder {
         return nil
     }
 
-    /// The names that the links are to have, in the same order. A name that a foreign file has gets a number.
+    /// The target names of the links, in the same order. A name used by a foreign file gets a number.
     func names(of links: [AlbumLinkPlace], for clips: [ClipRecord]) throws(FileWriteError) -> [[UInt8]] {
         var bySource: [[UInt8]: Int] = [:]
         for (index, link) in links.enumerated() {
@@ -112,7 +112,7 @@ extension AlbumFolder {
             let source = link.source ?? link.entry.target
             var variant = 1
             var name = AlbumName.link(numbers[index] ?? 1, source: source)
-            // The name of another link of ours is free as soon as that is renamed.
+            // The name of another of the album's links becomes free when that link is renamed.
             while name != link.name, !ours.contains(name), try directory.kind(of: name) != nil {
                 variant += 1
                 name = AlbumName.link(numbers[index] ?? 1, source: source, variant: variant)
@@ -132,10 +132,10 @@ extension AlbumFolder {
         var isDone = false
     }
 
-    /// Gives the links the new names in the manifest, also those of a process that died meanwhile. Nothing happens
-    /// without such names. An album written by a newer version is not changed.
+    /// Renames the links to the new names in the manifest, including those of a process that was interrupted. Does
+    /// nothing without such names. An album written by a newer version is not changed.
     ///
-    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`; the next call continues.
+    /// - Throws: `.insufficient`, `.unauthorized`, `.unreachable`, `.quota`; the next call resumes.
     mutating func finishRenaming() throws(AlbumError) {
         guard !manifest.isNewer, !root.marker.isNewer, manifest.entries.contains(where: { $0.nextLink != nil }) else {
             return
@@ -147,7 +147,7 @@ extension AlbumFolder {
         var moves: [Move] = []
         for link in try links() {
             guard let next = link.entry.nextLink else { continue }
-            // A link that is gone has only a name in the manifest.
+            // A missing link has only a name in the manifest.
             let from = link.name ?? next
             try removeOldName(of: link)
             moves.append(
@@ -166,7 +166,7 @@ extension AlbumFolder {
         try writeManifest()
     }
 
-    /// If the file system renames by adding a second name, the link may still have the first one.
+    /// Removes the old name: if the file system renames by adding a second name, the link may still have the first one.
     private func removeOldName(of link: AlbumLinkPlace) throws(FileWriteError) {
         guard let name = link.name, name != link.entry.link, let now = try directory.status(of: name),
             let old = try directory.status(of: link.entry.link), (now.device, now.inode) == (old.device, old.inode)
@@ -174,14 +174,14 @@ extension AlbumFolder {
         try directory.remove(link.entry.link)
     }
 
-    /// Renames each link after the one that has its new name; in a circle one of them waits under a temporary name.
+    /// Renames each link after the one that has its new name; in a cycle, one of them gets a temporary name.
     private func carryOut(_ moves: inout [Move]) throws(FileWriteError) {
         var byName: [[UInt8]: Int] = [:]
         for (index, move) in moves.enumerated() where !move.isDone { byName[move.from] = index }
         for first in moves.indices where !moves[first].isDone {
             var chain = [first]
             while let last = chain.last, let blocking = byName[moves[last].to] {
-                // Old and new names are unique: a circle ends where it began.
+                // Old and new names are unique: a cycle ends where it began.
                 guard blocking != first else {
                     try park(&moves[first])
                     byName[moves[last].to] = nil
@@ -203,7 +203,7 @@ extension AlbumFolder {
         TapeFailpoint.linkParked.reach()
     }
 
-    /// A foreign file that took the new name meanwhile keeps it, and the link keeps its own until the next order.
+    /// If a foreign file has taken the new name in the meantime, the link keeps its name until it is next arranged.
     private func complete(_ move: inout Move) throws(FileWriteError) {
         move.isDone = true
         do throws(FileWriteError) {
@@ -211,7 +211,7 @@ extension AlbumFolder {
         } catch {
             switch error.kind {
             case .exists: return
-            // Removed meanwhile: it only has a name in the manifest.
+            // Removed in the meantime: it only has a name in the manifest.
             case .io(ENOENT): move.from = move.to
             default: throw error
             }

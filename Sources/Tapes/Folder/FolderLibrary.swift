@@ -6,13 +6,13 @@ public import MediaStore
 internal import MediaTransport
 
 /// Albums as folders of symbolic links (tapes contract section 5): visible in every file manager, without a server, and
-/// without touching originals.
+/// without modifying originals.
 public struct FolderLibrary: AlbumLibrary {
     /// The root of the albums.
     public struct Root: Sendable {
         /// Absolute path, as bytes.
         public var path: [UInt8]
-        /// The pictures directory, as bytes: links to originals in it are relative when the root is in it too.
+        /// The pictures directory, as bytes: links to originals in it are relative if the root is in it too.
         public var picturesDirectory: [UInt8]?
         /// Whether it is configured; the default root is created only if the pictures directory exists.
         public var isConfigured: Bool
@@ -29,7 +29,7 @@ public struct FolderLibrary: AlbumLibrary {
     public let root: Root
     let directory: DataDirectory
     let store: LibraryStore
-    /// Confirms with the user that the root may be created; nil when there is no prompt.
+    /// Asks the user to confirm creating the root; nil if the user cannot be prompted.
     let confirm: (@Sendable (_ path: [UInt8]) async -> Bool)?
     /// Maximum duration of one step on the file system (rule R14).
     var stallLimit: Duration = .seconds(30)
@@ -41,7 +41,7 @@ public struct FolderLibrary: AlbumLibrary {
     ///   - root: The root of the albums.
     ///   - directory: Contains its lock.
     ///   - store: Records which library was at the root.
-    ///   - confirm: Confirms with the user that the root may be created; nil when there is no prompt.
+    ///   - confirm: Asks the user to confirm creating the root; nil if the user cannot be prompted.
     public init(
         root: Root,
         directory: DataDirectory,
@@ -57,13 +57,13 @@ public struct FolderLibrary: AlbumLibrary {
     /// `folder`.
     public var kind: String { "folder" }
 
-    /// True.
+    /// Always true.
     public var linksToOriginals: Bool { true }
 
     /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so that addresses are unique.
     public var address: String { Self.address(of: path) }
 
-    /// Without trailing slashes.
+    /// The path without trailing slashes.
     var path: [UInt8] { Self.withoutTrailingSlashes(root.path) }
 
     static func address(of path: [UInt8]) -> String {
@@ -83,7 +83,7 @@ public struct FolderLibrary: AlbumLibrary {
         Array(path.prefix(max(1, path.count - path.reversed().prefix { $0 == UInt8(ascii: "/") }.count)))
     }
 
-    // MARK: Which library, and what it allows
+    // MARK: Identity and access
 
     /// The library identified by the marker.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
@@ -104,15 +104,15 @@ public struct FolderLibrary: AlbumLibrary {
         }
     }
 
-    /// Creates root and marker where there is no library, if the user or the settings agree.
+    /// Creates root and marker if there is no library and the user or the settings allow it.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         let sight: Sight = try await run { _ throws(AlbumError) in try self.sight(of: level) }
         guard case .place(let access, let wasLibrary) = sight else { return try await self.access(level) }
-        // A missing library, perhaps only not mounted, is never recreated without confirmation (trap 1).
+        // A missing library, which may only be unmounted, is never recreated without confirmation (trap 1).
         guard !wasLibrary || confirm != nil else { throw Self.isGone }
         guard access.state == .notDetermined else { return access }
         guard try await mayMakeRoot() else {
-            // Denied by the user's response; undetermined without a prompt.
+            // Denied by the user; undetermined if the user cannot be prompted.
             guard confirm != nil else { return access }
             return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "the folder was declined")
         }
@@ -120,7 +120,7 @@ public struct FolderLibrary: AlbumLibrary {
     }
 }
 
-// Recognizing and creating the root.
+// Identifies and creates the root.
 extension FolderLibrary {
     enum Sight {
         case library(AlbumAccess)
@@ -151,14 +151,14 @@ extension FolderLibrary {
 
     /// Opens the root and reads its marker.
     ///
-    /// - Throws: `.libraryChanged` for a library that is missing or damaged; `.unauthorized` where none ever was.
+    /// - Throws: `.libraryChanged` for a library that is missing or damaged; `.unauthorized` if there never was one.
     func open(needing level: AccessLevel) throws(AlbumError) -> OpenRoot {
         let known = try knownID()
         if let root = try openLibrary(known: known, needing: level) { return root }
         throw known == nil ? AlbumError(.unauthorized(level), detail: "the library does not exist yet") : Self.isGone
     }
 
-    /// - Returns: nil where there is no library.
+    /// - Returns: nil if there is no library.
     private func openLibrary(known: String?, needing level: AccessLevel) throws(AlbumError) -> OpenRoot? {
         let directory: TargetDirectory?
         do throws(FileWriteError) {
@@ -185,7 +185,7 @@ extension FolderLibrary {
             }
             return .library(try FolderAccess.ofLibrary(root, level))
         } catch {
-            // A root that may not be entered cannot be recognized.
+            // A root that cannot be entered cannot be identified.
             guard case .unauthorized = error.kind else { throw error }
             let place = FolderAccess.ofPlace(path)
             guard place.state == .notDetermined else { return .library(place) }
@@ -193,9 +193,10 @@ extension FolderLibrary {
         }
     }
 
-    // MARK: Making it
+    // MARK: Creating the root
 
-    /// The user decides if there is a prompt, otherwise the settings, otherwise the existence of a pictures directory.
+    /// Decided by the user if a prompt is possible, otherwise by the settings, otherwise by the existence of a pictures
+    /// directory.
     func mayMakeRoot() async throws(AlbumError) -> Bool {
         if let confirm { return await confirm(path) }
         if root.isConfigured { return true }
@@ -203,7 +204,7 @@ extension FolderLibrary {
         return try await run { _ in (try? TargetDirectory.openForAdding(pictures)) != nil }
     }
 
-    /// Creates the root and its marker. A refusal is not an error, but the access.
+    /// Creates the root and its marker. A refusal is not an error, but is returned as the access.
     func makeRoot(_ level: AccessLevel, insteadOf access: AlbumAccess) async throws(AlbumError) -> AlbumAccess {
         let lock = try await lock("at " + address)
         defer { lock.release() }
@@ -243,7 +244,7 @@ extension FolderLibrary {
 }
 
 extension FolderLibrary {
-    /// Finds an album by its manifest: at its last path, otherwise anywhere in the root.
+    /// Finds an album by its manifest: at its last known path, otherwise anywhere in the root.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         try Self.check(id)
         return try await run { _ throws(AlbumError) in
@@ -279,7 +280,7 @@ extension FolderLibrary {
         }
     }
 
-    /// An asset id is the original's path; no file is accessed, so the original may be unavailable (rule R14).
+    /// An asset id is the original's path; no file is accessed, so that the original may be unavailable (rule R14).
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
@@ -324,7 +325,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Removes our links and files, and the folder if nothing else is in it.
+    /// Removes mediactl's links and files, and the folder if nothing else is in it.
     public func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         do throws(AlbumError) {
             return try await inAlbum(id, hint: hint, needing: .readWrite) { album, steps throws(AlbumError) in
@@ -336,7 +337,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Numbers the links in the order of the tape, and writes its playlist, if they have changed.
+    /// Numbers the links in the order of the tape and writes its playlist, if they have changed.
     public func arrange(
         _ albumID: String,
         hint: [UInt8]?,
@@ -349,7 +350,7 @@ extension FolderLibrary {
         }
     }
 
-    // MARK: Steps
+    // MARK: Helpers
 
     private static func made(_ album: AlbumFolder) -> MadeAlbum {
         MadeAlbum(id: album.manifest.id, title: album.manifest.title, hint: album.path)
@@ -361,9 +362,9 @@ extension FolderLibrary {
         }
     }
 
-    /// Works on an album with the library locked.
+    /// Runs work on an album while the library is locked.
     ///
-    /// - Throws: `.albumMissing` when this very library has no album of that id.
+    /// - Throws: `.albumMissing` if the expected library has no album with this id.
     func inAlbum<Value: Sendable>(
         _ id: String,
         hint: [UInt8]?,
@@ -378,7 +379,7 @@ extension FolderLibrary {
         }
     }
 
-    /// Works on the locked library. The work holds the lock, also when it hangs and was abandoned.
+    /// Runs work on the locked library. The work holds the lock even if it hangs and was abandoned.
     func alone<Value: Sendable>(
         needing level: AccessLevel,
         _ body: @escaping @Sendable (OpenRoot, WorkSteps) throws(AlbumError) -> Value
@@ -387,7 +388,7 @@ extension FolderLibrary {
         let lock = try await lock(id)
         return try await run { steps throws(AlbumError) in
             defer { lock.release() }
-            // Opened again: another disk may have been mounted here while waiting for the lock.
+            // Opened again: another disk may have been mounted at this path during the wait for the lock.
             let root = try open(needing: level)
             guard root.marker.id == id else { throw Self.isGone }
             return try body(root, steps)
@@ -395,7 +396,7 @@ extension FolderLibrary {
     }
 }
 
-/// Access of a folder library (tapes contract 4.3), as far as known without an attempt.
+/// Access of a folder library (tapes contract 4.3), as far as it can be determined without an attempt.
 enum FolderAccess {
     static func ofLibrary(_ root: OpenRoot, _ level: AccessLevel) throws(AlbumError) -> AlbumAccess {
         let rights = try AlbumError.needing(level, root.directory.rights())
@@ -427,7 +428,7 @@ enum FolderAccess {
         return missing
     }
 
-    /// Access to an absolute path without a library.
+    /// Access to an absolute path where there is no library.
     static func ofPlace(_ path: [UInt8]) -> AlbumAccess {
         var parts = path.split(separator: UInt8(ascii: "/"))[...]
         while true {
@@ -441,7 +442,7 @@ enum FolderAccess {
         }
     }
 
-    /// Access to the directory in which the root is to be created, or that is to become the root.
+    /// Access to the directory in which the root is to be created, or which is to become the root.
     private static func ofPlace(_ rights: DirectoryRights) -> AlbumAccess {
         let fingerprint = fingerprint(rights, "none")
         if rights.isReadOnly {
@@ -461,21 +462,21 @@ enum FolderAccess {
     }
 }
 
-/// Marks a directory as the root of one library (tapes contract section 5). Its path does not: an unmounted disk leaves
-/// an empty mount point (trap 1).
+/// Marks a directory as the root of one library (tapes contract section 5). The path alone does not identify it: an
+/// unmounted disk leaves an empty mount point (trap 1).
 struct FolderMarker: Equatable {
     private static let format = "mediactl.library"
     private static let version: Int64 = 1
 
-    /// UUID, lowercase.
+    /// Lowercase UUID.
     var id: String
-    /// Format version; a library of a higher version is not modified.
+    /// Format version; a library with a higher version is not modified.
     var version = Self.version
 
     var libraryID: String { "folder:" + id }
     var isNewer: Bool { version > Self.version }
 
-    /// Reads the marker of a root; nil when there is none.
+    /// Reads the marker of a root; nil if there is none.
     ///
     /// - Throws: `.libraryChanged` for an invalid marker, `.unauthorized`, `.unreachable`.
     static func read(in root: TargetDirectory) throws(AlbumError) -> FolderMarker? {
@@ -496,7 +497,7 @@ struct FolderMarker: Equatable {
 
     private static let unrecognised = AlbumError(.libraryChanged, detail: "the marker of the library is damaged")
 
-    /// Turns a directory into a root, unless another process has done so. Returns the marker that exists now.
+    /// Makes a directory a root, unless another process has already done so. Returns the existing marker.
     static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) -> FolderMarker {
         let id = UUID().uuidString.lowercased()
         let marker: JSONObject = [

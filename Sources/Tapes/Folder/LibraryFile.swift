@@ -7,25 +7,26 @@ enum LibraryFile: String, CaseIterable {
     case marker = ".mediactl-library.json"
     /// In an album: its properties and contents.
     case manifest = ".mediactl-album.json"
-    /// In an album: the order of the tape. Derived.
+    /// In an album: the order of the tape. Derived from the store.
     case playlist = "tape.m3u8"
 
-    /// Longer files are not ours; a manifest of a hundred thousand entries has a third of that.
+    /// Longer files are not mediactl's; a manifest of 100,000 entries has a third of this size.
     private static let longest = 64 << 20
 
     var name: [UInt8] { Array(rawValue.utf8) }
 
-    /// The name while the file is written. Leftovers of a crashed process are overwritten.
+    /// The name while the file is being written. Leftovers of a crashed process are overwritten.
     var temporaryName: String { (rawValue.hasPrefix(".") ? "" : ".") + rawValue + ".mediactl-part" }
 
-    /// Nil when there is no such file.
+    /// nil if there is no such file.
     ///
-    /// - Throws: `.unsafe` for anything but a regular file.
+    /// - Throws: `.unsafe` for anything other than a regular file.
     func read(in directory: TargetDirectory) throws(FileWriteError) -> [UInt8]? {
         try directory.content(of: name, longest: Self.longest)
     }
 
-    /// Replaces the file atomically, also in case of a crash. Unless `isReplacing`, an existing file throws `.exists`.
+    /// Replaces the file atomically, even in case of a crash. Throws `.exists` for an existing file, unless
+    /// `isReplacing` is true.
     func write(
         _ bytes: [UInt8],
         in directory: TargetDirectory,
@@ -42,7 +43,7 @@ extension AlbumError {
             switch error.kind {
             case .full: .quota
             case .denied: .unauthorized(level)
-            // The user can fix these, or they are temporary.
+            // The user can fix these errors, or they are temporary.
             case .busy, .io, .exists, .unsafe: .unreachable(retryAfter: nil)
             }
         self.init(kind, detail: error.detail)
@@ -56,11 +57,11 @@ extension AlbumError {
     }
 }
 
-/// Converts between the text of a link in an album and the path of its original. Only paths are compared, no link is
-/// resolved, so an original that is itself a link stays the target.
+/// Converts between the text of a link in an album and the path of its original. Only paths are compared and no link is
+/// resolved, so that an original that is itself a link remains the target.
 struct LinkTarget {
     let folder: [UInt8]
-    /// The pictures directory, if it really contains the folder: targets in it are relative then, so that it can be
+    /// The pictures directory, if it really contains the folder: targets in it are then relative, so that it can be
     /// moved as a whole.
     let pictures: [UInt8]?
 
@@ -84,7 +85,7 @@ struct LinkTarget {
         return [Self.slash] + Array((base + parts).joined(separator: [Self.slash]))
     }
 
-    /// How many levels a folder is below another; nil when it is not.
+    /// The number of levels between a folder and an ancestor directory; nil if it is not a descendant.
     static func depth(of folder: [UInt8], below directory: [UInt8]) -> Int? {
         guard isPlain(folder) else { return nil }
         return path(folder, below: directory).map { $0.split(separator: slash).count }

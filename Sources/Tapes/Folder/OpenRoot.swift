@@ -1,17 +1,17 @@
 internal import MediaCore
 internal import MediaFiles
 
-/// The root of a folder library, opened and recognized by its marker. Everything in it is accessed by its descriptor.
+/// The root of a folder library, opened and identified by its marker. Its contents are accessed through its descriptor.
 struct OpenRoot {
     let directory: TargetDirectory
     let marker: FolderMarker
     /// The pictures directory, as bytes, without trailing slashes.
     let pictures: [UInt8]?
-    /// Whether this is the library last found here, or none ever was: only then a missing album is gone.
+    /// Whether this is the library last found here, or there never was one: only then is a missing album deleted.
     let isExpected: Bool
 
     /// Finds an album (contract section 5, finding) by the id in its manifest; only the last component of the hint is
-    /// used. nil when this very library has no such album; anything that makes that uncertain is thrown.
+    /// used. nil if the expected library has no such album; throws if that is uncertain.
     func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
         var doubt: AlbumError?
@@ -19,7 +19,7 @@ struct OpenRoot {
             switch look(into: name, needing: level) {
             case .album(let album) where album.manifest.id == id: return album
             case .doubt(let error): doubt = error
-            // Our folder has an unreadable manifest: its album cannot be reported as missing.
+            // An album folder has an unreadable manifest: its album cannot be reported as missing.
             case .damaged: doubt = Self.isDamaged(name)
             case .album, .nothing: break
             }
@@ -30,7 +30,7 @@ struct OpenRoot {
         return nil
     }
 
-    /// The album at its last known place; nil when it is not there. Looks nowhere else.
+    /// The album at its last known path; nil if it is not there. Does not search elsewhere.
     func album(_ id: String, at hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         guard let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) else { return nil }
         switch look(into: name, needing: level) {
@@ -58,7 +58,8 @@ struct OpenRoot {
         return nil
     }
 
-    /// Searches the direct children of the root in the order of their names, since the user may have renamed ours.
+    /// Searches the direct children of the root in the order of their names, since the user may have renamed album
+    /// folders.
     private func scan(
         needing level: AccessLevel,
         doubt: inout AlbumError?,
@@ -100,8 +101,8 @@ struct OpenRoot {
             guard manifest.libraryID == marker.id else { return .nothing }
             return .album(AlbumFolder(root: self, directory: folder, name: name, manifest: manifest))
         } catch {
-            // Files, links to directories, and manifests that are not regular files; and directories of others that may
-            // not be entered, such as `lost+found`.
+            // Files, links to directories, and manifests that are not regular files; also inaccessible directories of
+            // other users, such as `lost+found`.
             let isForeign = error.kind == .denied && (try? directory.isOfOthers(name)) == true
             return error.kind == .unsafe || isForeign ? .nothing : .doubt(AlbumError(error, needing: level))
         }

@@ -8,11 +8,11 @@ enum TapePlaylist {
     private static let head = Array("#EXTM3U\n#PLAYLIST:".utf8)
 
     /// The playlist: exactly the clips of the tape, in its order. A clip without a link in the album is listed by its
-    /// path. `links` are names of links by the path of their original.
+    /// path. `links` contains the names of links by the path of their original.
     static func bytes(of tape: TapeRecord, clips: [ClipRecord], links: [[UInt8]: [UInt8]]) -> [UInt8] {
         let entries = clips.compactMap { clip -> M3UPlaylist.Entry? in
             guard let source = clip.source else { return nil }
-            // The link of a live picture is to its still.
+            // The link of a live photo leads to its still.
             let milliseconds = clip.kind == .video ? clip.durationMilliseconds : clip.imageMilliseconds
             guard let link = links[source] else {
                 let line = M3UPlaylist.line(for: source)
@@ -23,7 +23,7 @@ enum TapePlaylist {
         return M3UPlaylist(title: tape.title, entries: entries).bytes
     }
 
-    /// Writes the playlist if it has changed. A foreign file of that name is kept.
+    /// Writes the playlist if it has changed. A foreign file with that name is kept.
     static func write(_ text: [UInt8], in directory: TargetDirectory) throws(FileWriteError) {
         if try directory.kind(of: LibraryFile.playlist.name) != nil {
             guard try isOurs(in: directory), try LibraryFile.playlist.read(in: directory) != text else { return }
@@ -32,7 +32,7 @@ enum TapePlaylist {
         TapeFailpoint.playlistWritten.reach()
     }
 
-    /// Whether there is a playlist that starts like ours.
+    /// Whether there is a playlist that starts like one written by mediactl.
     static func isOurs(in directory: TargetDirectory) throws(FileWriteError) -> Bool {
         do throws(FileWriteError) {
             return try LibraryFile.playlist.read(in: directory)?.starts(with: head) ?? false
@@ -42,7 +42,7 @@ enum TapePlaylist {
         }
     }
 
-    /// The entries of a playlist, without its title: a renamed tape does not make it outdated (rule R8).
+    /// The entries of a playlist, without its title: renaming the tape does not make it outdated (rule R8).
     static func entries(of text: [UInt8]) -> [ArraySlice<UInt8>] {
         Array(text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropFirst(2))
     }

@@ -2,8 +2,8 @@ internal import MediaFiles
 
 /// The user's pictures directory (tapes contract section 5; xdg-user-dirs).
 public enum UserDirectories {
-    /// Reads `user-dirs.dirs` in the configuration directory. `HOME` and `XDG_CONFIG_HOME` are used. The pictures
-    /// directory is absolute, as bytes; nil when there is none, or no home.
+    /// Reads `user-dirs.dirs` in the configuration directory, which is derived from `HOME` and `XDG_CONFIG_HOME`. The
+    /// pictures directory is an absolute path, as bytes; nil if there is none, or no home directory.
     public static func pictures(environment: [String: String]) -> [UInt8]? {
         let home = absolute(environment["HOME"])
         let configuration = absolute(environment["XDG_CONFIG_HOME"]) ?? home.map { $0 + Array("/.config".utf8) }
@@ -29,17 +29,17 @@ public enum UserDirectories {
         Array(path.prefix(path.count - path.reversed().prefix { $0 == UInt8(ascii: "/") }.count))
     }
 
-    // MARK: The file
+    // MARK: Parsing
 
     enum Entry: Equatable {
-        /// Not in the file.
+        /// Not specified in the file.
         case unsaid
         /// Disabled in the file.
         case none
         case path([UInt8])
     }
 
-    /// The last valid line counts, as for desktop tools.
+    /// The last valid line applies, as in desktop tools.
     static func pictures(in text: [UInt8], home: [UInt8]?) -> Entry {
         text.split(separator: UInt8(ascii: "\n")).reduce(.unsaid) { entry, line in
             value(of: line).flatMap { resolve($0, home: home) } ?? entry
@@ -54,7 +54,7 @@ public enum UserDirectories {
         return unquoted(quoted)
     }
 
-    /// The text after a word, ignoring blanks before it; nil without the word.
+    /// The text after a word, ignoring whitespace before it; nil without the word.
     private static func rest(of text: ArraySlice<UInt8>, after word: StaticString) -> ArraySlice<UInt8>? {
         let text = text.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         guard word.withUTF8Buffer({ text.starts(with: $0) }) else { return nil }

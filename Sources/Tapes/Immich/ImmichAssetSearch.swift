@@ -12,7 +12,7 @@ struct ImmichAssetSearch {
     let library: ImmichLibrary
     let grant: ImmichGrant
     private let clips: [ClipRecord]
-    /// Nil for clips not resolved yet.
+    /// nil for clips not resolved yet.
     private var resolutions: [AssetResolution?]
     private var checksums: [ImmichChecksum?]
 
@@ -48,7 +48,7 @@ struct ImmichAssetSearch {
 
     private mutating func makeChecksums() async throws(AlbumError) {
         var reading = ClipChecksums(store: library.store)
-        // Checksums made before a cancellation are stored as well.
+        // Checksums computed before a cancellation are stored as well.
         defer { reading.keep() }
         for index in open {
             do throws(ClipOriginal.Failure) {
@@ -76,7 +76,7 @@ struct ImmichAssetSearch {
         }
     }
 
-    // MARK: Sending
+    // MARK: Uploading
 
     private mutating func send() async throws(AlbumError) {
         let files = open.compactMap { index in
@@ -99,14 +99,14 @@ extension AssetResolution {
     }
 }
 
-/// The members that we use of an album object (tapes contract 6.2): not `assetCount`, which excludes the trash (trap 10).
+/// The members used from an album object (tapes contract 6.2): not `assetCount`, which excludes the trash (trap 10).
 struct ImmichAlbum {
     var id: String
     var title: String
     var description: String
-    /// Version 3 lists the owner first among the users, version 2 may list it separately.
+    /// Version 3 lists the owner first among the users; version 2 may list the owner separately.
     var ownerID: String?
-    /// As in the response, sortable by time.
+    /// As in the response; sortable by time.
     var createdAt: String
 
     init?(_ value: JSONValue) {
@@ -121,7 +121,7 @@ struct ImmichAlbum {
         createdAt = members["createdAt"]?.text ?? ""
     }
 
-    /// Whether a line of the description is this mark; the user may have added others.
+    /// Whether a line of the description is this mark; the user may have added other lines.
     func carries(_ mark: String) -> Bool {
         description.split(whereSeparator: \.isNewline).contains { $0.trimmingBlanks() == mark }
     }

@@ -4,14 +4,14 @@ internal import MediaTransport
 internal import Outcomes
 internal import Synchronization
 
-/// Requests to one Immich server (tapes contract 6.1) and their responses. Stateless.
+/// Sends requests to one Immich server (tapes contract 6.1) and parses the responses. Stateless.
 ///
-/// Every request contains the key and no other credentials: the server would prefer a session, and ignore the key's
-/// permissions. The key is sent to the server's own origin only; redirects are not followed.
+/// Every request contains the key and no other credentials: the server would prefer a session and ignore the key's
+/// permissions. The key is sent only to the server's own origin; redirects are not followed.
 struct ImmichClient: Sendable {
-    /// Version 2 may list the assets of an album in it.
+    /// Large, since version 2 may list the assets of an album in the response.
     private static let longestResponse = 64 << 20
-    /// A longer `Retry-After` is passed on instead of waited for.
+    /// A longer `Retry-After` is passed on to the caller instead of waiting.
     private static let longestWait = Duration.seconds(5)
 
     let base: ServerURL
@@ -41,8 +41,8 @@ struct ImmichClient: Sendable {
         )
     }
 
-    /// Sends a request and parses its JSON; `.null` for a response without content. `level` is the access reported as
-    /// missing when the key is refused.
+    /// Sends a request and parses its JSON; `.null` for a response without content. `level` is the access that is
+    /// reported as missing if the key is refused.
     func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
         let response: HTTPResponse
         do {
@@ -59,7 +59,7 @@ struct ImmichClient: Sendable {
         return value
     }
 
-    /// Within a command a retry is worth seconds, not minutes.
+    /// Within a command, a retry may take seconds but not minutes.
     private static func verdict(_ response: HTTPResponse) -> ResponseVerdict {
         (response.head.retryAfter ?? .zero) > longestWait ? .final : .byStatus
     }
@@ -73,7 +73,7 @@ extension AlbumError {
         )
     }
 
-    /// An id that no Immich server creates: an error of the caller.
+    /// The error for an id that no Immich server creates: a caller error.
     static func malformed(_ id: String) -> AlbumError {
         AlbumError(.rejected(status: nil), detail: "not the ID of an album or asset: \(ServerText.sentence(id))")
     }
@@ -92,11 +92,11 @@ struct ImmichGrant: Sendable, Equatable {
         case readUser = "user.read"
     }
 
-    /// Id of the key; not the key.
+    /// Id of the key, not the key itself.
     var keyID: String
-    /// Names of permissions; `all` grants all of them.
+    /// Names of permissions; `all` grants every permission.
     var permissions: Set<String>
-    /// The account; nil when the key lacks `user.read`.
+    /// The account; nil if the key lacks `user.read`.
     var accountID: String?
     var accountName: String?
 
@@ -119,7 +119,7 @@ struct ImmichGrant: Sendable, Equatable {
 
     func state(of level: AccessLevel) -> AlbumAccess.State {
         var needed: [Permission] = [.createAlbum, .addAsset]
-        // One way to identify an asset is enough; the one that can also upload is reported as missing.
+        // One way to identify an asset is sufficient; the one that also allows uploads is reported as missing.
         needed.append(allows(.readAsset) ? .readAsset : .upload)
         if level == .readWrite { needed += [.readAlbum, .deleteAlbum, .removeAsset] }
         let missing = needed.filter { !allows($0) }
@@ -132,7 +132,7 @@ struct ImmichGrant: Sendable, Equatable {
         [address, "key:" + keyID, accountID ?? "-", permissions.sorted().joined(separator: ",")].joined(separator: " ")
     }
 
-    /// For a key that the server refuses: changes with the key, of which it contains a short digest only.
+    /// For a key that the server refuses. Changes with the key, but contains only a short digest of it.
     static func fingerprint(ofRefused key: Authorization?, at address: String) -> String {
         guard let text = key?.apiKey else { return address + " no key" }
         guard var hasher = try? SHA256Hasher() else { return address + " refused" }
@@ -142,16 +142,16 @@ struct ImmichGrant: Sendable, Equatable {
     }
 }
 
-/// Facts about a server, to query it once per run.
+/// Facts about a server, queried once per run.
 final class ImmichSession: Sendable {
     struct Knowledge {
         var majorVersion: Int?
         var grant: ImmichGrant?
-        /// Extensions that the server accepts, lowercase, with their dot.
+        /// Extensions that the server accepts, lowercase, including the dot.
         var extensions: Set<String>?
-        /// The account is full: nothing is uploaded any more (tapes contract 6.4).
+        /// The account is full: nothing more is uploaded (tapes contract 6.4).
         var isFull = false
-        /// Size of the smallest file that was refused as too large: larger ones are not uploaded.
+        /// Size of the smallest file that was refused as too large; files of this size or larger are not uploaded.
         var refusedByteCount: Int64?
     }
 
@@ -163,16 +163,16 @@ final class ImmichSession: Sendable {
         knowledge.withLock { change(&$0) }
     }
 
-    /// Forgets the permissions: a response contradicts them, or the user requests a new check.
+    /// Clears the permissions: a response contradicts them, or the user requests a new check.
     func forgetGrant() {
         learn { $0.grant = nil }
     }
 }
 
-/// A response without success (tapes contract 6.4). Parsed leniently: version 3 sends a string, version 2 a string or
-/// an array of strings, and a proxy sends HTML.
+/// An error response (tapes contract 6.4). Parsed leniently: version 3 sends a string, version 2 a string or an array
+/// of strings, and a proxy sends HTML.
 struct ImmichRefusal {
-    /// Bytes of a response that are read for its message.
+    /// Maximum number of body bytes searched for the server's message.
     static let longestBody = 65_536
 
     let status: Int
@@ -183,7 +183,7 @@ struct ImmichRefusal {
     private let mediaType: String?
     private let place: String?
 
-    /// For a response of any status but success.
+    /// Takes a response with any status except success.
     init(_ response: HTTPResponse) {
         status = response.status
         retryAfter = response.head.retryAfter
@@ -204,7 +204,7 @@ struct ImmichRefusal {
         return (texts + details).joined(separator: "; ")
     }
 
-    /// `level` is the required access. `.albumMissing` only for the messages that state it (trap 2).
+    /// `level` is the required access. `.albumMissing` is used only for messages that state it (trap 2).
     func error(needing level: AccessLevel) -> AlbumError {
         AlbumError(kind(level), detail: detail, httpStatus: status)
     }
@@ -215,16 +215,16 @@ struct ImmichRefusal {
         case .quotaExceeded: .quota
         case .unauthorized: .unauthorized(level)
         case .forbidden: missingPermission.map { .insufficient([$0]) } ?? .unauthorized(level)
-        // The server never returns 404 for a missing album: this is another server, or one that is too old.
-        // A limit of a proxy may be raised, and a lock is released.
+        // The server never returns 404 for a missing album: this is another server, or an outdated one. A proxy's limit
+        // may be raised, and a lock is temporary.
         case .redirected, .notFound, .requestTimeout, .rateLimited, .serverError, .payloadTooLarge, .locked:
             .unreachable(retryAfter: retryAfter)
         default: .rejected(status: status)
         }
     }
 
-    /// Whether the server itself refuses the request for what is in it. Any other refusal may be a proxy's, whose settings may
-    /// change.
+    /// Whether the server itself refuses the request because of its content. Any other refusal may come from a proxy,
+    /// whose settings may change.
     var isOfContent: Bool { [400, 415, 422].contains(status) && !sentence.isEmpty }
 
     private var missingPermission: String? {

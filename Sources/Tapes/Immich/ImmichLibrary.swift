@@ -6,21 +6,21 @@ public import MediaTransport
 
 /// Albums of an Immich server, major version 2 or later (tapes contract section 6).
 ///
-/// Facts about server, key and account are queried once per value made by `init`, and again after a refusal. Idempotent
-/// requests are retried by the client's retry policy; creating an album and uploading a file are not.
+/// Facts about server, key and account are queried once per value created by `init`, and again after a refusal.
+/// Idempotent requests are retried by the client's retry policy; creating an album and uploading a file are not.
 public struct ImmichLibrary: AlbumLibrary {
-    /// The base of every request: the user's address, with `/api` appended unless it ends with it.
+    /// The base of every request: the user's address, with `/api` appended unless already present.
     public let base: ServerURL
     /// Whether there is a key.
     public var hasKey: Bool { client.authorization != nil }
     let client: ImmichClient
     let session = ImmichSession()
     let store: LibraryStore
-    /// Prefixes of local paths, as bytes, with the server's prefixes (contract 6.3, 3).
+    /// Prefixes of local paths, as bytes, with the server's prefixes (contract 6.3, no. 3).
     let pathMap: [(local: [UInt8], server: String)]
     /// Maximum number of parallel uploads.
     let jobs: Int
-    /// Gets the path of an uploading file, the bytes sent and their total, on another thread.
+    /// Called with the path of an uploading file, the bytes sent and their total, on another thread.
     let progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
 
     /// Makes a library.
@@ -29,12 +29,12 @@ public struct ImmichLibrary: AlbumLibrary {
     ///   - server: The user's address.
     ///   - http: The client.
     ///   - key: API key; nil without one.
-    ///   - timeouts: Silence limits.
+    ///   - timeouts: Inactivity timeouts.
     ///   - store: Stores checksums, and records which account was at the address.
     ///   - pathMap: Prefixes of local paths, as bytes, with the server's prefixes.
     ///   - jobs: Maximum number of parallel uploads, at least 1.
-    ///   - progress: Gets the path of an uploading file, the bytes sent and their total, on any thread, for several files at
-    ///     once.
+    ///   - progress: Called with the path of an uploading file, the bytes sent and their total, on any thread, for
+    ///     several files in parallel.
     public init(
         server: ServerURL,
         http: HTTPClient,
@@ -74,7 +74,7 @@ public struct ImmichLibrary: AlbumLibrary {
 
     /// Server, account and key (contract 4.2).
     ///
-    /// - Throws: `AlbumError`: `.libraryChanged` when neither account nor key is the earlier one.
+    /// - Throws: `AlbumError`: `.libraryChanged` if both account and key differ from the earlier ones.
     public func identity() async throws(AlbumError) -> AlbumLibraryIdentity {
         let grant = try await grant()
         let host = base.origin.scope
@@ -99,7 +99,7 @@ public struct ImmichLibrary: AlbumLibrary {
 
     /// Access by the key's permissions.
     ///
-    /// - Throws: `AlbumError` when the server cannot be queried; a refused key is `.denied`.
+    /// - Throws: `AlbumError` if the server cannot be queried; a refused key is `.denied`.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         guard hasKey else {
             return AlbumAccess(.notDetermined, fingerprint: ImmichGrant.fingerprint(ofRefused: nil, at: address))
@@ -121,9 +121,10 @@ public struct ImmichLibrary: AlbumLibrary {
         }
     }
 
-    /// A key cannot be changed from here: checks again, and reports what it lacks and where to create keys.
+    /// Checks the access again, and reports the missing permissions and where to create keys: mediactl cannot change a
+    /// key.
     ///
-    /// - Throws: `AlbumError` when the server cannot be queried.
+    /// - Throws: `AlbumError` if the server cannot be queried.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         session.forgetGrant()
         var access = try await access(level)
@@ -142,10 +143,10 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Assets
 
-    /// The server's ids of originals, by checksum in one request for all; missing ones are uploaded (contract 6.3). An
-    /// unreadable or rejected file does not affect the others.
+    /// The server's ids of originals, found by checksum in one request for all; missing ones are uploaded (contract
+    /// 6.3). An unreadable or rejected file does not affect the others.
     ///
-    /// - Throws: `AlbumError` for failures that affect all: of the request, a refused key, `.cancelled`.
+    /// - Throws: `AlbumError` for failures that affect all originals: a failed request, a refused key, `.cancelled`.
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
@@ -203,13 +204,13 @@ extension ImmichLibrary {
         return Int(clamping: major)
     }
 
-    /// The numbers of the server's version, the major one first; empty for a response without one.
+    /// The components of the server's version, major version first; empty for a response without a version.
     private func version() async throws(AlbumError) -> [Int64] {
         let response: JSONValue
         do {
             response = try await client.json(client.request(.get, "/server/version"), needing: .addOnly)
         } catch {
-            // Immich before 1.107 has the version elsewhere. That address is only queried to recognize such a server.
+            // Immich before 1.107 has the version at another URL, which is queried only to recognize such a server.
             guard error.httpStatus == 404,
                 let old = try? await client.json(client.request(.get, "/server-info/version"), needing: .addOnly),
                 old.members?["major"]?.wholeNumber != nil
@@ -220,7 +221,7 @@ extension ImmichLibrary {
         return [major] + ["minor", "patch"].compactMap { response.members?[$0]?.wholeNumber }
     }
 
-    /// The library at the last success.
+    /// The library record of the last success.
     private func record() throws(AlbumError) -> AlbumLibraryRecord? {
         do {
             return try store.albumLibrary(kind: kind, address: address)
@@ -229,7 +230,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// Sends a request subject to the key's permissions, and parses its JSON. After a refusal the permissions are
+    /// Sends a request subject to the key's permissions, and parses its JSON. After a refusal, the permissions are
     /// queried again.
     func json(_ request: HTTPRequest, needing level: AccessLevel) async throws(AlbumError) -> JSONValue {
         do {
@@ -240,7 +241,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// Forgets the permissions when a response contradicts them.
+    /// Clears the permissions if a response contradicts them.
     func noteRefusal(_ error: AlbumError) {
         switch error.kind {
         case .unauthorized, .insufficient: session.forgetGrant()
@@ -253,10 +254,10 @@ extension ImmichLibrary {
 extension ImmichLibrary {
     static let largestChunk = 250
 
-    /// Whether an album exists; `.unknown` for a key without `album.read`, without a request.
+    /// Whether an album exists; `.unknown` without a request if the key lacks `album.read`.
     public func album(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumPresence {
         let path = try Self.path(ofAlbum: id)
-        // Trap 3: without permission to look, albums must not count as missing.
+        // Trap 3: without permission to read them, albums must not count as missing.
         guard try await grant().allows(.readAlbum) else { return .unknown }
         do throws(AlbumError) {
             let response = try await json(client.request(.get, path), needing: .readWrite)
@@ -271,13 +272,13 @@ extension ImmichLibrary {
         }
     }
 
-    /// Our own album with the tape's mark in its description (rule R4), the oldest of several.
+    /// The user's own album with the tape's mark in its description (rule R4); the oldest if there are several.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         let grant = try await grant()
         guard grant.allows(.readAlbum) else {
             throw AlbumError(.insufficient([ImmichGrant.Permission.readAlbum.rawValue]))
         }
-        // Version 2 has no such filter, and lists only our albums anyway.
+        // Version 2 has no such filter, and lists only the user's own albums anyway.
         let query = try await majorVersion() >= 3 ? [(name: "isOwned", value: "true")] : []
         let response = try await json(client.request(.get, "/albums", query: query), needing: .readWrite)
         let mark = Self.mark(of: tapeID)
@@ -289,7 +290,7 @@ extension ImmichLibrary {
 
     /// Creates an album, at most once: if the response is lost, the mark identifies it.
     public func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum {
-        // No `assetIds`: the server would silently ignore those that are not ours.
+        // No `assetIds`: the server would silently ignore assets that the user does not own.
         let body: JSONObject = ["albumName": .string(title), "description": .string(Self.mark(of: tapeID))]
         let request = client.request(.post, "/albums", body: body, repeatability: .atMostOnce)
         let response = try await json(request, needing: .addOnly)
@@ -297,7 +298,8 @@ extension ImmichLibrary {
         return album.made
     }
 
-    /// Adds assets in chunks of 250. A failure of the first is thrown; that of a later one is the result of its assets.
+    /// Adds assets in chunks of 250. A failure of the first chunk is thrown; that of a later chunk is the result of its
+    /// assets.
     public func add(
         _ assets: [AlbumAsset],
         to albumID: String,
@@ -357,12 +359,12 @@ extension ImmichLibrary {
     private enum Verdict {
         case done
         case refused(String)
-        /// The request of its chunk failed.
+        /// The request for its chunk failed.
         case notNow(AlbumError)
     }
 
-    /// Adds or removes in chunks. Status 200 does not mean success, so every element is read. When a later chunk fails,
-    /// the results of earlier ones stay; all other ids get that failure.
+    /// Adds or removes assets in chunks. Status 200 does not mean success, so every element is checked. If a later
+    /// chunk fails, the results of earlier chunks are kept; all other ids get that failure.
     private func change(
         _ method: HTTPMethod,
         _ ids: [String],
@@ -380,7 +382,7 @@ extension ImmichLibrary {
                 let request = client.request(method, path, body: body)
                 let response = try await json(request, needing: level)
                 for (id, verdict) in response.elements.compactMap(Self.verdict) {
-                    // Of several results for an id, success counts.
+                    // If there are several results for an id, a success takes precedence.
                     if case .done? = responses[id] { continue }
                     responses[id] = verdict
                 }
@@ -416,10 +418,10 @@ extension ImmichLibrary {
         return texts
     }
 
-    /// The line in the description of our albums (rule R4).
+    /// The line in the description of mediactl's albums (rule R4).
     static func mark(of tapeID: String) -> String { "mediactl tape \(tapeID)" }
 
-    /// The result on the server is unknown: the next attempt searches the mark.
+    /// The result on the server is unknown: the next attempt searches for the mark.
     private static let noAlbum = AlbumError(.unreachable(retryAfter: nil), detail: "the response has no album")
 }
 
@@ -428,7 +430,7 @@ extension ImmichLibrary {
     // MARK: By checksum
 
     struct CheckedFile {
-        /// Our id, which the response repeats.
+        /// The id sent in the request, which the response repeats.
         var id: String
         var checksum: ImmichChecksum
     }
@@ -460,7 +462,7 @@ extension ImmichLibrary {
         return found
     }
 
-    /// nil when the server would accept the file.
+    /// nil if the server would accept the file.
     private static func resolution(ofCheck result: JSONObject) -> AssetResolution? {
         if let asset = asset(result["assetId"], isTrashed: result["isTrashed"]) { return asset }
         switch result["action"]?.text {
@@ -470,7 +472,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// `POST /search/metadata` by checksum: for keys that may read but not upload.
+    /// `POST /search/metadata` by checksum: for keys that allow reading but not uploading.
     func asset(withChecksum checksum: ImmichChecksum) async throws(AlbumError) -> AssetResolution? {
         let page = try await search(["checksum": .string(checksum.base64)])
         return page.items.lazy
@@ -481,7 +483,7 @@ extension ImmichLibrary {
 
     // MARK: By path
 
-    /// The server's path of a file; nil when no prefix matches, or the path is not UTF-8.
+    /// The server's path of a file; nil if no prefix matches, or the path is not UTF-8.
     func serverPath(of source: [UInt8]) -> String? {
         let fitting = pathMap.filter { entry in
             let prefix = entry.local.last == UInt8(ascii: "/") ? Array(entry.local.dropLast()) : entry.local
@@ -493,8 +495,8 @@ extension ImmichLibrary {
         return longest.server.replacing(/\/+$/, with: "") + rest
     }
 
-    /// `POST /search/metadata` by path, page by page. The server matches substrings, ignoring case, so the results are
-    /// compared byte by byte.
+    /// `POST /search/metadata` by path, page by page. The server matches substrings, ignoring case, so that the results
+    /// must be compared byte by byte.
     func asset(atServerPath path: String) async throws(AlbumError) -> AssetResolution? {
         var members: JSONObject = ["originalPath": .string(path)]
         var number: Int64 = 1
@@ -503,7 +505,7 @@ extension ImmichLibrary {
             for item in page.items where item["originalPath"]?.text.map({ $0.utf8.elementsEqual(path.utf8) }) == true {
                 if let asset = Self.asset(item["id"], isTrashed: item["isTrashed"]) { return asset }
             }
-            // Stops at a pagination loop.
+            // Stop at a pagination loop.
             guard let next = page.next, next > number else { return nil }
             number = next
             members["page"] = .integer(next)
@@ -520,7 +522,7 @@ extension ImmichLibrary {
 
     // MARK: Accepted files
 
-    /// The extensions that the server accepts; queried once. nil when unknown: then the server judges each file.
+    /// The extensions that the server accepts; queried once. nil if unknown: the server then checks each file.
     func takenExtensions() async throws(AlbumError) -> Set<String>? {
         if let extensions = session.known.extensions { return extensions }
         let response: JSONValue

@@ -20,14 +20,14 @@ final class ImmichSender: Sendable {
     private struct State {
         /// Asset ids of uploaded files, by checksum.
         var sent: [ImmichChecksum: [UInt8]] = [:]
-        /// The error after which nothing more is uploaded.
+        /// The error after which nothing else is uploaded.
         var stoppedBy: AlbumError?
         /// The error that ends the whole operation.
         var failure: AlbumError?
     }
 
     private let library: ImmichLibrary
-    /// By clip id.
+    /// Videos of live photos, by clip id.
     private let videos: [String: Result<PairedVideo, ClipOriginal.Failure>]
     private let state = Mutex(State())
 
@@ -36,15 +36,15 @@ final class ImmichSender: Sendable {
         self.videos = videos
     }
 
-    /// Uploads originals, in their order, with at most `jobs` at once; the video of a live picture before its still.
-    /// Returns the results by index.
+    /// Uploads originals in order, with at most `jobs` in parallel; the video of a live photo is uploaded before its
+    /// still. Returns the results by index.
     ///
-    /// - Throws: `AlbumError` that ends the whole operation; the uploads in progress are finished first.
+    /// - Throws: `AlbumError` that ends the whole operation, after the uploads in progress have finished.
     func send(_ files: [File]) async throws(AlbumError) -> [Int: AssetResolution] {
         let types = try await library.takenExtensions()
         var claimed: Set<ImmichChecksum> = []
         var first: [File] = []
-        // The same bytes as an earlier file: resolved after it.
+        // Same bytes as an earlier file: resolved after it.
         var repeated: [File] = []
         for file in files {
             let needed = [file.checksum] + (video(of: file).map { [$0.checksum] } ?? [])
@@ -160,7 +160,7 @@ final class ImmichSender: Sendable {
             if endsSending { state.withLock { $0.stoppedBy = $0.stoppedBy ?? error } }
             return .failed(error)
         case .asset(let id):
-            // The uploaded bytes may be of neither version; the next attempt finds out.
+            // The uploaded bytes may match neither version; the next attempt determines it.
             guard original.isUnchanged else { return .unavailable("the file changed while it was uploaded") }
             state.withLock { $0.sent[checksum] = id }
             return .asset(id)

@@ -7,16 +7,16 @@ internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
 
-/// Upload of one file (tapes contract 6.3, 2).
+/// Upload of one file (tapes contract 6.3, no. 2).
 struct ImmichUpload {
     enum Outcome {
-        /// The file is on the server, new or already before.
+        /// The file is on the server, newly uploaded or already stored.
         case asset([UInt8])
         /// Rejected permanently.
         case refused(String)
         /// The file could not be read completely.
         case unreadable(String)
-        /// Temporary failure. `endsSending`: other files would fail as well.
+        /// Temporary failure. `endsSending`: other files would fail with the same error.
         case failed(AlbumError, endsSending: Bool)
     }
 
@@ -25,7 +25,7 @@ struct ImmichUpload {
     /// The original name, without directories.
     var fileName: String
     var checksum: ImmichChecksum
-    /// When the file was last modified; the server prefers a date in the file.
+    /// Modification time of the file; the server prefers a date inside the file.
     var modifiedAt: Date
     var livePhotoVideoID: String?
     var content: FileContent
@@ -80,7 +80,7 @@ extension ImmichLibrary {
         )
     }
 
-    /// Only the server's own refusal of the file is permanent: any other may be a setting of a proxy.
+    /// Only the server's own refusal of the file is permanent: any other may be caused by a proxy setting.
     private func outcome(of refusal: ImmichRefusal, byteCount: Int64) throws(AlbumError) -> ImmichUpload.Outcome {
         if refusal.status == 413 {
             return .failed(tooLarge(byteCount, refusal.detail), endsSending: false)
@@ -111,8 +111,8 @@ extension ImmichLibrary {
         return AlbumError(.tooLarge(byteCount: byteCount), detail: detail, httpStatus: 413)
     }
 
-    /// Without a complete exchange. A response received before the connection broke counts: a server that knows the
-    /// checksum responds without reading the body (trap 12).
+    /// The outcome of an incomplete exchange. A response received before the connection broke counts: a server that has
+    /// the checksum responds without reading the body (trap 12).
     private func outcome(
         of error: TransportError,
         _ response: ResponseKeeper,
@@ -121,7 +121,7 @@ extension ImmichLibrary {
         if let head = error.head {
             let early = response.completed(HTTPResponse(head: head, body: [], metrics: error.metrics))
             if (200..<300).contains(head.status), let id = Self.assetID(in: early.body) { return .asset(id) }
-            // A proxy responds to the length alone, and closes the connection before it has read the file.
+            // A proxy responds based on the length alone, and closes the connection before it has read the file.
             if head.status == 413 {
                 return .failed(tooLarge(upload.content.byteCount, ImmichRefusal(early).detail), endsSending: false)
             }
@@ -134,7 +134,7 @@ extension ImmichLibrary {
         }
     }
 
-    /// Queries the checksum when it is unknown whether the file has arrived.
+    /// Queries the checksum if it is unknown whether the file has arrived.
     private func confirmed(
         _ upload: ImmichUpload,
         or failure: AlbumError
@@ -170,15 +170,15 @@ private final class ResponseKeeper: ResponseReceiver {
     }
 }
 
-/// The video of a live picture, which is uploaded before its still.
+/// The video of a live photo, which is uploaded before its still.
 struct PairedVideo {
     var checksum: ImmichChecksum
-    /// The server's id; nil when it is not on the server.
+    /// The server's id; nil if it is not on the server.
     var assetID: [UInt8]?
 }
 
 extension ImmichLibrary {
-    /// The videos of live pictures by clip, checked on the server in one request.
+    /// The videos of live photos by clip, checked on the server in one request.
     func pairedVideos(
         of clips: [ClipRecord]
     ) async throws(AlbumError) -> [String: Result<PairedVideo, ClipOriginal.Failure>] {
@@ -225,8 +225,8 @@ struct ImmichChecksum: Sendable, Hashable {
     }
 }
 
-/// SHA-1 of the originals of clips: the clip's own while length and time of the file are unchanged, otherwise computed
-/// from the file (rule R14, trap 14).
+/// SHA-1 of the originals of clips: the clip's stored checksum if size and time of the file are unchanged, otherwise
+/// computed from the file (rule R14, trap 14).
 struct ClipChecksums {
     let store: LibraryStore
     private var made: [ClipRecord] = []
@@ -269,7 +269,7 @@ struct ClipChecksums {
         return ImmichChecksum(digests.sha1)
     }
 
-    /// Stores all new checksums at once. They only save reading files again, so a failing store is ignored here.
+    /// Stores all new checksums at once. They only avoid reading files again, so that a store failure is ignored here.
     mutating func keep() {
         guard !made.isEmpty else { return }
         try? store.keepChecksums(of: made)
@@ -278,7 +278,7 @@ struct ClipChecksums {
 }
 
 extension ClipRecord {
-    /// The stored checksum, if the file is unchanged since.
+    /// The stored checksum, if the file is unchanged since then.
     fileprivate func checksum(of status: FileIdentity) -> ImmichChecksum? {
         guard isUnchanged(status) else { return nil }
         return sha1.flatMap(ImmichChecksum.init(hex:))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `doctor` or `smoke` said with `--json`.
+/// What `doctor` or `smoke` printed with `--json`.
 struct CheckReport {
     let result: ChildResult
     let records: [[String: Any]]

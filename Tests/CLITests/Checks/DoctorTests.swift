@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `mediactl doctor` against real servers: it looks, and changes nothing.
+/// `mediactl doctor` against real servers: it checks, and changes nothing.
 @Suite struct DoctorTests {
     private static func doctor(
         _ server: String,
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The server's own cache serves a day old health without a changing query (trap T18).
-    @Test func healthIsAskedAroundTheCache() async throws {
+    @Test func healthIsQueriedPastTheCache() async throws {
         let sandbox = try await SandboxProcess.start()
         _ = try await Self.doctor(sandbox.baseURL)
         let health = try await sandbox.requests().filter { $0.path.hasPrefix("/db/health.php") }
@@ -65,7 +65,7 @@ import Testing
         ("uploader", "wrong", "failed", "skipped", "not checked: login failed"),
         ("admin", "admin", "passed", "passed", "tus 1.0.0: "),
     ])
-    func loginAndRoleAreToldApart(
+    func loginFailureAndMissingRoleAreDistinguished(
         user: String,
         password: String,
         login: String,
@@ -98,7 +98,7 @@ import Testing
         ("admin", "admin: can upload, and delete any file"),
         ("viewer", "viewer or guest: can list and download, but not upload or delete"),
     ])
-    func theRoleIsFoundWithoutAdminPages(user: String, ability: String) async throws {
+    func theRoleIsDeterminedWithoutAdminPages(user: String, ability: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d1")
         try await FaultStage(sandbox.baseURL).upload().expectSuccess("done")
         let before = try await sandbox.posts()
@@ -148,7 +148,7 @@ import Testing
         ),
         Kind(name: "", path: "/nowhere", body: ""),
     ])
-    func otherKindsAreNotAskedGigHivesQuestions(kind: Kind) async throws {
+    func otherServicesAreNotSentGigHiveRequests(kind: Kind) async throws {
         let seen = Mutex<[String]>([])
         let server = try Self.server { request in
             seen.withLock { $0.append(request) }
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func withoutALoginTheRestIsLookedAt() async throws {
+    @Test func withoutALoginTheOtherChecksRun() async throws {
         let sandbox = try await SandboxProcess.start()
         let result = try await BinaryRunner().run(["doctor", "--json", "--server", sandbox.baseURL, "--no-input"])
         let statuses = Self.statuses(CheckReport(result))
@@ -188,7 +188,7 @@ import Testing
         #expect(statuses["login"] == "skipped" && statuses["health"] == "passed")
     }
 
-    /// An unavailable server asks for patience in every response (trap T24); nothing is waited for.
+    /// An unavailable server sends Retry-After in every response (trap T24); doctor does not wait.
     @Test func anUnavailableServerIsReportedAtOnce() async throws {
         let seen = Mutex(0)
         let server = try ScriptedServer { connection, _ in
@@ -226,7 +226,7 @@ import Testing
         #expect(result.errors.hasSuffix("doctor: 7 of 9 checks passed, 1 warning, 1 skipped\n"))
     }
 
-    @Test func aSickServerFails() async throws {
+    @Test func anUnhealthyServerFails() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["health:status=500"])
         let report = try await Self.doctor(sandbox.baseURL)
         #expect(report.result.exitCode == 7)
@@ -234,7 +234,7 @@ import Testing
         #expect(Self.statuses(report)["login"] == "passed")
     }
 
-    @Test func aDeadAddressFails() async throws {
+    @Test func anUnreachableAddressFails() async throws {
         let listener = try DeafListener()
         let report = try await Self.doctor("http://127.0.0.1:\(listener.port)", ["--timeout", "0.5"])
         #expect(report.result.exitCode == 6)

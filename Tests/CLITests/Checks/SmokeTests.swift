@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// `mediactl smoke` against the sandbox: a server is used, and left as it was.
+/// `mediactl smoke` against the sandbox: it uploads to a server and leaves it unchanged.
 @Suite struct SmokeTests {
     private struct Scene {
         let sandbox: SandboxProcess
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d2", "d3"])
-    func aGoodServerPassesAndKeepsNothing(dialect: String) async throws {
+    func aGoodServerPassesAndIsLeftUnchanged(dialect: String) async throws {
         let scene = try await Scene(dialect: dialect)
         let report = try await scene.smoke()
         #expect(report.result.exitCode == 0)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["d1", "d2", "d3"], [[], ["upload:no-token"]])
-    func anAdministratorLeavesNothing(dialect: String, faults: [String]) async throws {
+    func anAdministratorLeavesNoFile(dialect: String, faults: [String]) async throws {
         let scene = try await Scene(dialect: dialect, faults: faults)
         let report = try await scene.smoke(user: "admin")
         // A response without a token is a separate failure; the file is deleted anyway.
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [("delete:status=500", ""), ("upload:no-token", " --as-admin --sha256 ")])
-    func whatIsLeftIsNamed(fault: String, options: String) async throws {
+    func filesLeftOnTheServerAreReported(fault: String, options: String) async throws {
         let scene = try await Scene(faults: [fault])
         let report = try await scene.smoke()
         #expect(report.result.exitCode != 0)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func everyRunSendsOtherBytes() async throws {
+    @Test func everyRunUploadsDifferentBytes() async throws {
         let scene = try await Scene(faults: ["delete:status=500"])
         _ = try await scene.smoke()
         let second = try await scene.smoke()
@@ -104,7 +104,7 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 2)
     }
 
-    @Test func theRecordingIsReal() async throws {
+    @Test func theTestFileIsAValidRecording() async throws {
         let scene = try await Scene(faults: ["delete:status=500"])
         _ = try await scene.smoke()
         let name = try #require(try scene.sandbox.storedFiles().first)
@@ -135,13 +135,13 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
-    @Test func aServerThatSaysAnotherChecksumFails() async throws {
+    @Test func aServerThatReportsAnotherChecksumFails() async throws {
         let scene = try await Scene(faults: ["upload:corrupt"])
         let report = try await scene.smoke()
         #expect(report.result.exitCode == 8)
     }
 
-    @Test func aServerThatHangsEndsInTime() async throws {
+    @Test func aServerThatHangsFailsAfterTheTimeout() async throws {
         let scene = try await Scene(faults: ["listing:stall"])
         let report = try await scene.smoke(["--timeout", "0.5"])
         #expect(report.result.exitCode == 6)
@@ -161,7 +161,7 @@ import Testing
         #expect(parsed.output == "8 1 1 8 1\n")
     }
 
-    @Test func aReportThatCannotBeWrittenIsSaid() async throws {
+    @Test func aReportThatCannotBeWrittenIsReported() async throws {
         let scene = try await Scene()
         let report = try await scene.smoke(["--junit", "/no/such/directory/report.xml"])
         #expect(report.result.exitCode == 1)

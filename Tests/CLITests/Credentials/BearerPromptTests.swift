@@ -38,7 +38,7 @@ import Testing
         #expect(!result.output.contains("attempt 2"))
         #expect(result.output.contains("hint: mediactl login --server \(sandbox.baseURL)"))
         #expect(try await sandbox.requests().count { $0.credentials.contains("basic") } == 1)
-        // The next command does not prompt for a password at all.
+        // The next command does not prompt for a password either.
         let again = try await start(["media", "list", "--user", "uploader"]).finish()
         #expect(again.exitCode == 4 && !again.output.contains("Password for"))
     }

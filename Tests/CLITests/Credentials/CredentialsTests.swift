@@ -13,8 +13,8 @@ import Testing
 
     static let https = "https://media.example"
 
-    /// All sources at once; the test takes the strongest away, one by one.
-    @Test func theFirstFoundWins() async throws {
+    /// All sources at once; the test removes the strongest one, step by step.
+    @Test func theStrongestSourceOfCredentialsWins() async throws {
         try write("netrc", "machine media.example login netrc-user password from-netrc")
         let passwordFile = try write("password", "from-file\n")
         let keyFile = try write("key", "key-from-file\n")
@@ -83,7 +83,7 @@ import Testing
         (" se cret ", " se cret "),
         ("pässword:x\n", "pässword:x"),
     ])
-    func oneLineEndIsTakenOff(content: String, password: String) async throws {
+    func oneTrailingNewlineIsRemoved(content: String, password: String) async throws {
         let path = try write("password", content)
         #expect(try await find(CredentialFlags(passwordFile: path), user: "u") == basic("u", password))
         let descriptor = open(path, O_RDONLY)
@@ -94,7 +94,8 @@ import Testing
         )
     }
 
-    /// A second line, or what a C string would lose, is no part of a password: the file is another than was meant.
+    /// A second line, or a byte at which a C string would end, is not part of a password: the wrong file was
+    /// specified.
     @Test(arguments: ["canary\n\n", "canary\nmore", "canary\r\nmore\r\n", "canary\u{0}", "\u{0}canary\n", "\n"])
     func moreThanOneLineIsRefused(content: String) async throws {
         let path = try write("password", content)
@@ -147,14 +148,14 @@ import Testing
         #expect(!text.contains("canary"))
     }
 
-    @Test func noInputNeverAsks() async throws {
+    @Test func noInputNeverPrompts() async throws {
         let error = await #expect(throws: CredentialError.self) {
             try await find(CredentialFlags(noInput: true), user: "u", prompt: "typed")
         }
         #expect(error?.exitCode == 4)
     }
 
-    /// No file of the user's is even opened: a netrc that would be an error is not noticed.
+    /// No file of the user is opened: a netrc with an error is not noticed.
     @Test(arguments: [
         ("http://media.example", false), ("http://192.168.1.2:8080", false), ("http://localhost.example", false),
         ("http://127.0.0.1:8080", true), ("http://localhost", true), ("http://[::1]:81", true),
@@ -179,7 +180,7 @@ import Testing
         )
     }
 
-    @Test func looseFilesAreWarnedAbout() async throws {
+    @Test func readableByOthersIsAWarning() async throws {
         let path = try write("password", "p")
         let netrc = try write("netrc", "machine media.example login u password p")
         for (flags, environment, mode, warnings) in [
@@ -236,7 +237,7 @@ import Testing
 
     private func basic(_ user: String, _ password: String) -> String { "\(user):\(password)" }
 
-    /// What the description of an `Authorization` hides.
+    /// What the description of an `Authorization` value hides.
     private func revealed(_ authorization: Authorization) -> String {
         var texts: [String] = []
         func collect(_ value: Any) {

@@ -21,7 +21,7 @@ import Testing
         )
     }
 
-    @Test func aMissingUserIsAskedFor() async throws {
+    @Test func aMissingUserIsPromptedFor() async throws {
         let child = try upload()
         try await child.wait(for: "User name for \(sandbox.baseURL): ")
         child.write("uploader\n")
@@ -30,7 +30,7 @@ import Testing
         #expect(try await child.finish().exitCode == 0)
     }
 
-    @Test func aRefusedLoginIsAskedForAgain() async throws {
+    @Test func aRejectedLoginIsPromptedForAgain() async throws {
         let child = try upload(["--user", "uploader"])
         for (number, password) in ["wrong", "wronger", "uploader"].enumerated() {
             try await waitForQuestion(number + 1, child)
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// No byte of the file is sent before the login is accepted.
-    @Test func threeRefusalsEndTheCommand() async throws {
+    @Test func threeRejectedLoginsEndTheCommand() async throws {
         let child = try upload(["--user", "uploader"])
         for number in 1...3 {
             try await waitForQuestion(number, child)
@@ -62,14 +62,14 @@ import Testing
         #expect(result.exitCode == 130 && !result.output.contains("error"), "\(result.output)")
     }
 
-    @Test func nothingIsAskedWithNoInput() async throws {
+    @Test func nothingIsPromptedForWithNoInput() async throws {
         let result = try await upload(["--no-input", "--user", "uploader"]).finish()
         #expect(result.exitCode == 4 && !result.output.contains("Password for"))
         #expect(try await sandbox.requests().isEmpty)
     }
 
     /// Errors of the store do not require a login.
-    @Test func theStoreIsReadBeforeAnythingIsAsked() async throws {
+    @Test func theStoreIsReadBeforeAnyPrompt() async throws {
         let child = try runner.start(
             ["uploads", "delete", "4711", "--server", sandbox.baseURL, "--user", "uploader"],
             streams: .terminal(columns: 200)
@@ -78,7 +78,7 @@ import Testing
         #expect(result.exitCode == 11 && !result.output.contains("Password for"), "\(result.output)")
     }
 
-    @Test func anUnreachableServerIsReportedBeforeAnythingIsAsked() async throws {
+    @Test func anUnreachableServerIsReportedBeforeAnyPrompt() async throws {
         let child = try runner.start(
             ["smoke", "--server", "http://127.0.0.1:9", "--user", "uploader"],
             streams: .terminal(columns: 200)
@@ -87,7 +87,7 @@ import Testing
         #expect(result.exitCode == 6 && !result.output.contains("Password for"), "\(result.output)")
     }
 
-    /// Errors that this machine finds do not require a login, and nothing is sent.
+    /// Errors detected on this machine do not require a login, and nothing is sent.
     @Test(arguments: [["nosuch.mp4"], ["clip.mp4", "--event-type", "gala"]])
     func localErrorsComeBeforeThePrompt(_ arguments: [String]) async throws {
         try Data("abc".utf8).write(to: URL(fileURLWithPath: runner.home.file("clip.mp4")))

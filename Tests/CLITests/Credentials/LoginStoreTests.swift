@@ -8,7 +8,7 @@ import Testing
 @testable import MediaCLI
 @testable import MediaTransport
 
-/// The file of logins, and which credentials it leads to.
+/// The file of logins, and the credentials it provides.
 @Suite struct LoginStoreTests {
     let home: TemporaryDirectory
     let store: LoginStore
@@ -49,7 +49,7 @@ import Testing
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: home.file("data")).sorted() == ["locks", "logins.json"]
         )
-        // Loosened permissions are tightened by the next command, in a directory that is the store's own.
+        // Loosened permissions are tightened by the next command, in a directory that belongs to the store.
         chmod(path, 0o644)
         #expect(try DataDirectory.open(home.file("data")).warnings.count == 1)
         let tightened = try FileManager.default.attributesOfItem(atPath: path)
@@ -71,21 +71,21 @@ import Testing
         #expect(content.contains("canary-TOKEN"), "what the link points at was not changed")
     }
 
-    /// A file that cannot be understood does not permit passwords.
+    /// A file that cannot be parsed does not permit passwords.
     @Test(arguments: [
         ("", StoreError.Kind.corrupt), ("[]", .corrupt), (#"{"version":2,"servers":{}}"#, .newerVersion),
         (#"{"version":1,"servers":{"media.example":{"requires_login":true}}}"#, .corrupt),
         (#"{"version":1,"servers":{"https://media.example/":{"requires_login":true}}}"#, .corrupt),
         (#"{"version":1,"servers":{"https://media.example":{"scheme":"other","token":"t"}}}"#, .corrupt),
     ])
-    func aFileThatCannotBeUnderstoodIsAnError(content: String, kind: StoreError.Kind) throws {
+    func aFileThatCannotBeParsedIsAnError(content: String, kind: StoreError.Kind) throws {
         try FileManager.default.createDirectory(atPath: home.file("data"), withIntermediateDirectories: true)
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))
         let error = #expect(throws: StoreError.self) { try store.entries() }
         #expect(error?.kind == kind && error.map { "\($0)".contains("canary") } == false)
     }
 
-    @Test func loggingOutKeepsThatALoginIsRequired() throws {
+    @Test func loggingOutKeepsTheLoginRequirement() throws {
         let other = try ServerURL("https://other.example").origin
         try store.update(origin) { $0 = LoginStore.Entry(login: Self.login, requiresLogin: true) }
         try store.update(other) { $0.login = Self.login }
@@ -95,7 +95,7 @@ import Testing
         #expect(try !String(contentsOfFile: path, encoding: .utf8).contains("canary"))
     }
 
-    @Test func changesAtTheSameTimeAreAllStored() async throws {
+    @Test func concurrentChangesAreAllStored() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...8 {
                 group.addTask { [store] in
@@ -142,7 +142,7 @@ import Testing
         .run()
     }
 
-    @Test func whatIsSpecifiedForTheRunComesFirst() async throws {
+    @Test func credentialsOfTheRunTakePrecedence() async throws {
         let entry = LoginStore.Entry(login: Self.login)
         let file = home.file("password")
         try Data("p".utf8).write(to: URL(fileURLWithPath: file))
@@ -178,7 +178,7 @@ import Testing
         #expect(error?.hint == "mediactl login --server https://media.example")
     }
 
-    @Test func aServerThatRequiresALoginGetsNoPassword() async throws {
+    @Test func aServerThatRequiresALoginIsSentNoPassword() async throws {
         let required = LoginStore.Entry(requiresLogin: true)
         let both = LoginStore.Entry(login: Self.login, requiresLogin: true)
         let environment = ["MEDIACTL_PASSWORD": "p", "MEDIACTL_PASSWORD_FILE": "/nonexistent"]

@@ -10,7 +10,7 @@ import Testing
         var user: String?
         /// `login:password`; nil when no entry matches.
         var found: String?
-        /// False where curl 7.88 does worse: it offers the password of another login.
+        /// False where curl 7.88 is wrong: it offers the password of another login.
         var isAskedOfCurl = true
         var testDescription: String { text + (user.map { " as \($0)" } ?? "") }
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(try Netrc("machine ::1 login a password b").entry(host: "[::1]", user: nil)?.login == "a")
     }
 
-    @Test func anEntryWithoutPasswordIsPassedOver() throws {
+    @Test func anEntryWithoutPasswordIsSkipped() throws {
         let netrc = try Netrc("machine h login a\nmachine h login c password d")
         #expect(netrc.entry(host: "h", user: nil)?.login == "c")
     }

@@ -17,7 +17,7 @@ import Testing
         #expect(!terminal.output.contains("s3cret"))
     }
 
-    @Test(.timeLimit(.minutes(4))) func theEndOfInputIsNoPassword() async throws {
+    @Test(.timeLimit(.minutes(4))) func theEndOfInputIsNotAPassword() async throws {
         let terminal = try Terminal()
         let path = terminal.path
         let answer = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }
@@ -28,7 +28,7 @@ import Testing
         #expect(terminal.echoes)
     }
 
-    @Test(.timeLimit(.minutes(4))) func cancellingRestoresTheTerminal() async throws {
+    @Test(.timeLimit(.minutes(4))) func cancelingRestoresTheTerminal() async throws {
         let terminal = try Terminal()
         let path = terminal.path
         let task = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }
@@ -40,13 +40,13 @@ import Testing
         #expect(terminal.echoes)
     }
 
-    @Test(arguments: ["/dev/null", "/nonexistent"]) func withoutATerminalNobodyIsAsked(path: String) async throws {
+    @Test(arguments: ["/dev/null", "/nonexistent"]) func withoutATerminalThereIsNoPrompt(path: String) async throws {
         let error = await #expect(throws: CredentialError.self) { try await PasswordPrompt.ask("?", terminal: path) }
         #expect(error?.exitCode == 4)
     }
 }
 
-/// A pseudo terminal; the test sits at its keyboard.
+/// A pseudo terminal; the test types on it.
 private final class Terminal {
     let path: String
     private(set) var output = ""
@@ -56,8 +56,8 @@ private final class Terminal {
 
     init() throws {
         keyboard = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        // Linux ioctl_tty(2): TIOCSPTLCK with 0 unlocks, TIOCGPTN tells the number. Swift sees neither `grantpt` nor
-        // `ptsname`.
+        // Linux ioctl_tty(2): TIOCSPTLCK with 0 unlocks, TIOCGPTN returns the number. Swift imports neither
+        // `grantpt` nor `ptsname`.
         var (unlocked, number): (Int32, Int32) = (0, 0)
         try #require(keyboard >= 0 && ioctl(keyboard, 0x4004_5431, &unlocked) == 0)
         try #require(ioctl(keyboard, 0x8004_5430, &number) == 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built program waiting for a secret that nobody writes.
+/// The built program waiting for a secret that is never written.
 @Suite(.prompt) struct SlowSecretTests {
     /// Where the secret comes from; `FIFO` stands for the path.
     struct Source: Sendable {
@@ -19,7 +19,7 @@ import Testing
     func waitingForASecretCanBeInterrupted(source: Source, end: (signal: Int32, exitCode: Int32)) async throws {
         let (stage, fifo) = try stageWithFIFO()
         let child = try start(stage, source, fifo)
-        // A FIFO opens for writing when somebody has it open for reading.
+        // A FIFO opens for writing once a reader has it open.
         let silentWriter = try ChildProcess("sh", ["-c", "exec 3>\(fifo); echo opened; exec sleep 600"])
         try await silentWriter.wait(for: "opened")
         child.signal(end.signal)
@@ -43,7 +43,7 @@ import Testing
         #expect(substituted.exitCode == 0, "\(substituted.errors)")
     }
 
-    @Test func settingsAreARegularFile() async throws {
+    @Test func settingsMustBeARegularFile() async throws {
         let (stage, fifo) = try stageWithFIFO()
         for path in [fifo, stage.runner.home.path, "/dev/zero"] {
             let child = try stage.runner.start(["config", "show", "--config", path])

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Connections that end or fall silent in the middle of an upload.
+/// Connections that break or stall in the middle of an upload.
 @Suite struct BrokenConnectionTests {
     /// The lengths of an upload's body: before the file, the file, and after it.
     private struct BodyShape {
@@ -22,8 +22,8 @@ import Testing
             ]
         }
 
-        /// Reads one body with a server of its own. Every boundary line is equally long, so another body with the same
-        /// fields has the same shape.
+        /// Reads one body with its own server. Every boundary line has the same length, so another body with the
+        /// same fields has the same shape.
         static func measured() async throws -> BodyShape {
             let shape = Mutex(BodyShape(header: 0, footer: 0))
             let site = try ScriptedSite { connection, head in
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    /// The first try is cut at each place; nothing is stored and nothing pretends to be. The second stores one file.
+    /// The first attempt is interrupted at each place; nothing is stored and no upload is reported as stored. The
+    /// second attempt stores one file.
     @Test func resetAtEveryBoundary() async throws {
         let shape = try await BodyShape.measured()
         #expect(shape.header > 300 && shape.footer > 20)
@@ -66,9 +67,9 @@ import Testing
         }
     }
 
-    /// A retry of the same call, where the whole body was not out or asking showed that nothing arrived.
+    /// A retry within the same call, where part of the body was missing or a query showed that nothing arrived.
     @Test(arguments: ["0", "1000", "body"])
-    func resetIsOvercomeByARetry(_ moment: String) async throws {
+    func resetIsResolvedByARetry(_ moment: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=\(moment),times=1"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--retries", "1"])
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [0, 4_000_000])
-    func silenceWhileSending(_ offset: Int) async throws {
+    func theConnectionStallsWhileSending(_ offset: Int) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=\(offset)"])
         let stage = try FaultStage(sandbox.baseURL, byteCount: 24_000_000)
         let report = try await stage.upload(["--stall-timeout", "0.5s"])
@@ -91,8 +92,8 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The stall limit does not count here (trap T20); the answer's own limit does.
-    @Test func silenceAfterTheBody() async throws {
+    /// The stall limit does not apply here (trap T20); the response timeout does.
+    @Test func stallAfterTheBody() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=body"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--stall-timeout", "0.2s", "--response-timeout", "1s"])
@@ -102,8 +103,8 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The work is done and the answer begins, but never ends: the stall limit counts again.
-    @Test func silenceInTheResponse() async throws {
+    /// The server has stored the file and starts the response but never finishes it: the stall limit applies again.
+    @Test func stallInTheResponse() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=response-headers"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload(["--stall-timeout", "1s"])
@@ -113,7 +114,7 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The server is gone when it is asked: nobody knows, and nothing is sent again until somebody does.
+    /// The server is unreachable when queried: the outcome is unknown, and nothing is sent again until it is known.
     @Test func outcomeStaysUnknownUntilTheServerResponds() async throws {
         let sandbox = try await SandboxProcess.start(faults: [
             "upload:drop-answer", "media:status=503", "listing:status=503",

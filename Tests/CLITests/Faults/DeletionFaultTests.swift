@@ -3,10 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Deletions that go wrong, or seem to: a token leaves the store only when its file is known to be gone, or when its
-/// owner says so (design: delete).
+/// Deletions that fail or seem to fail: a token is removed from the store only when its file is verified as deleted,
+/// or when the user confirms it (design: delete).
 @Suite struct DeletionFaultTests {
-    /// A server with one file from here.
+    /// A server with one file uploaded from this machine.
     private struct Scene: Sendable {
         let sandbox: SandboxProcess
         let stage: FaultStage
@@ -19,7 +19,7 @@ import Testing
 
         var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
 
-        /// Another entry for the id, as a server leaves it that was rebuilt or a store that was edited.
+        /// Another entry for the ID, as after a server was rebuilt or a store was edited.
         func add(fileID: Int64 = 1, checksum: String, sizeBytes: Int64? = nil, at age: TimeInterval = 0) throws {
             let real = try #require(try stage.tokens().first)
             let entry = TokenEntry(
@@ -45,7 +45,7 @@ import Testing
             try stage.store().remove(real)
         }
 
-        /// Nothing was deleted, and it still can be.
+        /// Nothing was deleted, and the file can still be deleted.
         func expectUntouched(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().count == 1, sourceLocation: sourceLocation)
             #expect(try stage.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [("remove", 0, 0), ("keep", 11, 1), ("", 11, 1)] as [(String, Int32, Int)])
-    func rejectedTokenIsAskedAbout(_ response: String, _ exitCode: Int32, _ left: Int) async throws {
+    func rejectedTokenPromptsForItsRemoval(_ response: String, _ exitCode: Int32, _ left: Int) async throws {
         let scene = try await Scene(faults: ["upload:odd-token"])
         let child = try scene.stage.runner.start(
             ["uploads", "delete", "1", "--yes", "--user", "uploader"],
@@ -100,9 +100,10 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
-    /// Only the application's own 404 says that a file is gone; a page comes from a proxy or a wrong address.
+    /// Only the application's own 404 proves that a file is deleted; an HTML page comes from a proxy or a wrong
+    /// address.
     @Test(arguments: [403, 502])
-    func pageNotFoundIsNoProof(_ status: Int) async throws {
+    func htmlNotFoundDoesNotProveADeletion(_ status: Int) async throws {
         let site = try ScriptedSite(
             posts: { connection, head in
                 try connection.readBody(of: head)
@@ -123,7 +124,7 @@ import Testing
         #expect(site.posts == 2)
     }
 
-    @Test func pageInsteadOfTheAssetIsNoProof() async throws {
+    @Test func htmlInsteadOfTheAssetDoesNotProveADeletion() async throws {
         let scene = try await Scene(faults: ["upload:odd-token", "asset:status=502"])
         let report = try await scene.stage.delete(["1", "--yes", "--on-invalid-token", "remove"])
         report.expect(ExpectedFault(7, "server_error", "(502)"))
@@ -191,7 +192,7 @@ import Testing
         try await scene.expectTakenBack(posts: 2)
     }
 
-    @Test func numberOfAnotherFile() async throws {
+    @Test func idOfAnotherFile() async throws {
         let scene = try await Scene()
         try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
         try scene.removeRealEntry()
@@ -200,7 +201,7 @@ import Testing
         try await scene.expectUntouched(posts: 1)
     }
 
-    /// Two rows for one number: the server's checksum chooses, not the time.
+    /// Two rows for one ID: the server's checksum selects the row, not the time.
     @Test func rowThatMatchesTheServerIsTaken() async throws {
         let scene = try await Scene()
         try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
@@ -210,7 +211,7 @@ import Testing
         #expect(try scene.stage.tokens().map(\.label) == ["Other"])
     }
 
-    @Test func numberOfAnotherHost() async throws {
+    @Test func idOfAnotherHost() async throws {
         let scene = try await Scene()
         let site = try ScriptedSite()
         let report = try await scene.stage.delete(["1", "--yes", "--server", site.address])
@@ -248,7 +249,7 @@ import Testing
             .expectSuccess("deleted")
     }
 
-    @Test func numberWithoutToken() async throws {
+    @Test func idWithoutToken() async throws {
         let scene = try await Scene()
         let report = try await scene.stage.delete(["7", "--yes", "--server", scene.sandbox.baseURL])
         report.expect(
@@ -262,7 +263,7 @@ import Testing
         try await scene.expectUntouched(posts: 0)
     }
 
-    /// Nobody needs an administrator for a file that was deleted.
+    /// A file that was deleted earlier needs no administrator.
     @Test func aFileThatWasDeletedBefore() async throws {
         let scene = try await Scene()
         try await scene.stage.delete(["1", "--yes", "--server", scene.sandbox.baseURL]).expectSuccess("deleted")
@@ -276,7 +277,7 @@ import Testing
             try await scene.stage.delete(["1", "--yes"] + line).expect(expected)
         }
         let shown = try await scene.stage.runner.run(["uploads", "show", "1"])
-        #expect(shown.exitCode == 11 && shown.errors.contains("was removed, as after a deletion"), "\(shown)")
+        #expect(shown.exitCode == 11 && shown.errors.contains("was removed, for example by a deletion"), "\(shown)")
         #expect(!shown.errors.contains("--as-admin"))
     }
 
@@ -299,7 +300,7 @@ import Testing
         try await scene.expectUntouched(posts: 0)
     }
 
-    @Test func adminAndTheNumberOfAnotherFile() async throws {
+    @Test func adminAndTheIDOfAnotherFile() async throws {
         let scene = try await Scene()
         try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
         try scene.removeRealEntry()
@@ -308,7 +309,7 @@ import Testing
         try await scene.expectUntouched(posts: 0)
     }
 
-    /// Admin deletes need no token: one that the server would reject is no hindrance.
+    /// Admin deletions need no token: one that the server would reject does not prevent the deletion.
     @Test func adminDeletesWhatIsVerified() async throws {
         let scene = try await Scene(faults: ["upload:odd-token"])
         let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
@@ -337,7 +338,7 @@ import Testing
         #expect(site.connections == 0)
     }
 
-    @Test func severalNumbersEndEachInItsWay() async throws {
+    @Test func severalIDsHaveSeparateResults() async throws {
         let scene = try await Scene()
         let report = try await scene.stage.delete(["1", "7", "1", "--yes", "--server", scene.sandbox.baseURL])
         #expect(report.result.exitCode == 3)
@@ -363,7 +364,7 @@ import Testing
         try await scene.expectUntouched(posts: 0)
     }
 
-    @Test func interruptedQuestion() async throws {
+    @Test func interruptedPrompt() async throws {
         let scene = try await Scene()
         let child = try scene.stage.runner.start(
             ["uploads", "delete", "1", "--user", "uploader"],
@@ -376,14 +377,14 @@ import Testing
     }
 
     @Test(arguments: [["1"], ["--last"], ["1", "--no-input"]])
-    func nobodyToAsk(_ arguments: [String]) async throws {
+    func noTerminalToPrompt(_ arguments: [String]) async throws {
         let scene = try await Scene()
         let report = try await scene.stage.delete(arguments)
         report.expect(ExpectedFault(2, "usage", "not a terminal; confirmation required", hint: "--yes"))
         try await scene.expectUntouched(posts: 0)
     }
 
-    @Test func dryRunAsksAndSendsNothing() async throws {
+    @Test func dryRunPromptsForNothingAndSendsNothing() async throws {
         let scene = try await Scene()
         let before = try await scene.sandbox.requests().count
         let report = try await scene.stage.delete(["1", "--dry-run"])

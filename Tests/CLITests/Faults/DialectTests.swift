@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The three eras of the wire (gighive contract section 0), without a word of configuration.
+/// The three dialects of the protocol (gighive contract section 0), without any configuration.
 @Suite struct DialectTests {
     static let dialects = ["d1", "d2", "d3"]
 
@@ -56,28 +56,28 @@ import Testing
         #expect(try stage.tokens().count == 1)
     }
 
-    /// Already gone: 403 for a token, 200 with nothing deleted for an admin.
+    /// Already deleted: 403 for a token, 200 with nothing deleted for an admin.
     @Test(arguments: dialects)
-    func alreadyGone(_ dialect: String) async throws {
+    func aFileThatIsAlreadyDeleted(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let stage = try FaultStage(sandbox.baseURL)
         try await stage.upload().expectSuccess("done")
         let entry = try #require(try stage.tokens().first)
         try await stage.delete(["1", "--yes"]).expectSuccess("deleted")
-        // As an older copy of the store would have it.
+        // As in an older copy of the store.
         try FileManager.default.removeItem(atPath: stage.dataDirectory)
         #expect(try !stage.store().add([entry]).contains(.known))
         try await stage.delete(["1", "--yes"]).expectSuccess("gone")
         #expect(try stage.tokens().isEmpty)
     }
 
-    /// The same bytes from a machine that knows nothing of them. To the same event: D2 and D3 refuse, D1 takes them
-    /// without a token. To another event: D2 refuses, D1 and D3 take them without a token (trap T15).
+    /// The same bytes from a machine without a record of them. To the same event: D2 and D3 refuse, D1 accepts them
+    /// without a token. To another event: D2 refuses, D1 and D3 accept them without a token (trap T15).
     @Test(arguments: [
         ("d1", "2026-03-01", "duplicate"), ("d2", "2026-03-01", "duplicate"), ("d3", "2026-03-01", "duplicate"),
         ("d1", "2026-03-02", "linked"), ("d2", "2026-03-02", "refused_duplicate"), ("d3", "2026-03-02", "linked"),
     ])
-    func duplicateOfSomebodyElse(_ dialect: String, _ date: String, _ state: String) async throws {
+    func duplicateFromAnotherMachine(_ dialect: String, _ date: String, _ state: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         try await FaultStage(sandbox.baseURL).upload(["--event-date", "2026-03-01"]).expectSuccess("done")
         let stage = try FaultStage(sandbox.baseURL)
@@ -114,7 +114,7 @@ import Testing
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
-    /// The loser of a race is told of the winner by a 500 (trap T19).
+    /// The loser of a race gets a 500 that reports the winner (trap T19).
     @Test(arguments: dialects)
     func duplicateEntry(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect, faults: ["upload:1062"])

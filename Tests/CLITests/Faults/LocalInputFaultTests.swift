@@ -3,9 +3,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// What is wrong with the file or with what is told about it is found before the server hears of it.
+/// Errors in the file or its details are found before anything is sent to the server.
 @Suite struct LocalInputFaultTests {
-    /// One thing that is wrong: how it comes about, what is added to the command line, and how it is told.
+    /// One error: how it is produced, what is added to the command line, and how it is reported.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var make: @Sendable (FaultStage) throws -> String?
@@ -114,7 +114,7 @@ import Testing
     ]
 
     @Test(arguments: files + details)
-    func isFoundBeforeTheServerHearsOfIt(_ row: Row) async throws {
+    func isFoundBeforeAnythingIsSent(_ row: Row) async throws {
         let site = try ScriptedSite()
         let stage = try FaultStage(site.address)
         let report = try await stage.upload(row.arguments, path: try row.make(stage))
@@ -124,7 +124,7 @@ import Testing
         #expect(try stage.tokens().isEmpty)
     }
 
-    /// 255 scalars of two bytes each, 128 of an organisation: the longest that are allowed are sent.
+    /// 255 scalars of two bytes each, 128 for an organization: the longest values allowed are sent.
     @Test func longestDetailsAreSent() async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)
@@ -135,7 +135,7 @@ import Testing
         #expect(try stage.tokens().map { $0.label?.unicodeScalars.count } == [255])
     }
 
-    @Test func limitOfTheProfileCounts() async throws {
+    @Test func limitOfTheProfileApplies() async throws {
         let site = try ScriptedSite()
         let stage = try FaultStage(site.address)
         let report = try await stage.upload(extra: ["MEDIACTL_MAX_BYTES": "26181"])

@@ -3,10 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The sandbox stores the file and then answers badly. What it said is saved as far as it goes; the rest is found out by
-/// asking, never by sending again.
+/// The sandbox stores the file and then sends a malformed response. What could be read is saved; the rest is
+/// determined by queries, never by sending again.
 @Suite struct OddResponseTests {
-    /// Where the answer ends, and what is left of it.
+    /// Where the response ends, and what is left of it.
     @Test(arguments: [0, 1, 40, 400])
     func responseCutInTheJSON(_ byteCount: Int) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:truncate=\(byteCount)"])
@@ -28,7 +28,7 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// Everything but the connection's end is there: the token counts.
+    /// Everything but the end of the connection arrived: the token is saved.
     @Test(arguments: ["upload:wrong-length", "upload:wrong-types", "upload:html", "upload:whitespace=1048576"])
     func tokenIsSavedFromABrokenResponse(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])
@@ -76,7 +76,7 @@ import Testing
         #expect(report.result.errors.contains("Contact ops@media.example to request a manual deletion."))
     }
 
-    @Test func tokenOfOddShapeIsKept() async throws {
+    @Test func malformedTokenIsKept() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:odd-token"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload()
@@ -86,8 +86,8 @@ import Testing
         #expect(try stage.tokens().map(\.token.secret) == ["not-a-token"])
     }
 
-    /// No command can place a token without an id; what is left is told at every start.
-    @Test func tokenWithoutAnIDIsKeptAndTold() async throws {
+    /// No command can store a token without an ID; the leftover is reported at every start.
+    @Test func tokenWithoutAnIDIsKeptAndReported() async throws {
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
             try connection.respond(201, ScriptedSite.success.replacing("18", with: "7.5"))
@@ -105,7 +105,7 @@ import Testing
         #expect(list.errors.contains("a delete token is stored in "), "\(list)")
     }
 
-    @Test func whatNoTokenCanBeIsToldAndKept() async throws {
+    @Test func invalidTokenIsReportedAndKept() async throws {
         let site = try ScriptedSite { connection, head in
             try connection.readBody(of: head)
             try connection.respond(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
@@ -118,7 +118,7 @@ import Testing
         #expect(try stage.tokens().isEmpty)
     }
 
-    @Test func damagedCopyIsToldAndCanBeDeleted() async throws {
+    @Test func damagedCopyIsReportedAndCanBeDeleted() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:corrupt"])
         let stage = try FaultStage(sandbox.baseURL)
         let report = try await stage.upload()
@@ -170,7 +170,7 @@ import Testing
         #expect(try sandbox.storedFiles().count == 1)
     }
 
-    /// An answer that does not end is cut off, and the file is asked for.
+    /// A response that does not end is closed, and the file is queried.
     @Test func responseWithoutAnEnd() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:whitespace=20000000"])
         let stage = try FaultStage(sandbox.baseURL)

@@ -3,9 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// What a server may answer to an upload (gighive contract 2.5): how it is told, and that it is sent only once.
+/// What a server may respond to an upload (gighive contract 2.5): how it is reported, and that the file is sent only
+/// once.
 @Suite struct ResponseFaultTests {
-    /// An answer and what it means.
+    /// A response and what it means.
     struct Row: Sendable, CustomTestStringConvertible {
         var status: Int
         var body: String
@@ -55,7 +56,7 @@ import Testing
             "408 Request Timeout",
             ExpectedFault(6, "request_timeout", "timed out reading the request (408)")
         ),
-        // Trap T4: two kinds, and neither always means the size.
+        // Trap T4: two kinds of 413, and neither always means the size.
         Row(
             413,
             #"{"error":"Payload Too Large","message":"Upload exceeds the limit"}"#,
@@ -83,7 +84,8 @@ import Testing
         ),
     ]
 
-    /// After the whole body these say nothing about the file: the listing is asked, and knows no such file.
+    /// After the whole body these do not tell whether the file was stored: the listing is queried, and has no such
+    /// file.
     static let breakdowns: [Row] = [
         Row(
             500,
@@ -124,7 +126,8 @@ import Testing
         #expect(report.items.map(\.hasDeleteToken) == [false])
     }
 
-    /// Nothing at the address confirms or denies the file: the address is wrong, or the server stores and then redirects.
+    /// Nothing at the address confirms or denies the file: the address is wrong, or the server stores files and then
+    /// redirects.
     @Test func aServerThatRedirectsEverything() async throws {
         let location = "Location: https://elsewhere.example/"
         let site = try ScriptedSite(
@@ -182,9 +185,9 @@ import Testing
         #expect(try stage.states() == [.failed])
     }
 
-    /// Only these say that nothing was stored and that it may be sent again.
+    /// Only these prove that nothing was stored and that the file may be sent again.
     @Test(arguments: ["upload:early-status=429,times=1,retry-after=1", "upload:early-status=503,times=1"])
-    func isSentAgainWhereThatIsSafe(_ fault: String) async throws {
+    func isRetriedWhereThatIsSafe(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])
         let stage = try FaultStage(sandbox.baseURL, byteCount: 8_000_000)
         let report = try await stage.upload(["--retries", "1"])
@@ -194,7 +197,7 @@ import Testing
         #expect(try stage.tokens().count == 1)
     }
 
-    /// With 100-continue a refusal costs no body.
+    /// With 100-continue a rejection costs no body.
     @Test(arguments: [
         (401, ExpectedFault(4, "unauthorized", "wrong user name or password, or missing permission")),
         (413, ExpectedFault(2, "payload_too_large", "the web server refused the size")),
@@ -234,7 +237,7 @@ import Testing
         #expect(try stage.states() == [.failed, .failed])
     }
 
-    /// A token is a token, and a file of which the server cannot have every byte is no success.
+    /// A token is stored, and a file whose bytes the server cannot have read completely is not a success.
     @Test func successBeforeTheBodyIsRead() async throws {
         let site = try ScriptedSite(receiveBuffer: 65_536) { connection, _ in
             try connection.respond(201, ScriptedSite.success, headers: ["Connection: close"])
@@ -248,7 +251,8 @@ import Testing
         #expect(site.posts == 1)
     }
 
-    /// A server that does not know 100-continue is asked once more without it (RFC 9110 section 10.1.1).
+    /// The request is repeated once without 100-continue for a server that does not support it (RFC 9110 section
+    /// 10.1.1).
     @Test func expectationThatFails() async throws {
         let site = try ScriptedSite { connection, head in
             guard !head.lowercased().contains("expect:") else {
@@ -264,7 +268,7 @@ import Testing
         #expect(try stage.tokens().count == 1)
     }
 
-    @Test func noPasswordAndNobodyToAsk() async throws {
+    @Test func noPasswordAndNoTerminal() async throws {
         let site = try ScriptedSite()
         var stage = try FaultStage(site.address)
         stage.runner.environment["MEDIACTL_PASSWORD"] = nil

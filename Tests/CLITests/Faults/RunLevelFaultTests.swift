@@ -19,7 +19,7 @@ import Testing
         var message: String
         /// Requests that carry a file or announce one, at most.
         var requests: Int
-        /// Attempts at all.
+        /// All attempts.
         var warnings: Int
     }
 
@@ -146,7 +146,7 @@ import Testing
         #expect(requests.count == row.requests, "\(requests)")
     }
 
-    /// What was sent before stays, and the exit code is that of the failure.
+    /// Earlier uploads are kept, and the exit code is that of the failure.
     @Test func aServerThatGoesAwayMidRun() async throws {
         let scene = try await BatchScene(faults: ["upload:status=503,skip=3"])
         let files = try (0..<8).map { try scene.file("\($0).mp4") }
@@ -165,8 +165,8 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 8)
     }
 
-    /// A single 503 is overcome by the upload's own retry.
-    @Test func aSingleFailureEndsNothing() async throws {
+    /// A single 503 is handled by the retry of the upload.
+    @Test func aSingleFailureDoesNotEndTheRun() async throws {
         let scene = try await BatchScene(faults: ["upload:status=503,skip=2,times=1"])
         let files = try (0..<6).map { try scene.file("\($0).mp4") }
         #expect(try await scene.upload(files).exitCode == 0)
@@ -189,7 +189,7 @@ import Testing
     }
 
     /// The other uploads to a server that failed as a whole are not started.
-    @Test func resumptionsEndToo() async throws {
+    @Test func resumptionsEndAsWell() async throws {
         let scene = try await BatchScene(faults: ["tus-patch:status=503"])
         for name in ["a.mp4", "b.mp4", "c.mp4"] {
             _ = try await scene.upload([try scene.file(name), "--transport", "tus", "--retries", "0"])
@@ -205,8 +205,8 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 3)
     }
 
-    /// A directory is not watched any longer when nothing can be uploaded.
-    @Test func aWatchEndsToo() async throws {
+    /// A directory is no longer watched when nothing can be uploaded.
+    @Test func aWatchEndsAsWell() async throws {
         let scene = try await BatchScene()
         try scene.file("drop/a.mp4")
         let result = try await scene.upload(
@@ -219,7 +219,7 @@ import Testing
 
     // MARK: Limits and services
 
-    @Test func aLimitOfPHPIsNamed() async throws {
+    @Test func aLimitOfPHPIsReported() async throws {
         let scene = try await BatchScene(faults: ["upload:file-limit=1000"])
         let result = try await scene.upload([try scene.file("a.mp4"), "--transport", "multipart"])
         #expect(result.exitCode == 2)
@@ -269,8 +269,8 @@ import Testing
         #expect(Continuation(arguments: arguments, isPrivate: true).hint == "run the same command again")
     }
 
-    /// A shell reads every quoted word as it was.
-    @Test func everyWordSurvivesAShell() async throws {
+    /// A shell parses every quoted word to its original value.
+    @Test func everyWordIsUnchangedByAShell() async throws {
         let words: [[UInt8]] = [
             Array("a b".utf8), Array("'".utf8), Array("\\n$x`y`\"".utf8), [0x61, 0xff, 0x31], [0x0a, 0x37],
             Array("\u{202e}x\u{301}".utf8),

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Addresses that cannot be used, and servers that cannot be reached or trusted. Nothing is ever sent to them.
+/// Invalid addresses, and servers that are unreachable or not trusted. Nothing is sent to them.
 @Suite struct ServerAddressFaultTests {
     @Test(arguments: [
         (
@@ -20,7 +20,7 @@ import Testing
         ),
         ("https://", ExpectedFault(2, "invalid_setting", "is not an address", hint: "https://media.example.org")),
     ])
-    func unusableAddress(_ address: String, _ fault: ExpectedFault) async throws {
+    func invalidAddress(_ address: String, _ fault: ExpectedFault) async throws {
         let stage = try FaultStage(address)
         let report = try await stage.upload()
         report.expect(fault)
@@ -28,7 +28,7 @@ import Testing
         #expect(try stage.states().isEmpty)
     }
 
-    @Test func passwordOverPlainHTTPStaysHere() async throws {
+    @Test func passwordIsNotSentOverPlainHTTP() async throws {
         let stage = try FaultStage("http://media.invalid")
         let report = try await stage.upload()
         report.expect(ExpectedFault(2, "usage", "http://media.invalid unencrypted", hint: "--allow-http"))
@@ -92,10 +92,10 @@ import Testing
         #expect(try stage.states() == [.failed])
     }
 
-    @Test func anotherKeyThanThePinnedOne() async throws {
+    @Test func keyThatDoesNotMatchThePin() async throws {
         let server = try await SelfSignedServer()
         let stage = try FaultStage("https://localhost:\(server.port)")
-        // SHA-256 of nothing: no key has it.
+        // SHA-256 of empty input: no key has it.
         let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         let report = try await stage.upload(["--pinned-key", pin])
         report.expect(ExpectedFault(6, "pinned_key_mismatch", "is not the pinned one", hint: "confirm with"))
@@ -123,7 +123,7 @@ private struct SelfSignedServer {
             ]
         )
         try #require(request.status == 0, "\(request.errors)")
-        // The server ends with its standard input.
+        // The server exits when its standard input is closed.
         process = try ChildProcess(
             "openssl",
             ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate],

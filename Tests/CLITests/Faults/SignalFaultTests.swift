@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Ctrl-C and its relatives at each stage of an upload (design: life of an upload, signals).
+/// Signals at each stage of an upload (design: life of an upload, signals).
 @Suite(.prompt) struct SignalFaultTests {
     private static func waiting(_ signal: Int32) -> String {
         signal == SIGINT
@@ -61,7 +61,7 @@ import Testing
         #expect(held.site.posts == 1)
     }
 
-    @Test func secondInterruptGivesUpTheToken() async throws {
+    @Test func secondInterruptAbandonsTheToken() async throws {
         let held = try HeldResponse()
         let child = try held.stage.startUpload()
         try await child.wait(for: #""phase":"processing""#)
@@ -98,8 +98,8 @@ import Testing
         held.response.open()
     }
 
-    /// Asking for a lost answer may be broken off; the next call asks again.
-    @Test func interruptWhileAsking() async throws {
+    /// The query after a lost response can be interrupted; the next call repeats it.
+    @Test func interruptDuringTheQuery() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=body"])
         let stage = try FaultStage(sandbox.baseURL)
         let child = try stage.startUpload(["--settle-timeout", "5m"])
@@ -114,13 +114,13 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    @Test func interruptBetweenTwoTries() async throws {
+    @Test func interruptBetweenTwoAttempts() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:status=503,retry-after=110"])
         let stage = try FaultStage(sandbox.baseURL)
         let child = try stage.startUpload(["--retries", "3"])
         try await child.wait(for: #""phase":"retrying""#)
         child.signal(SIGINT)
-        // Less than the wait that is broken off.
+        // Less than the wait that is interrupted.
         let report = FaultReport(try await child.finish(deadline: .seconds(90)))
         #expect(report.result.exitCode == 130)
         #expect(try report.item().state == "cancelled")
@@ -128,7 +128,7 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// Nobody reads the results any more: what is in flight goes on, quietly.
+    /// The reader of the results is gone: uploads in flight continue without output.
     @Test func closedOutput() async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)

@@ -3,9 +3,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A file that changes while it is sent: exit code 13, and the token of the useless copy is kept.
+/// A file that changes during its upload: exit code 13, and the token of the unusable copy is kept.
 @Suite(.prompt) struct SourceChangeTests {
-    /// What happens to the file when a part of it is out.
+    /// What happens to the file after part of it was sent.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let make: @Sendable (String) throws -> Void
@@ -33,7 +33,7 @@ import Testing
     /// Far more than the buffers of a connection hold.
     private static let byteCount = 16 << 20
 
-    /// A server that reads a little, waits for the change, and reads on.
+    /// A server that reads some bytes, waits for the change, and reads on.
     private struct Scene {
         let site: ScriptedSite
         let stage: FaultStage
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Change.all)
-    func changeUnderWay(_ change: Change) async throws {
+    func changeDuringTheUpload(_ change: Change) async throws {
         let scene = try Scene()
         let report = try await scene.upload(changing: change.make)
         report.expect(ExpectedFault(13, "source_changed", "changed while it was being sent", hint: "send it again"))
@@ -73,7 +73,7 @@ import Testing
         #expect(scene.site.posts == 1)
     }
 
-    /// The promised length can no longer be kept: the request ends, and nothing is on the server.
+    /// The announced length can no longer be sent: the request ends, and the server stores nothing.
     @Test func shrinking() async throws {
         let scene = try Scene()
         let report = try await scene.upload { path in #expect(truncate(path, 1 << 20) == 0) }
@@ -83,15 +83,15 @@ import Testing
         #expect(scene.site.posts == 1)
     }
 
-    @Test func unchangedFileIsNoFault() async throws {
+    @Test func unchangedFileIsNotAnError() async throws {
         let scene = try Scene()
         let report = try await scene.upload { _ in }
         #expect(report.result.exitCode == 0)
         #expect(try scene.stage.states() == [.done])
     }
 
-    /// Checked at the start of the command, changed before its turn: it is not sent at all.
-    @Test func changeBeforeItsTurn() async throws {
+    /// Checked at the start of the command, changed before its upload starts: it is not sent.
+    @Test func changeBeforeTheUploadStarts() async throws {
         let held = try HeldResponse()
         let second = held.stage.runner.home.file("second.mp4")
         try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
@@ -133,11 +133,11 @@ import Testing
     }
 }
 
-/// A server that has the whole body and answers when it is told to.
+/// A server that reads the whole body and responds when the test lets it.
 struct HeldResponse: Sendable {
     let site: ScriptedSite
     let stage: FaultStage
-    /// Opened by the server when it has the body.
+    /// Opened by the server when it has read the body.
     let received = Gate()
     /// Opened by the test; then the success is sent.
     let response = Gate()

@@ -3,12 +3,12 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A store that cannot keep a token is found out before anything is sent: exit code 12, and no request.
+/// A store that cannot keep a token is detected before anything is sent: exit code 12, and no request.
 @Suite struct StoreFaultTests {
     /// Bytes 60 to 63 of an SQLite file are its user version (https://www.sqlite.org/fileformat.html section 1.3).
     private static let versionOffset: UInt64 = 60
 
-    /// A stage whose store holds one token.
+    /// An environment whose store has one token.
     private static func usedStage(_ server: String) throws -> FaultStage {
         let stage = try FaultStage(server)
         _ = try stage.store().add([
@@ -42,7 +42,7 @@ import Testing
         try handle.close()
     }
 
-    /// Damage to a store, and how it is told.
+    /// Damage to a store, and how it is reported.
     struct Damage: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let message: String
@@ -98,9 +98,9 @@ import Testing
         #expect(try stage.tokens().count == 2)
     }
 
-    /// What lies in the data directory need not be what this program left there.
+    /// The data directory may contain files that this program did not create.
     @Test(arguments: ["", "no reply", String(repeating: "\0", count: 20_000)])
-    func rescueFileOfNoUpload(_ content: String) async throws {
+    func rescueFileWithoutAnUpload(_ content: String) async throws {
         let sandbox = try await SandboxProcess.start()
         let stage = try Self.usedStage(sandbox.baseURL)
         let path = stage.dataDirectory + "/rescue-u-0123456789abcdef-x"

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Nothing leaves by accident: neither by a mistyped command nor without a choice about depth.
+/// Nothing is sent by accident: neither by a mistyped command nor without a choice about depth.
 @Suite(.prompt) struct AccidentalSendTests {
-    /// Words that people typed for commands.
+    /// Words that users mistyped for commands.
     @Test(arguments: [["check"], ["send-all"], ["list2"], ["lst"], ["--json", "check"]])
-    func aWordIsACommand(words: [String]) async throws {
+    func aWordIsParsedAsACommand(words: [String]) async throws {
         let stage = try await HashOnlyStage.registered()
         var runner = stage.runner
         // Files of these names change nothing.
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["missing.jpg", "", "pipe.jpg"])
-    func everyArgumentIsAFileBeforeAnythingIsSent(name: String) async throws {
+    func everyArgumentIsCheckedAsAFileBeforeAnythingIsSent(name: String) async throws {
         let stage = try await HashOnlyStage.registered()
         let path = stage.runner.home.file(name)
         if name == "pipe.jpg" { try #require(mkfifo(path, 0o600) == 0) }
@@ -61,7 +61,7 @@ import Testing
         #expect(dry.exitCode == 0 && dry.errors.contains("--no-depth"), "\(dry.errors)")
     }
 
-    // Nothing leaves before the answer, and no is the default.
+    // Nothing is sent before the prompt is confirmed, and the default is no.
     @Test(arguments: [("yes\n", 0, 1), ("no\n", 2, 0), ("\n", 2, 0)] as [(String, Int32, Int)])
     func aTerminalIsAsked(response: String, exitCode: Int32, submissions: Int) async throws {
         let stage = try await HashOnlyStage.registered()

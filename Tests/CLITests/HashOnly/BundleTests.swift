@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Bundles of `hash-only export`, verified on another machine: by the program, and by the published script of standard tools.
+/// Bundles of `hash-only export`, verified on another machine: by the program, and by the published script that uses
+/// standard tools.
 @Suite(.prompt) struct BundleTests {
     private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/guides/verify-bundle.sh").path
@@ -33,7 +34,7 @@ import Testing
             return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         }
 
-        /// Replaces a piece of the bundle's text.
+        /// Replaces a part of the bundle's text.
         func replace(_ old: String, _ new: String) throws {
             let text = try String(contentsOfFile: bundle, encoding: .utf8)
             try #require(text.contains(old))
@@ -61,7 +62,7 @@ import Testing
         return Evidence(directory: directory, machine: machine)
     }
 
-    @Test func needsNeitherStoreNorKeyNorNetwork() async throws {
+    @Test func verificationNeedsNeitherStoreNorKeyNorNetwork() async throws {
         let evidence = try await evidence()
         let result = try await evidence.verify(["--bundle", evidence.directory])
         #expect(result.result.exitCode == 0, "\(result.result.errors)")
@@ -79,7 +80,7 @@ import Testing
         let key = try #require(script.output.split(separator: "\n").last).split(separator: " ").last
         #expect(result.last["key_sha256"] as? String == key.map { String($0) })
 
-        // What anyone could have changed is listed, by both.
+        // Both list the members that anyone could have changed.
         let unsigned = result.last["unsigned_members"] as? [String] ?? []
         let names = [
             "capture_id", "created_at", "device_id", "level", "observed", "server", "server_capture_id", "submitted_at",
@@ -93,13 +94,13 @@ import Testing
         let extended = try await evidence.verify(["--bundle", evidence.directory])
         #expect((extended.last["unsigned_members"] as? [String] ?? []).contains("note"))
 
-        // What only the server can confirm is not repeated from the file.
+        // What only the server can confirm is not copied from the file.
         try evidence.set("level", "tpm2")
         let forged = try await evidence.verify(["--bundle", evidence.directory])
         #expect(forged.result.exitCode == 0 && forged.last["level"] is NSNull, "\(forged.last)")
         #expect(forged.last["server_capture_id"] is NSNull)
 
-        // The file alone, and with a photo that is elsewhere.
+        // The file alone, and with a photo in another directory.
         let bare = try await evidence.verify(["--bundle", evidence.bundle])
         #expect(bare.result.exitCode == 0 && bare.items.first?["status"] as? String == "skipped")
         let moved = evidence.machine.home.file("moved.jpg")
@@ -110,7 +111,7 @@ import Testing
         #expect(none.result.exitCode == 0 && none.items.first?["status"] as? String == "skipped")
     }
 
-    // Contract M9: the reference server signs nothing about a video.
+    // Contract M9: the reference server does not sign video members.
     @Test func videoMembersOfTheReferenceProfileAreNotSigned() async throws {
         let keys = try TemporaryDirectory()
         let made = try await ChildProcess.run(
@@ -144,7 +145,7 @@ import Testing
             return Set(report.last["unsigned_members"] as? [String] ?? [])
         }
         #expect(try await unsigned().isSuperset(of: ["hash_chain", "frame_count", "duration_ms"]))
-        // The claim is true: another number of frames has the same signature.
+        // The claim is true: another frame count has the same signature.
         let body = try #require((try evidence.members()["body"] as? String).flatMap { Data(base64Encoded: $0) })
         let forged = String(decoding: body, as: UTF8.self).replacing("\"frame_count\":2", with: "\"frame_count\":9")
         try evidence.set("body", Data(forged.utf8).base64EncodedString())

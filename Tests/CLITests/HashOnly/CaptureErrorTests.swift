@@ -23,7 +23,7 @@ import Testing
         ] {
             let diagnosis = ErrorCatalog.diagnosis(of: error)
             diagnosis.expectOurStyle()
-            // Nothing about a key of this program is ever called so.
+            // A key of this program is never described with this word.
             let texts = [diagnosis.message, diagnosis.hint ?? ""]
             #expect(code == .unverifiedPhoto || !texts.contains { $0.contains("verified") })
             #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
@@ -54,7 +54,7 @@ import Testing
         #expect(ExitCode(code).rawValue == exitCode)
     }
 
-    @Test func lowerLayersKeepTheirWords() {
+    @Test func errorsOfLowerLayersKeepTheirMessages() {
         let store = CaptureError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
         #expect(ErrorCatalog.diagnosis(of: store).message.contains("\"/d/library.sqlite\" is not a usable store"))
         let network = CaptureError(.transport, underlying: TransportError(.unknownHost, detail: "Why."))
@@ -62,7 +62,7 @@ import Testing
         #expect(diagnosis.code == "unknown_host" && diagnosis.exitCode == .network)
     }
 
-    @Test func sizesOfPartsAreNamed() {
+    @Test func sizesOfPartsAreReported() {
         let diagnosis = ErrorCatalog.diagnosis(
             of: CaptureError(.payloadTooLarge, parts: [("metadata", 9000), ("depth_analysis", 190)])
         )
@@ -92,9 +92,9 @@ import Testing
         #expect(kept == (state == .accepted ? .success : .conflict))
     }
 
-    // Hash-only contract 1.3 and section 8: asking, or trying again by itself, would lead nowhere.
+    // Hash-only contract 1.3 and section 8: a query or an automatic retry would not help.
     @Test(arguments: [("reference", CaptureRecord.State.unknownOutcome, 0), ("mediactl-1", .pending, 3)])
-    func whatOnlyAResendCanMoveSaysSo(profile: String, state: CaptureRecord.State, failures: Int) throws {
+    func resultsThatNeedAResendSuggestIt(profile: String, state: CaptureRecord.State, failures: Int) throws {
         var record = CaptureRecord(
             id: "5f0c2a91-x",
             server: "http://h",

@@ -38,8 +38,8 @@ import Testing
         #expect(notices.contains { $0["code"] as? String == "near_border" })
     }
 
-    // Trap 25: what is sent for good does not print locations.
-    @Test func sendOmitsTheLocationAndKeepsItToItself() async throws {
+    // Trap 25: a real send does not print locations.
+    @Test func sendOmitsTheLocationAndDoesNotPrintIt() async throws {
         let stage = try await HashOnlyStage.registered()
         let sent = try await stage.run(["send", stage.photo] + stage.depthOptions + Self.waterfront)
         #expect(sent.exitCode == 0, "\(sent.errors)")
@@ -50,7 +50,7 @@ import Testing
         #expect(metadata.location == nil && metadata.isIncluded == false)
     }
 
-    @Test func placeReplacesTheTable() async throws {
+    @Test func theSpecifiedPlaceReplacesTheTable() async throws {
         let stage = try await HashOnlyStage()
         let item = try #require(
             try await stage.json(

@@ -76,7 +76,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func isSubmittedAsFarAsItIsKnown(example: Case) async throws {
+    func isSubmittedWithItsKnownPrecision(example: Case) async throws {
         let stage = try await HashOnlyStage()
         let path = try await photo(stage, example.tags)
         let report = try await stage.json(["send", path, "--no-depth", "--dry-run"] + example.options)
@@ -95,7 +95,7 @@ import Testing
         #expect(notices.contains("time_without_zone") == !example.notices.isEmpty)
     }
 
-    @Test func exactByNameIsRefusedWithoutAZone() async throws {
+    @Test func exactTimeIsRefusedWithoutAZone() async throws {
         let stage = try await HashOnlyStage.registered()
         let path = try await photo(stage, [Self.clock])
         for more in [[], ["--dry-run"]] {
@@ -108,7 +108,7 @@ import Testing
         #expect(try await stage.json(["list"]).items.isEmpty)
     }
 
-    // 2° 17′ 40.2″: binary arithmetic makes 2.2944999999999998 of it.
+    // 2° 17′ 40.2″: binary arithmetic results in 2.2944999999999998.
     @Test func coordinatesAreDecimals() async throws {
         let stage = try await HashOnlyStage()
         let path = try await photo(

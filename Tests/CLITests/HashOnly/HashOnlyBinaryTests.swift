@@ -6,7 +6,7 @@ import Testing
 @Suite(.prompt) struct HashOnlyBinaryTests {
     // MARK: The way of a capture
 
-    @Test func captureGoesItsWay() async throws {
+    @Test func captureIsSubmittedVerifiedAndExported() async throws {
         let stage = try await HashOnlyStage()
         let registration = try await stage.json(["register"])
         #expect(registration.result.exitCode == 0, "\(registration.result.errors)")
@@ -58,8 +58,8 @@ import Testing
         #expect(try await stage.run(["export", id, "--output", copy]).exitCode == 10)
     }
 
-    // The bundle is for others, so a foreign program checks it.
-    @Test func bundleIsCheckedByOpenSSL() async throws {
+    // Others receive the bundle, so a program other than this one verifies it.
+    @Test func bundleIsVerifiedByOpenSSL() async throws {
         let stage = try await HashOnlyStage.registered()
         let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
         let path = stage.runner.home.file("bundle.json")
@@ -88,7 +88,7 @@ import Testing
 
     // MARK: Dry run
 
-    @Test func dryRunShowsTheVeryBody() async throws {
+    @Test func dryRunPrintsTheExactBody() async throws {
         let stage = try await HashOnlyStage()
         let options = [
             "--location", "52.5163,13.3777", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "Leica Q2",
@@ -128,7 +128,7 @@ import Testing
     }
 
     // Trap 25.
-    @Test func textKeepsHashesAndPlacesToItself() async throws {
+    @Test func textOutputOmitsHashesAndPlaces() async throws {
         let stage = try await HashOnlyStage.registered()
         let result = try await stage.run(
             ["send", stage.photo, "--no-depth", "--location", "52.5163,13.3777", "--location-level", "precise"]
@@ -156,7 +156,7 @@ import Testing
         #expect(try await stage.run(["settings", "set", "privacy-mode", "off"]).exitCode == 2)
     }
 
-    @Test func settingsDecideWhatIsTold() async throws {
+    @Test func settingsDecideWhatIsDisclosed() async throws {
         let stage = try await HashOnlyStage()
         #expect(try await stage.json(["settings"]).last["location"] as? String == "coarse")
         let dry = try await stage.json(["settings", "set", "location", "none", "--dry-run"])
@@ -177,7 +177,7 @@ import Testing
         #expect(body["metadata"] as? [String: String] == ["timestamp": "2026-05-01"])
     }
 
-    @Test func mediaGoesOnlyWhenItIsNamedAndAllowed() async throws {
+    @Test func mediaIsSentOnlyWhenRequestedAndAllowed() async throws {
         let stage = try await HashOnlyStage.registered()
         try stage.privacy(
             #"{"privacyModeEnabled":true,"locationLevel":"none","timestampLevel":"none","deviceInfoLevel":"none"}"#
@@ -202,7 +202,7 @@ import Testing
         #expect(try await stage.sandbox.requests().isEmpty)
     }
 
-    @Test func nothingGoesInClearText() async throws {
+    @Test func nothingIsSentUnencrypted() async throws {
         let stage = try await HashOnlyStage.registered()
         let elsewhere = ["MEDIACTL_CAPTURE_URL": "http://captures.invalid"]
         for command in [["register"], ["send", stage.photo, "--no-depth"]] {
@@ -212,7 +212,7 @@ import Testing
         #expect(try await stage.run(["send", stage.photo, "--no-depth", "--dry-run"], extra: elsewhere).exitCode == 0)
     }
 
-    @Test func whatCouldNotBeSentGoesOnLater() async throws {
+    @Test func unsentCapturesAreSentLater() async throws {
         let stage = try await HashOnlyStage.registered(faults: ["capture:status=503"])
         let failed = try await stage.send()
         #expect(failed.result.exitCode == 7 && failed.states == ["queued"], "\(failed.result.output)")
@@ -227,10 +227,10 @@ import Testing
         #expect(try await stage.json(["retry", "--all"]).count("items") == 0)
     }
 
-    @Test func theServerThatHasItIsAsked() async throws {
+    @Test func theServerThatHasTheCaptureIsQueried() async throws {
         let stage = try await HashOnlyStage.registered()
         #expect(try await stage.send().result.exitCode == 0)
-        // No server listens there, and its profile would be another.
+        // No server listens there, and the profile would be a different one.
         let elsewhere = ["MEDIACTL_CAPTURE_URL": "http://127.0.0.1:1"]
         let verified = try await stage.json(
             ["verify", stage.photo, "--capture-profile", "reference"],
@@ -245,7 +245,7 @@ import Testing
         #expect((other.error["message"] as? String)?.contains(stage.sandbox.baseURL) == true, "\(other.error)")
     }
 
-    @Test func exportsAreWholeOrNotBegun() async throws {
+    @Test func exportsAreCompleteOrNotStarted() async throws {
         let stage = try await HashOnlyStage.registered()
         let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
         let (media, bundle) = (stage.runner.home.file("again.jpg"), try stage.file("bundle.json", "mine"))
@@ -255,7 +255,7 @@ import Testing
         #expect(try String(contentsOfFile: bundle, encoding: .utf8) == "mine")
     }
 
-    @Test func severalFilesEndEachOnItsOwn() async throws {
+    @Test func severalFilesHaveSeparateResults() async throws {
         let stage = try await HashOnlyStage.registered()
         let other = try stage.file("other.jpg", "\u{ff}another")
         let missing = stage.runner.home.file("missing.jpg")
@@ -267,7 +267,7 @@ import Testing
         #expect(report.result.errors.contains("cannot read \"\(missing)\": no such file"))
     }
 
-    @Test func misspeltCommandsAreNoFiles() async throws {
+    @Test func mistypedCommandsAreNotFiles() async throws {
         let stage = try await HashOnlyStage.registered()
         let result = try await stage.run(["lst"])
         #expect(result.exitCode == 2 && result.errors.contains("did you mean: mediactl hash-only list"))
@@ -301,7 +301,7 @@ import Testing
 
     // MARK: Registration
 
-    @Test func referenceServersAreToldNothingUntrue() async throws {
+    @Test func referenceServersAreSentNoFalseClaims() async throws {
         let stage = try await HashOnlyStage(arguments: ["--capture-profile", "reference"])
         let refused = try await stage.json(["register", "--capture-profile", "reference"])
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
@@ -314,7 +314,7 @@ import Testing
         #expect(sent.result.exitCode == 2 && sent.error["code"] as? String == "depth_required")
     }
 
-    @Test func registrationIsRehearsed() async throws {
+    @Test func registrationHasADryRun() async throws {
         let stage = try await HashOnlyStage()
         let dry = try await stage.json(["register", "--dry-run", "--model", "Studio"])
         #expect(dry.result.exitCode == 0 && dry.last["device_id"] is NSNull && dry.last["model"] as? String == "Studio")

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keys that are not files: in a TPM, proven or not, and those of a program.
+/// Keys that are not files: in a TPM, attested or not, and those of an external program.
 @Suite(.prompt) struct HashOnlyKeyTests {
     private static let key = "0x81000001"
     private static let untouched = ["0x81010001", "0x81010016"]
 
-    /// The handles of the keys that a TPM keeps.
+    /// The handles of the keys stored in a TPM.
     private func handles(_ tpm: SoftwareTPM) async throws -> [String] {
         try await tpm.run("tpm2_getcap", ["handles-persistent"]).output.split(separator: "\n")
             .map { $0.dropFirst(2).lowercased() }
@@ -15,18 +15,18 @@ import Testing
 
     private func stage(_ tpm: SoftwareTPM, _ arguments: [String] = []) async throws -> HashOnlyStage {
         var stage = try await HashOnlyStage(arguments: arguments)
-        // The tools follow the provider.
+        // The tools use the resource manager.
         stage.runner.environment["TPM2OPENSSL_TCTI"] = tpm.connection
         return stage
     }
 
     // MARK: TPM
 
-    @Test func aKeyIsMadeInTheTPMAndProven() async throws {
+    @Test func aKeyIsCreatedInTheTPMAndAttested() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
         let stage = try await stage(tpm, ["--capture-tpm-ca", maker.root, "--capture-strict"])
-        // The server trusts the root, and the TPM does not store the certificate between.
+        // The server trusts the root, and the TPM does not store the intermediate certificate.
         let refused = try await stage.json(["register", "--tpm"])
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
         #expect(try await handles(tpm) == Self.untouched, "no key is left in the TPM")
@@ -38,21 +38,21 @@ import Testing
         #expect(registered.last["level"] as? String == "tpm2" && registered.last["key"] as? String == "tpm")
         #expect(registered.last["upgraded"] as? Bool == false)
         #expect(try await handles(tpm) == Self.untouched + ["0x81020000"])
-        // A strict server takes nothing below tpm2.
+        // A strict server accepts nothing below tpm2.
         let sent = try await stage.send()
         #expect(sent.result.exitCode == 0 && sent.items.first?["level"] as? String == "tpm2", "\(sent.result.errors)")
         #expect(try await stage.run(command).exitCode == 10)
         let again = try await stage.json(command + ["--replace"])
         #expect(again.result.exitCode == 0 && again.last["level"] as? String == "tpm2", "\(again.result.errors)")
         #expect(again.last["public_key"] as? String != registered.last["public_key"] as? String)
-        // The earlier key is gone; while both were there, the new one got the next handle.
+        // The earlier key was removed; while both existed, the new one got the next handle.
         #expect(try await handles(tpm) == Self.untouched + ["0x81020001"])
-        // The tools' files are gone.
+        // The temporary files of the tools were removed.
         let keys = stage.runner.home.file("data/mediactl") + "/capture-keys"
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
     }
 
-    @Test func aTPMKeyOfLevelSoftwareIsUpgraded() async throws {
+    @Test func aTPMKeyRegisteredAsSoftwareIsUpgraded() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
         try await tpm.makeKey(at: Self.key)
@@ -81,7 +81,7 @@ import Testing
         #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
     }
 
-    /// A key that the user has made stays in the TPM, and so does one that another server knows.
+    /// A key that the user created stays in the TPM, and so does one that another server has registered.
     @Test func onlyUnusedKeysOfARegistrationAreRemoved() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
@@ -91,13 +91,13 @@ import Testing
         #expect(try await stage.json(named).last["level"] as? String == "tpm2")
         #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
         #expect(try await handles(tpm) == [Self.key] + Self.untouched + ["0x81020000"])
-        // The same key is registered again: it is not the earlier one's any more.
+        // The same key is registered again: it no longer belongs to the earlier registration.
         let same = ["register", "--tpm", "--replace", "--key-uri", "handle:0x81020000"]
         #expect(try await stage.json(same).last["level"] as? String == "tpm2")
         #expect(try await handles(tpm) == [Self.key] + Self.untouched + ["0x81020000"])
     }
 
-    /// The tools make a key in one TPM, and the provider looks for it in another one.
+    /// The tools create a key in one TPM, and the provider looks for it in another one.
     @Test func aNewKeyThatCannotBeRegisteredIsRemoved() async throws {
         let maker = try TPMMaker()
         let (tpm, other) = (try await SoftwareTPM.start(madeBy: maker), try await SoftwareTPM.start())
@@ -111,7 +111,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
     }
 
-    /// The tool after the one that has stored the key fails, as it does after a stop.
+    /// The tool after the one that stored the key fails, as it does after an interruption.
     @Test func aStoredKeyIsRemovedWhenTheNextStepFails() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
@@ -149,8 +149,8 @@ import Testing
         #expect(wrong.exitCode == 2 && wrong.errors.contains("is not a certificate"))
     }
 
-    /// Software keys can make all of this, so no server may take it for more.
-    @Test func aCertificationWithoutProofIsSoftware() async throws {
+    /// Software keys can produce all of this, so a server must not accept it as more.
+    @Test func aCertificationWithoutAttestationIsSoftware() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)
         let stage = try await stage(tpm)
@@ -166,14 +166,14 @@ import Testing
         let result = try await stage.json(options + ["--tpm2-evidence", evidence])
         #expect(result.result.exitCode == 0 && result.last["level"] as? String == "software", "\(result.result.errors)")
         #expect(try await stage.send().items.first?["level"] as? String == "software")
-        // Evidence of a TPM beside a key in a file was level tpm2.
+        // Evidence from a TPM with a key in a file was accepted as level tpm2.
         for key in [["--key", stage.photo], []] {
             let refused = try await stage.run(["register", "--replace", "--tpm2-evidence", evidence] + key)
             #expect(refused.exitCode == 2 && refused.errors.contains("a key in a file is not in a TPM"))
         }
     }
 
-    @Test func aMissingTPMIsNamed() async throws {
+    @Test func aMissingTPMIsReported() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)
         let stage = try await stage(tpm)
@@ -195,12 +195,12 @@ import Testing
 
     // MARK: Programs
 
-    /// A stop ends the program that signs: nothing was sent, so nothing has to be waited for.
+    /// A signal ends the signing program: nothing was sent, so there is nothing to wait for.
     @Test(arguments: [false, true])
-    func ctrlCEndsTheProgramThatSigns(isRegistering: Bool) async throws {
+    func ctrlCEndsTheSigningProgram(isRegistering: Bool) async throws {
         let stage = try await HashOnlyStage()
         let home = stage.runner.home
-        // Signs for the registration, and then never again.
+        // Signs for the registration, and never again.
         let script = try stage.file(
             "signer",
             """
@@ -218,7 +218,7 @@ import Testing
         try #require(chmod(script, 0o700) == 0)
         let key = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", home.file("card.pem")]
         _ = try await ChildProcess.run("openssl", key)
-        // DER, as the help says.
+        // DER, as the help requires.
         let half = ["pkey", "-in", home.file("card.pem"), "-pubout", "-outform", "DER", "-out", home.file("card.der")]
         _ = try await ChildProcess.run("openssl", half)
         let register = ["register", "--signer-command", script, "--public-key", home.file("card.der")]
@@ -228,7 +228,7 @@ import Testing
         }
         _ = try stage.file("hang", "")
         try #require(mkfifo(home.file("pid"), 0o600) == 0)
-        // Open for both directions, so that neither side waits for the other one.
+        // Open in both directions, so that neither side waits for the other one.
         let pipe = try FileHandle(forUpdating: URL(filePath: home.file("pid")))
         let command = isRegistering ? register : ["send", stage.photo, "--no-depth"]
         let child = try stage.runner.start(["hash-only"] + command + ["--json"])
@@ -247,14 +247,14 @@ import Testing
 
     // MARK: Counters
 
-    /// A data directory that was restored: the server has seen higher counters.
-    @Test func aRestoredCounterSaysHowToContinue() async throws {
+    /// A restored data directory: the server has seen higher counters.
+    @Test func aRestoredCounterIsReportedWithAHint() async throws {
         let stage = try await HashOnlyStage.registered()
         let data = stage.runner.home.file("data/mediactl")
         let backup = stage.runner.home.file("backup")
         try FileManager.default.copyItem(atPath: data, toPath: backup)
         #expect(try await stage.send().result.exitCode == 0)
-        // Only the counter is old: seen here, before anything is sent.
+        // Only the counter is old: detected here, before anything is sent.
         let counters = try #require(
             try FileManager.default.contentsOfDirectory(atPath: data + "/capture-counters").first
         )
@@ -265,7 +265,7 @@ import Testing
         let local = try await stage.json(command)
         try expectOutdated(local)
         #expect(try await stage.sandbox.requests().count == before)
-        // All of it is old: the server says so.
+        // Everything is old: the server reports it.
         try FileManager.default.removeItem(atPath: data)
         try FileManager.default.moveItem(atPath: backup, toPath: data)
         try expectOutdated(try await stage.json(command))

@@ -12,7 +12,7 @@ import Testing
     private static let hash = String(repeating: "ab", count: 32)
 
     @Test(arguments: [["hash-only", "a.jpg"], ["hash-only", "send", "a.jpg"], ["--json", "hash-only", "a.jpg"]])
-    func filesAloneAreSent(words: [String]) throws {
+    func filesWithoutACommandAreSent(words: [String]) throws {
         let command = try #require(try MediactlCommand.parseAsRoot(words + ["--dry-run"]) as? HashOnlySend)
         #expect(command.files == ["a.jpg"] && command.dryRun && !command.sendMedia)
     }
@@ -47,7 +47,7 @@ import Testing
         #expect(command.connection.flags[.captureProfile] == "reference" && !command.sendMedia)
     }
 
-    @Test func levelsThatAreNotNamedStay() {
+    @Test func levelsThatAreNotSpecifiedAreUnchanged() {
         var kept = PrivacySettings()
         kept.location = .none
         kept.isPrivacyModeEnabled = true
@@ -85,13 +85,13 @@ import Testing
         ["hash-only", "register", "--tpm", "--key-uri", "handle:0x81000001", "--tpm2-evidence", "e"],
         ["hash-only", "register", "--tpm", "--device-id", "d", "--key-uri", "handle:0x81000001"],
         ["hash-only", "register", "--tpm", "--ek-certificate", ""], ["hash-only", "register", "--ek-certificate", "c"],
-        // An enrolled device has a key; a new one would be nobody's.
+        // An enrolled device has a key; a new one would belong to no device.
         ["hash-only", "register", "--device-id", "d"],
-        // A full upload has a depth map in it.
+        // A full upload includes a depth map.
         ["hash-only", "a", "--send-media"], ["hash-only", "a", "--send-media", "--no-depth"],
         ["hash-only", "export", "a", "--output", "b", "--bundle", "b"],
     ])
-    func contradictionsAreUsage(words: [String]) {
+    func conflictingOptionsAreUsageErrors(words: [String]) {
         #expect(throws: (any Error).self) { try MediactlCommand.parseAsRoot(words) }
     }
 
@@ -149,7 +149,7 @@ import Testing
         #expect(throws: InvalidValue.self) { try CaptureValue.time(text) }
     }
 
-    @Test func digestsAreOfSHA256() throws {
+    @Test func digestsMustBeSHA256() throws {
         #expect(try CaptureValue.digest("sha256:" + Self.hash.uppercased()).hex == Self.hash)
         for text in ["", Self.hash, "sha1:" + Self.hash, "sha256:" + Self.hash.dropLast(), "SHA256:" + Self.hash] {
             #expect(throws: InvalidValue.self) { try CaptureValue.digest(text) }
@@ -166,20 +166,20 @@ import Testing
         #expect(throws: InvalidValue.self) { try CaptureValue.amount(text) }
     }
 
-    // X.690, 8.3: no needless zero, and none that makes the number negative.
-    @Test func signaturesInDERAreMinimal() {
+    // X.690, 8.3: no unnecessary zero, and none that makes the number negative.
+    @Test func signaturesInDERMustBeMinimal() {
         let raw: [UInt8] = [0, 0x80] + Array(repeating: 1, count: 30) + Array(repeating: 0, count: 31) + [5]
         let der = CaptureBundle.der(raw)
         #expect(der == [0x30, 0x25, 0x02, 0x20, 0, 0x80] + Array(repeating: 1, count: 30) + [0x02, 1, 5])
     }
 
-    // What is shown on a terminal cannot steer it, and means the same.
-    @Test func jsonThatIsThereIsTamed() {
+    // JSON printed on a terminal cannot control it, and keeps its meaning.
+    @Test func terminalControlCharactersInJSONAreEscaped() {
         let json = "{\"a\":\n \"x\u{7f}\u{9b}\u{202e}é\",\"n\":1.0e-7}"
         #expect(JSONValue.verbatim(json).json(isForTerminals: true) == #"{"a":  "x\u007f\u009b\u202eé","n":1.0e-7}"#)
     }
 
-    @Test func commandsAreTheOnesOfTheParent() {
+    @Test func commandsAreThoseOfTheParent() {
         #expect(
             HashOnly.configuration.subcommands.map { $0._commandName }
                 == ["send", "register", "list", "show", "retry", "export", "verify", "settings"]

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built program, a sandbox that takes captures, and a photo with its depth map.
+/// The built program, a sandbox that accepts captures, and a photo with its depth map.
 struct HashOnlyStage: Sendable {
     let sandbox: SandboxProcess
     var runner: BinaryRunner
@@ -11,7 +11,7 @@ struct HashOnlyStage: Sendable {
     /// Path of its depth map: raw binary32, 3×3.
     let depth: String
 
-    /// What every send of the tests says of depth.
+    /// The depth option that every send of the tests uses.
     var depthOptions: [String] { ["--depth", depth, "--depth-size", "3x3"] }
 
     init(faults: [String] = [], arguments: [String] = []) async throws {
@@ -26,7 +26,7 @@ struct HashOnlyStage: Sendable {
         try samples.withUnsafeBytes { Data($0) }.write(to: URL(fileURLWithPath: depth))
     }
 
-    /// A stage whose machine is registered.
+    /// An environment whose machine is registered.
     static func registered(faults: [String] = [], arguments: [String] = []) async throws -> HashOnlyStage {
         let stage = try await HashOnlyStage(faults: faults, arguments: arguments)
         let result = try await stage.runner.run(["hash-only", "register", "-q"])
@@ -54,20 +54,20 @@ struct HashOnlyStage: Sendable {
         try JSONSerialization.jsonObject(with: try await sandbox.captures(name)) as? [[String: Any]] ?? []
     }
 
-    /// The bodies that the sandbox was sent to a path, as they came.
+    /// The request bodies that the sandbox received on a path, unchanged.
     func bodies(at path: String = "/api/v1/captures/hash-only") async throws -> [Data] {
         try await captures("bodies").filter { $0["path"] as? String == path }
             .compactMap { ($0["body"] as? String).flatMap { Data(base64Encoded: $0) } }
     }
 
-    /// A file in the stage's home.
+    /// A file in the home directory.
     func file(_ name: String, _ text: String) throws -> String {
         let path = runner.home.file(name)
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         return path
     }
 
-    /// Writes the privacy settings' file.
+    /// Writes the privacy settings.
     func privacy(_ text: String) throws {
         let directory = runner.home.file("config/mediactl")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// What `hash-only verify` prints when the server, or something else, cannot be used.
+/// What `hash-only verify` prints when the server or another source cannot be used.
 @Suite(.prompt) struct LocalCheckTests {
     private static let names = ["file_hash", "body_hash", "signature", "counter", "vault", "server"]
 
@@ -13,7 +13,7 @@ import Testing
         return stage
     }
 
-    /// Changes a stored record, as a forger with this account could.
+    /// Changes a stored record, as an attacker with this account could.
     private func tamper(_ stage: HashOnlyStage, _ body: (inout CaptureRecord) -> Void) throws {
         let library = try LibraryStore(in: DataDirectory.open(stage.runner.home.file("data/mediactl")))
         var record = try #require(try library.captures().first)
@@ -25,7 +25,7 @@ import Testing
         report.items.compactMap { $0["status"] as? String }
     }
 
-    @Test func anUnreachableServerHidesNothing() async throws {
+    @Test func anUnreachableServerDoesNotHideTampering() async throws {
         let stage = try await sent()
         _ = try await stage.sandbox.stop()
         let text = try await stage.run(["verify", stage.photo])
@@ -47,7 +47,7 @@ import Testing
         #expect(json.count("passed") == 5 && json.count("skipped") == 1 && json.count("exit_code") == 6)
     }
 
-    @Test func tamperingIsNotHiddenByTheNetwork() async throws {
+    @Test func networkErrorsDoNotHideTampering() async throws {
         let stage = try await sent()
         try tamper(stage) { $0.counter = 7 }
         _ = try await stage.sandbox.stop()
@@ -56,7 +56,7 @@ import Testing
         #expect(statuses(result) == ["passed", "passed", "passed", "failed", "passed", "skipped"])
     }
 
-    @Test func tamperingIsNotHiddenByA401() async throws {
+    @Test func a401DoesNotHideTampering() async throws {
         let stage = try await sent()
         try tamper(stage) { record in
             record.body = record.body.map {
@@ -87,7 +87,7 @@ import Testing
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "skipped", "skipped"])
     }
 
-    @Test func aServerThatMayNotBeQueriedIsOneLine() async throws {
+    @Test func aServerThatMustNotBeQueriedIsOneLine() async throws {
         let stage = try await sent()
         try tamper(stage) { $0.server = "http://captures.invalid" }
         let result = try await stage.json(["verify", stage.photo])
@@ -95,7 +95,7 @@ import Testing
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "passed", "skipped"])
     }
 
-    @Test func withoutCapturesThereIsNoServerToName() async throws {
+    @Test func withoutCapturesNoServerIsPrinted() async throws {
         let runner = try BinaryRunner()
         let photo = runner.home.file("photo.jpg")
         try Data([0xFF, 0xD8, 0xFF]).write(to: URL(fileURLWithPath: photo))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `mediactl media` and `uploads delete --as-admin`, the program against the sandbox.
+/// `mediactl media` and `uploads delete --as-admin`: the program against the sandbox.
 @Suite(.prompt) struct MediaCommandTests {
     private struct Scene: Sendable {
         let sandbox: SandboxProcess
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func detailsNeedTheRight() async throws {
+    @Test func detailsRequireTheRight() async throws {
         let scene = try await Scene()
         try await scene.upload("One")
         for arguments in [["show", "1"], ["list", "--details"], ["delete", "1", "--yes"]] {
@@ -107,7 +107,7 @@ import Testing
     // MARK: Deleting
 
     @Test(arguments: dialects)
-    func filteredFilesAreShownAskedForAndDeleted(_ dialect: String) async throws {
+    func filteredFilesAreShownConfirmedAndDeleted(_ dialect: String) async throws {
         let scene = try await Scene(dialect: dialect)
         for label in ["A", "B", "C"] { try await scene.upload(label, user: "admin") }
         try await scene.upload("Kept", date: "2026-03-02")
@@ -131,7 +131,8 @@ import Testing
         #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
-    /// On D1 and D2 one label is enough to be listed in both events (gighive contract section 7); on D3 the bytes are linked.
+    /// On D1 and D2 one label is enough for a file to be listed in both events (gighive contract section 7); on D3
+    /// the bytes are linked.
     @Test(arguments: dialects)
     func aFileOfTwoEventsIsNotDeletedByOneOfThem(_ dialect: String) async throws {
         let scene = try await Scene(dialect: dialect)
@@ -150,12 +151,12 @@ import Testing
         #expect(result.output.contains("\"code\":\"in_other_event\""))
         #expect(result.exitCode == 3)
         #expect(result.errors.contains("mediactl media delete 1"))
-        // By its id it is deleted from all of them.
+        // By its ID it is deleted from all of them.
         #expect(try await scene.run(["media", "delete", "1", "--yes"]).exitCode == 0)
         #expect(try scene.sandbox.storedFiles().count == before - 2)
     }
 
-    @Test func nothingIsDeletedWithoutAYes() async throws {
+    @Test func nothingIsDeletedWithoutConfirmation() async throws {
         let scene = try await Scene()
         try await scene.upload("One")
         let result = try await scene.run(["media", "delete", "1"])
@@ -171,7 +172,7 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
-    /// The name from an organizer's mail is no name on the server, but usually the label.
+    /// The file name in an organizer's mail is not a name on the server, but usually the label.
     @Test(arguments: dialects)
     func anOriginalFileNameLeadsToTheFile(_ dialect: String) async throws {
         let scene = try await Scene(dialect: dialect)
@@ -215,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: [["media", "find"], ["media", "delete", "--yes"], ["uploads", "delete", "--yes"]])
-    func aLocalFileThatIsMissingIsReportedAsSuch(_ command: [String]) async throws {
+    func aMissingLocalFileIsReportedAsMissing(_ command: [String]) async throws {
         let runner = try BinaryRunner()
         let server = ["--server", "http://127.0.0.1:1", "--user", "admin"]
         let missing = try await runner.run(command + ["--file", "/nowhere/x.mp4"] + server)
@@ -270,7 +271,7 @@ import Testing
     // MARK: Lost tokens
 
     @Test(arguments: dialects)
-    func aLostTokenIsNotTheEnd(_ dialect: String) async throws {
+    func aFileWithALostTokenCanBeDeleted(_ dialect: String) async throws {
         let scene = try await Scene(dialect: dialect, faults: ["upload:no-token"])
         try await scene.upload("One")
         let bare = try await scene.run(["uploads", "delete", "1", "--yes"])
@@ -307,7 +308,7 @@ import Testing
         #expect(try await delete(["--yes", "--file", scene.file("One.mp4")]).exitCode == 5)
     }
 
-    @Test func theServersFileIsShownBeforeAsking() async throws {
+    @Test func theServersFileIsShownBeforeThePrompt() async throws {
         let scene = try await Scene()
         try await scene.upload("One")
         let other = try BinaryRunner()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Settings of albums: in groups, with dots, and from the environment.
+/// Album settings: in groups, with dots, and from the environment.
 @Suite struct AlbumSettingsTests {
     private func settings(
         _ text: String,
@@ -34,17 +34,17 @@ import Testing
         guard case .settingsFile = settings.albumsEnabled.origin else { return #expect(Bool(false)) }
     }
 
-    @Test func nothingSaidIsTheFolderLibrary() async throws {
+    @Test func theDefaultIsTheFolderLibrary() async throws {
         let settings = try await settings("")
         #expect(settings.albumsEnabled.value && settings.albumsUpload.value && !settings.deleteAssociatedAlbum.value)
         #expect(settings.albumsLibrary == Setting(value: .folder, origin: .builtIn))
         #expect(settings.albumsFolderRoot == nil && settings.albumsPathMap == nil)
-        // Only an address of the library itself makes it a server's.
+        // Only a configured library address makes it a server's.
         #expect(try await self.settings("server: https://h\n").albumsLibrary.value == .folder)
         #expect(try await self.settings("library_url: https://h\n").albumsLibrary.value == .immich)
     }
 
-    // The strongest source that names either.
+    // The strongest source that sets either one.
     @Test func addressesOnTheCommandLineWin() async throws {
         let text = "albums:\n  library: folder\n"
         #expect(
@@ -54,7 +54,7 @@ import Testing
         #expect(try await settings("", flags: flags).albumsLibrary == Setting(value: .folder, origin: .flag))
     }
 
-    @Test func pathsBeginAtTheFile() async throws {
+    @Test func pathsAreRelativeToTheFile() async throws {
         #expect(try await settings("albums.folder.root: ~/Albums\n").albumsFolderRoot?.value == "/home/a/Albums")
         let map = try await settings("albums:\n  path_map:\n    /srv/photos: /mnt/photos\n").albumsPathMap
         #expect(map?.value == [PathPrefix(local: "/srv/photos", server: "/mnt/photos")])
@@ -67,7 +67,7 @@ import Testing
         ("albums:\n  uplaod: true\n", "albums.upload"), ("albums:\n  path_map: [a]\n", "albums.path_map"),
         ("albums:\n  path_map:\n    a: /b\n", "absolute"), ("features:\n  deleteAssociatedAlbums: true\n", "features."),
     ])
-    func whatIsNotUnderstoodIsRefused(text: String, part: String) async throws {
+    func unknownValuesAreRefused(text: String, part: String) async throws {
         let error = await #expect(throws: SettingsError.self) { try await settings(text) }
         let words = [error?.message, error?.hint].compactMap { $0 }.joined(separator: " ")
         #expect(words.contains(part))

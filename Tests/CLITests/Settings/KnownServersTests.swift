@@ -28,13 +28,13 @@ import Testing
         "media.example \(pin)", "https://media.example sha256//AAAA", "https://media.example/path \(pin)",
         "https://media.example \(pin);\(other)", "https://x \(pin)\nhttps://X \(pin)",
     ])
-    func aMalformedLineIsAnErrorThatNamesIt(line: String) {
+    func aMalformedLineIsAnErrorThatShowsIt(line: String) {
         let error = #expect(throws: SettingsError.self) { try KnownServers(text: "# one\n\(line)\n", path: "/k") }
         #expect(error?.line == (line.contains("\n") ? 3 : 2))
         #expect(error?.message.hasPrefix("/k:") == true)
     }
 
-    @Test func whatIsAddedIsReadAgain() throws {
+    @Test func addedPinsAreReadBack() throws {
         #expect(try KnownServers.read(path).pins.isEmpty)
         let (one, two) = (try ServerURL("https://one.example").origin, try ServerURL("https://two.example").origin)
         _ = try KnownServers.add(one, Self.pin, to: path)
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// Lines written by others are not changed.
-    @Test func addingKeepsTheLinesThatAreThere() throws {
+    @Test func addingKeepsTheExistingLines() throws {
         try FileManager.default.createDirectory(atPath: home.file("config"), withIntermediateDirectories: true)
         let text = "# mine\nhttps://one.example \(Self.pin)"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))

@@ -146,14 +146,14 @@ import Testing
         #expect(try settings.server(origin, of: .uploadsURL, named: [origin]).insecure.value)
     }
 
-    @Test func authoritiesWithoutAServerAreForAll() async throws {
+    @Test func authoritiesWithoutAServerApplyToAll() async throws {
         let general = try await resolve(file: "cacert: /ca.pem")
         #expect(try general.server(ServerURL(Self.b).origin, of: .uploadsURL).caFile?.value == "/ca.pem")
         let own = try await resolve(file: "{server: '\(Self.a)', cacert: /ca.pem}")
         #expect(try own.server(ServerURL(Self.b).origin, of: .uploadsURL).caFile == nil)
     }
 
-    @Test func twoProfilesOfOneOtherServerAreRefused() async throws {
+    @Test func twoProfilesOfAnotherServerAreRefused() async throws {
         let file = "profiles: {p: {server: '\(Self.b)'}, q: {server: '\(Self.b)'}}"
         let settings = try await resolve(file: file, flags: SettingsFlags([.server: Self.a]))
         let error = #expect(throws: SettingsError.self) {
@@ -178,7 +178,7 @@ import Testing
         #expect(try await resolve(file: file).profile?.value == expected)
     }
 
-    @Test func aServerThatIsNamedComesBeforeTheDefaultProfile() async throws {
+    @Test func aSpecifiedServerTakesPrecedenceOverTheDefaultProfile() async throws {
         let file = "{default_profile: p, profiles: {p: {server: '\(Self.a)', user: u}}}"
         let flagged = try await resolve(file: file, flags: SettingsFlags([.server: Self.b]))
         #expect(flagged.profile == nil && flagged.user == nil && flagged.uploadsURL?.value == Self.b)

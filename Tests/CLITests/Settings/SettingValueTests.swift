@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         "", "-1", "-5m", "s", "5d", "5 m", "1e3", "nan", "inf", "1.2.3", ".5", "5.", "0x10", "٣", "99999999999h",
     ])
-    func noDurations(text: String) {
+    func invalidDurations(text: String) {
         #expect(throws: InvalidValue.self) { try SettingValue.timeoutOrZero(text) }
     }
 
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["", "d", "-1d", "1.5d", "3651d", "99999999999999999999d", "7 d", "weekly", "٣d"])
-    func noIntervals(text: String) {
+    func invalidIntervals(text: String) {
         #expect(throws: InvalidValue.self) { try SettingValue.interval(text) }
     }
 
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["", "0", "-1", "K", "1.5M", "1T", "1MB", "8589934592G", "9223372036854775808", "1 M", "ten"])
-    func noSizes(text: String) {
+    func invalidSizes(text: String) {
         #expect(throws: InvalidValue.self) { try SettingValue.size(text) }
     }
 
@@ -60,7 +60,7 @@ import Testing
         #expect(try SettingValue.rate("1M") == 1_048_576)
     }
 
-    @Test(arguments: ["", "-1", "+1", "1.0", "many", "99999999999999999999"]) func noCounts(text: String) {
+    @Test(arguments: ["", "-1", "+1", "1.0", "many", "99999999999999999999"]) func invalidCounts(text: String) {
         #expect(throws: InvalidValue.self) { try SettingValue.count(text) }
     }
 
@@ -82,7 +82,7 @@ import Testing
         #expect(Spelling.nearest(to: name, among: known) == expected)
     }
 
-    @Test func nothingIsNearToNonsense() {
+    @Test func nothingIsSuggestedForNonsense() {
         #expect(Spelling.nearest(to: "zzzzzz", among: SettingKey.allCases.map(\.rawValue)) == nil)
     }
 }

@@ -62,7 +62,7 @@ import Testing
         Refusal(text: "server: a\npassword_command: pass show canary", line: 2, key: "password_command", says: "list"),
         Refusal(text: "server: a\npassword_command: []", line: 2, key: "password_command", says: "list"),
         Refusal(text: "password_command: [pass]", key: "password_command", says: "profile"),
-        // Not settings at all.
+        // Unknown settings.
         Refusal(text: "- a\n- b", line: 1, says: "must contain settings"),
         Refusal(text: "just words", line: 1, says: "must contain settings"),
         Refusal(text: "profiles: [a]", line: 1, key: "profiles", says: "must contain names"),
@@ -72,7 +72,7 @@ import Testing
         Refusal(text: "a: 1\n---\nb: 2", line: 2, says: "is not YAML"),
     ]
 
-    @Test(arguments: refusals) func whatIsNotUnderstoodIsRefused(refusal: Refusal) async throws {
+    @Test(arguments: refusals) func invalidSettingsAreRefused(refusal: Refusal) async throws {
         let error = await #expect(throws: SettingsError.self) {
             try await resolve(file: refusal.text)
         }
@@ -85,7 +85,9 @@ import Testing
         #expect(!"\(found) \(found.message)".contains("canary"))
     }
 
-    @Test(arguments: ["", "# nothing\n", "---\n", "profiles:\n", "profiles: {a: }\n"]) func littleIsFine(text: String)
+    @Test(arguments: ["", "# nothing\n", "---\n", "profiles:\n", "profiles: {a: }\n"]) func anAlmostEmptyFileIsValid(
+        text: String
+    )
         async throws
     {
         let settings = try await resolve(file: text)
@@ -93,7 +95,7 @@ import Testing
     }
 
     /// The example that the documentation shows.
-    @Test func theDocumentedExampleIsUnderstood() async throws {
+    @Test func theDocumentedExampleIsValid() async throws {
         let path = URL(fileURLWithPath: #filePath).appending(path: "../../../../fixtures/settings/config.yaml")
         let text = try String(contentsOf: path.standardizedFileURL, encoding: .utf8)
         let global = try await resolve(file: text)
@@ -108,20 +110,20 @@ import Testing
         #expect(lan.orgName.value == "The Example Band")
     }
 
-    @Test func messagesAreOneLine() throws {
+    @Test func messagesHaveOneLine() throws {
         let error = SettingsError(
             file: "/c/config.yaml",
             line: 3,
             key: "retries",
             value: "ma\u{1B}ny",
-            rule: "is not a whole number from 0"
+            rule: "is not a non-negative whole number"
         )
-        #expect(error.message == "/c/config.yaml:3: retries: \"ma\\u{1b}ny\" is not a whole number from 0")
-        let flag = SettingsError(key: "--retries", value: "x", rule: "is not a whole number from 0")
-        #expect(flag.message == "--retries: \"x\" is not a whole number from 0")
+        #expect(error.message == "/c/config.yaml:3: retries: \"ma\\u{1b}ny\" is not a non-negative whole number")
+        let flag = SettingsError(key: "--retries", value: "x", rule: "is not a non-negative whole number")
+        #expect(flag.message == "--retries: \"x\" is not a non-negative whole number")
     }
 
-    @Test func fileNamesStartAtTheSettingsFile() throws {
+    @Test func fileNamesAreRelativeToTheSettingsFile() throws {
         func caFile(_ text: String) throws -> String? {
             try SettingsFile(text: text, path: "/c/m/config.yaml", home: "/home/a").global.values[.caFile]?.text
         }

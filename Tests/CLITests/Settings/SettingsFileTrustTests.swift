@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A settings file runs programs and says which servers are trusted: it must be the user's own.
+/// A settings file can run programs and set trusted servers: it must belong to the user.
 @Suite struct SettingsFileTrustTests {
     private struct Scene {
         let runner: BinaryRunner
@@ -68,7 +68,7 @@ import Testing
     }
 }
 
-/// The names of settings before they were changed.
+/// Settings whose names were changed.
 @Suite struct DeprecatedSettingTests {
     private func config(
         _ arguments: [String] = [],
@@ -98,7 +98,7 @@ import Testing
         #expect(file.errors.contains("answer_timeout is deprecated; use response_timeout"))
     }
 
-    @Test func theNewNamesNeedNoNote() async throws {
+    @Test func theNewNamesHaveNoNote() async throws {
         let flag = try await config(["--response-timeout", "7s"])
         #expect(timeout(flag) == "7s" && flag.errors.isEmpty)
         let variable = try await config(

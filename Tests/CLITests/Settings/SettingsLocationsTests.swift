@@ -29,7 +29,7 @@ import Testing
         #expect(locations == (try SettingsLocations(environment: ["HOME": "/home/a"])))
     }
 
-    @Test func flagsBeatVariables() throws {
+    @Test func flagsOverrideVariables() throws {
         let environment = ["HOME": "/home/a", "MEDIACTL_CONFIG": "/e.yaml", "MEDIACTL_DATA_DIR": "/e"]
         let fromEnvironment = try SettingsLocations(environment: environment)
         #expect(fromEnvironment.configFile == "/e.yaml")
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [[:], ["HOME": ""], ["HOME": "not/absolute"]])
-    func withoutAHomeADataDirectoryMustBeNamed(environment: [String: String]) throws {
+    func withoutAHomeTheDataDirectoryIsRequired(environment: [String: String]) throws {
         let error = #expect(throws: SettingsError.self) { try SettingsLocations(environment: environment) }
         #expect(error?.hint?.contains("--data-dir") == true)
         let locations = try SettingsLocations(environment: environment, dataOverride: "/d")

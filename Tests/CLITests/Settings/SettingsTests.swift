@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Settings from a file with that text, in a home of its own.
+/// Settings from a file with this text, in a separate home directory.
 func resolve(
     file text: String,
     flags: SettingsFlags = SettingsFlags(),
@@ -36,7 +36,7 @@ func resolve(
             sync_url: https://sync.example
         """
 
-    @Test func defaultsAreTheDocumentedOnes() async throws {
+    @Test func defaultsMatchTheDocumentation() async throws {
         let settings = try await resolve(file: "")
         #expect(settings.connectTimeout.value == .seconds(30))
         #expect(settings.stallTimeout.value == .seconds(60))
@@ -52,8 +52,8 @@ func resolve(
         #expect(!settings.insecure.value && !settings.allowHTTP.value && !settings.http2.value)
     }
 
-    /// One source is taken away after the other.
-    @Test func theStrongestSourceWins() async throws {
+    /// One source after the other is removed.
+    @Test func theStrongestSourceOfASettingWins() async throws {
         var flags = SettingsFlags([.retries: "4"], profile: "work")
         var environment = ["MEDIACTL_RETRIES": "3"]
         #expect(
@@ -117,14 +117,14 @@ func resolve(
             (SettingsFlags(), ["MEDIACTL_PROFILE": "nowhere"], "MEDIACTL_PROFILE"),
         ] as [(SettingsFlags, [String: String], String)]
     )
-    func errorsNameTheSource(flags: SettingsFlags, environment: [String: String], key: String) async throws {
+    func errorsIncludeTheSource(flags: SettingsFlags, environment: [String: String], key: String) async throws {
         let error = await #expect(throws: SettingsError.self) {
             try await resolve(file: Self.file, flags: flags, environment: environment)
         }
         #expect(error?.key == key)
     }
 
-    @Test func aMistypedProfileIsCorrected() async throws {
+    @Test func aMistypedProfileGetsASuggestion() async throws {
         let error = await #expect(throws: SettingsError.self) {
             try await resolve(file: Self.file, flags: SettingsFlags(profile: "wrok"))
         }
@@ -145,7 +145,7 @@ func resolve(
         #expect(byEnvironment.profile?.value == profile)
     }
 
-    @Test func twoProfilesForOneServerAreAQuestion() async throws {
+    @Test func twoProfilesForOneServerAreAmbiguous() async throws {
         let file = "profiles: {a: {server: x.example}, b: {server: 'https://x.example'}}"
         let error = await #expect(throws: SettingsError.self) {
             try await resolve(file: file, flags: SettingsFlags([.server: "x.example"]))
@@ -167,8 +167,8 @@ func resolve(
         #expect(overridden.uploadsURL == Setting(value: "https://flag.example", origin: .flag))
     }
 
-    /// Else the key of the photo server would go to the one of the uploads.
-    @Test func theServerOfTheEnvironmentIsNotThatOfAServiceThatHasItsOwn() async throws {
+    /// Otherwise the key of the photo server would be sent to the upload server.
+    @Test func theServerOfTheEnvironmentIsNotUsedForAServiceWithItsOwn() async throws {
         let file = "sync_url: https://sync.example\nlibrary_url: https://albums.example"
         let settings = try await resolve(file: file, environment: ["MEDIACTL_SERVER": "https://up.example"])
         #expect(settings.syncURL?.value == "https://sync.example")
@@ -176,13 +176,14 @@ func resolve(
         #expect(settings.uploadsURL?.value == "https://up.example")
         let named = ["MEDIACTL_SERVER": "https://up.example", "MEDIACTL_SYNC_URL": "https://env.example"]
         #expect(try await resolve(file: file, environment: named).syncURL?.value == "https://env.example")
-        // For uploads it is the environment's as ever, and so it is for all where the file has one server for all.
+        // For uploads the environment still applies, and so it does for all services if the file has one server for
+        // all.
         let general = "server: https://file.example\nuploads_url: https://file.example"
         let other = try await resolve(file: general, environment: ["MEDIACTL_SERVER": "https://up.example"])
         #expect(other.uploadsURL?.value == "https://up.example" && other.syncURL?.value == "https://up.example")
     }
 
-    @Test func aPasswordCommandStandsForItsServersOnly() async throws {
+    @Test func aPasswordCommandAppliesOnlyToItsServers() async throws {
         let work = try ServerURL("https://work.example").origin
         let other = try ServerURL("https://other.example").origin
         let settings = try await resolve(
@@ -202,7 +203,7 @@ func resolve(
         #expect(try command(anywhere, work) == nil, "a profile without a server is for the command's server")
     }
 
-    @Test func rowsHoldNoSecret() async throws {
+    @Test func rowsContainNoSecret() async throws {
         let settings = try await resolve(
             file: Self.file,
             flags: SettingsFlags(profile: "work"),
@@ -213,7 +214,7 @@ func resolve(
         #expect(settings.rows.first { $0.name == "stall_timeout" }?.value == "60s")
     }
 
-    @Test func aMissingFileIsFineUnlessItWasNamed() async throws {
+    @Test func aMissingFileIsAnErrorOnlyIfItWasSpecified() async throws {
         let home = try TemporaryDirectory()
         let implicit = try SettingsLocations(environment: ["HOME": home.path])
         #expect(try await Settings.resolve(flags: SettingsFlags(), environment: [:], locations: implicit).server == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Names that are no settings: passed over with a warning, unless they misspelled security setting.
+/// Unknown names are ignored with a warning, unless they may be misspelled security settings.
 @Suite struct UnknownSettingTests {
     @Test(arguments: [
         ("retrys: 3", 1, "retrys", "did you mean: retries"),
@@ -17,7 +17,7 @@ import Testing
         ("xyzzy: canary", 1, "xyzzy", "mediactl config show lists the settings"),
         ("keywords: canary", 1, "keywords", "mediactl config show lists the settings"),
     ])
-    func aSlipIsPassedOverWithAWarning(text: String, line: Int, key: String, hint: String) async throws {
+    func aTypoIsIgnoredWithAWarning(text: String, line: Int, key: String, hint: String) async throws {
         let settings = try await resolve(file: text)
         let warning = try #require(settings.warnings.first)
         #expect(settings.warnings.count == 1)
@@ -26,14 +26,15 @@ import Testing
         #expect(!"\(warning)".contains("canary"))
     }
 
-    @Test func whatIsRightStaysInForce() async throws {
+    @Test func validSettingsStillApply() async throws {
         let settings = try await resolve(file: "retries: 7\nretrys: 3\nprofiles:\n  idle:\n    jbos: 2\nuser: me")
         #expect(settings.retries.value == 7 && settings.user?.value == "me")
         // In the order of the file, also of profiles that are not in use.
         #expect(settings.warnings.map(\.line) == [2, 5])
     }
 
-    /// Ignored, each of these would make a run less safe than was written down, or tell, send or delete something else.
+    /// If ignored, each of these would make a run less safe than configured, or disclose, send or delete something
+    /// else.
     @Test(
         arguments: [
             ("pined_key: x", "did you mean: pinned_key"), ("pin: x", "did you mean: pinned_key"), ("tls_pin: x", nil),
@@ -52,14 +53,14 @@ import Testing
             ("profiles:\n  work:\n    pined_key: canary", "did you mean: pinned_key"),
         ] as [(String, String?)]
     )
-    func whatMayProtectIsRefused(text: String, hint: String?) async throws {
+    func possibleSecuritySettingsAreRefused(text: String, hint: String?) async throws {
         let error = try #require(await #expect(throws: SettingsError.self) { try await resolve(file: text) })
         #expect(error.rule == "is an unknown setting; refused, because it may be a misspelled security setting")
         #expect(error.hint == (hint ?? "remove it; mediactl config show lists the settings"))
         #expect(error.line != nil && !"\(error)".contains("canary"))
     }
 
-    /// No setting that exists may be taken for a slip of another.
+    /// No existing setting is reported as a typo of another one.
     @Test func everySettingIsKnown() async throws {
         for key in SettingKey.allCases where !key.isBoolean {
             let result = try? await resolve(file: "\(key.rawValue): '1'")
@@ -71,19 +72,19 @@ import Testing
         ("MEDIACTL_RETRYS", "did you mean: MEDIACTL_RETRIES"), ("MEDIACTL_DATADIR", "did you mean: MEDIACTL_DATA_DIR"),
         ("MEDIACTL_PASWORD", "did you mean: MEDIACTL_PASSWORD"),
     ])
-    func aMistypedVariableIsPassedOverWithAWarning(name: String, hint: String) async throws {
+    func aMistypedVariableIsIgnoredWithAWarning(name: String, hint: String) async throws {
         let warnings = try await resolve(file: "", environment: [name: "canary"]).warnings
         #expect(warnings.map(\.hint) == [hint])
         #expect(warnings.map(\.message) == ["\(name): is an unknown setting and is ignored"])
     }
 
     @Test(arguments: ["MEDIACTL_PINED_KEY", "MEDIACTL_CA_CERT", "MEDIACTL_SERVR", "MEDIACTL_ALBUMS_UPLOADS"])
-    func aVariableThatMayProtectIsRefused(name: String) async throws {
+    func aPossibleSecurityVariableIsRefused(name: String) async throws {
         await #expect(throws: SettingsError.self) { try await resolve(file: "", environment: [name: "canary"]) }
     }
 
     /// They may belong to scripts around this program, or to its build.
-    @Test func otherVariablesAreNobodysBusiness() async throws {
+    @Test func unrelatedVariablesAreIgnored() async throws {
         let environment = [
             "MEDIACTL_RECORD": "1", "MEDIACTL_WARNINGS_AS_ERRORS": "1", "MEDIACTL_XYZZY": "1", "RETRYS": "1",
         ]
@@ -91,7 +92,7 @@ import Testing
         #expect(try await resolve(file: "", environment: ["MEDIACTL_RETRYS": ""]).warnings.isEmpty)
     }
 
-    @Test func theProgramWarnsAndGoesOn() async throws {
+    @Test func theProgramWarnsAndContinues() async throws {
         let runner = try BinaryRunner()
         let file = runner.home.file("config.yaml")
         try "retries: 2\nretrys: canary\n".write(toFile: file, atomically: true, encoding: .utf8)

@@ -92,8 +92,8 @@ import Testing
         )
     }
 
-    /// SQLite's message has a line for each page.
-    @Test func damageIsPrintedOnOneLine() async throws {
+    /// SQLite's message has one line per page.
+    @Test func damageIsPrintedAsOneLine() async throws {
         try fill()
         var bytes = try Data(contentsOf: URL(filePath: database()))
         // Bytes 28 to 31 are the number of pages (https://www.sqlite.org/fileformat.html section 1.3).
@@ -111,7 +111,7 @@ import Testing
         #expect(!repair.output.contains("\\u{a}"), "\(repair)")
     }
 
-    /// What is in place of a store that has a backup, and what a repair prints about it.
+    /// The file in place of a store that has a backup, and what a repair prints about it.
     struct Replacement: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let damage: String
@@ -132,7 +132,8 @@ import Testing
         },
     ]
 
-    @Test(arguments: replacements) func whatIsNotReadIsSetAsideByTheHint(_ replacement: Replacement) async throws {
+    @Test(arguments: replacements) func anUnreadableStoreIsMovedAsideByTheHint(_ replacement: Replacement) async throws
+    {
         try fill()
         let runner = try runner.get()
         let path = try database()
@@ -166,7 +167,7 @@ import Testing
         #expect(try await runner.run(["store", "restore", elsewhere]).output.contains("restored 2 delete tokens"))
     }
 
-    @Test func aRepairWithoutASingleRowIsNoSuccess() async throws {
+    @Test func aRepairWithoutAnyRowIsNotASuccess() async throws {
         try fill()
         try Data("this is no database".utf8).write(to: URL(filePath: database()))
         let repair = try await runner.get().run(["store", "repair"])
@@ -202,8 +203,8 @@ import Testing
         }
     }
 
-    /// Looking for a backup to suggest is not what the user asked for.
-    @Test func aBackupThatCannotBeReadIsNoErrorOfAnEmptyStore() async throws {
+    /// Looking for a backup to suggest is not what the user requested.
+    @Test func anUnreadableBackupIsNotAnErrorOfAnEmptyStore() async throws {
         try fill()
         let runner = try runner.get()
         let made = try await runner.run(["store", "backup", "--json"])
@@ -225,9 +226,9 @@ import Testing
         }
     }
 
-    @Test func anEmptyStoreWithoutBackupsIsNoReasonForAHint() async throws {
+    @Test func anEmptyStoreWithoutBackupsPrintsNoHint() async throws {
         let runner = try runner.get()
-        // One without a single token does not count.
+        // A backup without any token does not count.
         #expect(try await runner.run(["store", "backup"]).exitCode == 0)
         for command in [["uploads", "list"], ["store", "check"]] {
             let result = try await runner.run(command)
@@ -235,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func theHintNamesTheDataDirectory() async throws {
+    @Test func theHintIncludesTheDataDirectory() async throws {
         try fill()
         try overwriteHeader()
         let runner = try runner.get()
@@ -278,7 +279,7 @@ import Testing
         #expect(again.output == "restored 0 delete tokens and 0 uploads, 2 already stored\n", "\(again)")
     }
 
-    @Test(arguments: ["none.sqlite", "text.sqlite"]) func whatIsNoBackupIsRefused(_ name: String) async throws {
+    @Test(arguments: ["none.sqlite", "text.sqlite"]) func aFileThatIsNotABackupIsRefused(_ name: String) async throws {
         let runner = try runner.get()
         try Data("text".utf8).write(to: URL(filePath: runner.home.file("text.sqlite")))
         let result = try await runner.run(["store", "restore", runner.home.file(name)])
@@ -293,7 +294,7 @@ import Testing
 
     // MARK: Backups by themselves
 
-    /// After a command that may write, and not after one that only reads.
+    /// After a command that may write, but not after one that only reads.
     @Test func aStoreWithoutABackupOfTodayIsBackedUp() async throws {
         try fill()
         let runner = try runner.get()
@@ -310,7 +311,7 @@ import Testing
         #expect(try names().count == 2, "one a day")
     }
 
-    @Test func aStoreOfTodayIsNotBackedUp() async throws {
+    @Test func aStoreBackedUpTodayIsNotBackedUpAgain() async throws {
         try fill()
         let runner = try runner.get()
         #expect(try await runner.run(["uploads", "clear", "--server", "none", "--yes"]).exitCode == 0)
@@ -319,7 +320,7 @@ import Testing
 
     // MARK: Lists
 
-    /// More rows than a table keeps in memory are printed in parts, with the same columns.
+    /// More rows than a table buffers are printed in blocks, with the same columns.
     @Test func aLongTableIsAligned() async throws {
         let store = try store()
         let entries = (1...10_500).map { number in

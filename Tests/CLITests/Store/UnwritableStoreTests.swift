@@ -19,7 +19,7 @@ import Testing
     // MARK: Backups
 
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
-    func aBackupToAFullDiskNamesItsFile() async throws {
+    func aBackupToAFullDiskReportsItsFile() async throws {
         let runner = try runner.get()
         try fill(runner.home.file("data/mediactl"))
         let disk = try SmallDisk(kibibytes: 64)
@@ -34,7 +34,7 @@ import Testing
 
     // MARK: Without a store
 
-    /// Nothing needs to be written to list nothing.
+    /// An empty list requires no writing.
     @Test(
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [true, false],
@@ -66,7 +66,7 @@ import Testing
     // MARK: Not a directory
 
     @Test(arguments: ["", "/below", "/far/below"])
-    func aFileInPlaceOfTheDataDirectoryIsNamed(_ rest: String) async throws {
+    func aFileInPlaceOfTheDataDirectoryIsReported(_ rest: String) async throws {
         let runner = try runner.get()
         let file = runner.home.file("file")
         try Data("text".utf8).write(to: URL(filePath: file))

@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func keyAndDeviceAreKeptForTheirOwnerOnly() async throws {
+    @Test func keyAndDeviceAreReadableOnlyByTheirOwner() async throws {
         let stage = try await SyncStage()
         let file = try stage.secret(Self.key)
         let report = try await stage.json("login", "--api-key-file", file, "--device-name", "Studio", "-vv")
@@ -39,11 +39,11 @@ import Testing
         #expect(try await stage.run("logout").exitCode == 0)
         // Without a login as well.
         #expect(try await stage.run("sync", "status", extra: ["MEDIACTL_API_KEY": Self.key]).exitCode == 0)
-        // A password of another service is no key.
+        // A password of another service is not a key.
         #expect(try await stage.run("sync", "status", extra: ["MEDIACTL_PASSWORD": Self.key]).exitCode == 4)
     }
 
-    @Test func refusedKeyLeavesTheEarlierLogin() async throws {
+    @Test func rejectedKeyKeepsTheEarlierLogin() async throws {
         let stage = try await SyncStage.loggedIn()
         let wrong = try stage.secret(String(repeating: "f", count: 64))
         let report = try await stage.json("login", "--api-key-file", wrong)
@@ -53,9 +53,9 @@ import Testing
         #expect(try await stage.run("sync", "status").exitCode == 0)
     }
 
-    // Trap 9: nobody is asked off a terminal, and standard input is left alone.
+    // Trap 9: there is no prompt without a terminal, and standard input is not read.
     @Test(arguments: [[], ["--no-input"], ["--email", "alice@example.test", "--yes"]])
-    func nothingIsAskedOffATerminal(more: [String]) async throws {
+    func thereIsNoPromptWithoutATerminal(more: [String]) async throws {
         let stage = try await SyncStage()
         let result = try await stage.runner.run(["login"] + more, input: Self.key + "\n")
         #expect(result.exitCode == 4)
@@ -63,7 +63,7 @@ import Testing
         #expect(try await stage.sandbox.requests().isEmpty)
     }
 
-    @Test func terminalIsAskedWithEchoOff() async throws {
+    @Test func terminalPromptsWithoutEcho() async throws {
         let stage = try await SyncStage()
         let child = try stage.runner.start(["login", "--device-name", "Desk"], streams: .terminal(columns: 100))
         try await child.wait(for: "API key for \(stage.sandbox.baseURL): ")
@@ -73,8 +73,8 @@ import Testing
         expectNoSecret(result)
     }
 
-    // Trap 9: a login by e-mail signs everybody else out.
-    @Test func emailLoginNeedsAYesWhereNobodyCanBeAsked() async throws {
+    // Trap 9: a login by e-mail signs out all other devices.
+    @Test func emailLoginRequiresYesWithoutATerminal() async throws {
         let stage = try await SyncStage()
         let arguments = ["login", "--email", "alice@example.test", "--password-stdin"]
         let result = try await stage.runner.run(arguments, input: "alice\n")
@@ -82,13 +82,13 @@ import Testing
         #expect(try await stage.sandbox.requests().isEmpty)
     }
 
-    // The key before is void as soon as the server has answered, whatever became of the answer.
+    // The previous key is void as soon as the server has responded, even if the response was lost.
     @Test(arguments: [
         ("login:content-type=text/plain,times=1", 0, nil),
         ("login:drop-answer", 6, "may have issued a new API key"),
         ("login:status=401", 4, nil), ("devices:status=500,times=1", 7, "API key is stored"),
     ])
-    func emailLoginTellsWhatBecameOfTheKey(fault: String, exitCode: Int32, warning: String?) async throws {
+    func emailLoginReportsTheStateOfTheKey(fault: String, exitCode: Int32, warning: String?) async throws {
         let stage = try await SyncStage(faults: [fault])
         let arguments = ["login", "--email", "alice@example.test", "--password-stdin", "--yes"]
         let result = try await stage.runner.run(arguments, input: "alice\n")
@@ -115,7 +115,7 @@ import Testing
         #expect(try await stage.requests("POST", "/api/mobile/auth/login") == 1)
     }
 
-    @Test func emailLoginAsksAndSaysWhatItBreaks() async throws {
+    @Test func emailLoginPromptsAndStatesTheConsequences() async throws {
         let stage = try await SyncStage()
         let child = try stage.runner.start(
             ["login", "--email", "alice@example.test"],
@@ -129,7 +129,7 @@ import Testing
         #expect(try await stage.sandbox.requests().isEmpty)
     }
 
-    @Test func wrongPasswordIsNoWrongKey() async throws {
+    @Test func wrongPasswordIsNotReportedAsAWrongKey() async throws {
         let stage = try await SyncStage()
         let file = try stage.secret("alice-password")
         let report = try await stage.json("login", "--email", "alice@example.test", "--password-file", file, "--yes")
@@ -148,7 +148,7 @@ import Testing
         #expect(try await stage.run("sync", "status").exitCode == 4)
     }
 
-    @Test func keyTravelsEncryptedOrNotAtAll() async throws {
+    @Test func keyIsSentOnlyEncrypted() async throws {
         let stage = try await SyncStage()
         for command in [["login"], ["sync"], ["claim-legacy", "--list"]] {
             let result = try await stage.runner.run(
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func logoutForgetsAndIsDoneTwice() async throws {
+    @Test func logoutRemovesTheKeyAndMayBeRepeated() async throws {
         let stage = try await SyncStage.loggedIn()
         let before = try await stage.sandbox.requests().count
         let dry = try await stage.json("logout", "--dry-run")
@@ -175,8 +175,8 @@ import Testing
         #expect((status.error["hint"] as? String)?.contains("mediactl login") == true)
     }
 
-    // A machine that logs in again is the same device (contract 1.3), and its photos are still its own.
-    @Test func deviceOutlivesALogout() async throws {
+    // A machine that logs in again is the same device (contract 1.3), and still owns its photos.
+    @Test func deviceIsKeptAfterALogout() async throws {
         let stage = try await SyncStage.loggedIn()
         let before = try await stage.json("sync", "status").last["device_id"] as? String
         _ = try await stage.run("logout")
@@ -184,7 +184,7 @@ import Testing
         #expect(report.last["device_id"] as? String == before && before != nil)
     }
 
-    @Test func serversBelowAPathAreTheirOwn() async throws {
+    @Test func serversBelowAPathAreSeparate() async throws {
         let stage = try await SyncStage(arguments: ["--base-path", "/photos"])
         let server = stage.sandbox.baseURL + "/photos"
         let login = try await stage.json(
@@ -196,12 +196,12 @@ import Testing
         #expect(login.result.exitCode == 0 && login.last["server"] as? String == server)
         #expect(try await stage.run("sync", "--server", server).exitCode == 0)
         #expect(try await stage.run("sync", "--server", stage.sandbox.baseURL).exitCode == 4)
-        // Servers of uploads live at the root of their host.
+        // Upload servers are at the root of their host.
         let upload = try await stage.run("upload", "/dev/null", "--server", server)
         #expect(upload.exitCode == 2 && upload.errors.contains("must not contain a path"))
     }
 
-    // The kept device belongs to the user of the kept key, until the server says otherwise.
+    // The stored device belongs to the user of the stored key, unless the server reports otherwise.
     @Test func anotherUsersKeyDoesNotGetThisDevice() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")

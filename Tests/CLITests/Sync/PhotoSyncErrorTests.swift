@@ -46,14 +46,14 @@ import Testing
     }
 
     // Trap 8: a 401 does not mean that a wrong key was typed.
-    @Test func refusedKeysAreExplained() {
+    @Test func rejectedKeysAreExplained() {
         let hint = ErrorCatalog.diagnosis(of: PhotoSyncError(.unauthorized, httpStatus: 401)).hint ?? ""
         #expect(hint.contains("another login of the same user") && hint.contains("disabled"))
         #expect(hint.contains("mediactl login"))
     }
 
     // Trap 23.
-    @Test func defectSaysWhatMustNotBeDone() {
+    @Test func defectWarnsAgainstFurtherUploads() {
         let diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.ownershipDefect))
         #expect(diagnosis.hint?.contains("do not delete any local original") == true)
     }
@@ -62,19 +62,19 @@ import Testing
         ("/setup", " at /setup on the same host"), ("//evil.example/setup", ""), ("https://evil.example/", ""),
         ("/\\evil.example", ""), (nil, ""),
     ])
-    func setupIsNamedOnlyWhereTheServerIs(value: String?, words: String) {
+    func setupIsMentionedOnlyForAReachableServer(value: String?, words: String) {
         let diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.setupRequired, httpStatus: 503, value: value))
         #expect(diagnosis.hint == "its administrator must finish the setup" + words)
     }
 
-    @Test func refusedPasswordIsNoMissingLogin() {
+    @Test func rejectedPasswordIsNotAMissingLogin() {
         let refused = ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn, httpStatus: 401))
         let missing = ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn))
         #expect(refused.message.contains("password") && refused.exitCode == .unauthorized)
         #expect(missing.hint?.contains("mediactl login") == true && missing.exitCode == .unauthorized)
     }
 
-    // What a transport's failure is called is the same for all servers.
+    // Transport failures have the same message for all servers.
     @Test(
         arguments: [
             (.unknownHost, "unknown_host", 6), (.cannotConnect, "cannot_connect", 6),
@@ -86,14 +86,14 @@ import Testing
             (.unusable, "internal_error", 1),
         ] as [(TransportError.Kind, String, Int32)]
     )
-    func transportFailuresKeepTheirNames(kind: TransportError.Kind, code: String, exitCode: Int32) {
+    func transportFailuresKeepTheirMessages(kind: TransportError.Kind, code: String, exitCode: Int32) {
         let error = PhotoSyncError(.transport, transport: TransportError(kind, detail: "Why."))
         let diagnosis = ErrorCatalog.diagnosis(of: error)
         #expect(diagnosis.code == code && diagnosis.exitCode.rawValue == exitCode)
         #expect(diagnosis.hint?.contains("--insecure") != true)
     }
 
-    @Test func storesAreNamed() {
+    @Test func storesAreIncluded() {
         let error = PhotoSyncError(.storeUnusable, store: StoreError(.corrupt, path: "/d/library.sqlite"))
         let diagnosis = ErrorCatalog.diagnosis(of: error)
         #expect(

@@ -55,7 +55,7 @@ import Testing
         #expect((next.last["index"] as? [String: Any])?["total"] as? Int == 1600)
     }
 
-    @Test func listingThatDoesNotAddUpIsNoSuccess() async throws {
+    @Test func incompleteListingIsNotASuccess() async throws {
         let stage = try await SyncStage.loggedIn(faults: ["photos-list:total=9"])
         try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
         let report = try await stage.json("sync")
@@ -76,7 +76,7 @@ import Testing
         #expect(text.exitCode == 7 && text.output.contains("no device") && text.errors.contains("error: "))
     }
 
-    @Test func anotherUsersIndexIsNotOnesOwn() async throws {
+    @Test func anotherUsersIndexIsNotUsed() async throws {
         let stage = try await SyncStage.loggedIn()
         try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
         #expect(try await stage.json("sync", extra: ["MEDIACTL_API_KEY": SandboxProcess.bobKey]).count("photos") == 0)
@@ -89,7 +89,7 @@ import Testing
         #expect(try await stage.run("sync", "verify").exitCode == 0)
     }
 
-    @Test func statusSaysWhenAPullIsDue() async throws {
+    @Test func statusReportsWhenAPullIsDue() async throws {
         let stage = try await SyncStage.loggedIn()
         #expect(try await stage.run("sync").exitCode == 0)
         #expect(try await !stage.run("sync", "status").errors.contains("differ"))
@@ -97,7 +97,7 @@ import Testing
         #expect(try await stage.run("sync", "status").errors.contains("server and index differ"))
     }
 
-    @Test func unfinishedSetupIsNamed() async throws {
+    @Test func unfinishedSetupIsReported() async throws {
         let stage = try await SyncStage(arguments: ["--photosync-setup", "incomplete"])
         let result = try await stage.run("login", extra: ["MEDIACTL_API_KEY": SandboxProcess.aliceKey])
         #expect(result.exitCode == 7)
@@ -127,7 +127,7 @@ import Testing
         #expect(try await stage.json("sync", "list", "--gone").items.map { $0["photo_id"] as? String } == [id])
     }
 
-    @Test func listEndsWithItsReader() async throws {
+    @Test func listStopsWhenItsReaderExits() async throws {
         let stage = try await SyncStage.loggedIn()
         try await stage.sandbox.addPhotos(#"{"count":3000,\#(Self.alice)}"#)
         _ = try await stage.run("sync")
@@ -140,7 +140,7 @@ import Testing
 
     // MARK: Push
 
-    @Test func pushSendsWhatIsMissingOnce() async throws {
+    @Test func pushUploadsMissingPhotosOnce() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg", "b.jpg", "notes.txt")
         let dry = try await stage.json("sync", "push", directory, "--dry-run")
@@ -153,11 +153,11 @@ import Testing
         #expect(try await stage.sandbox.photos().count == 2)
         let quiet = try await stage.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty)
-        // A text is not a photo that is missing.
+        // A text is not a missing photo.
         #expect(quiet.errors.isEmpty)
     }
 
-    @Test func namedFilesThatCannotBePushedAreFailures() async throws {
+    @Test func specifiedFilesThatCannotBePushedAreFailures() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg", "notes.txt")
         let none = try await stage.json("sync", "push", directory + "/notes.txt")
@@ -177,8 +177,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 5)
     }
 
-    // Trap 11: what another user has sent is not backed up.
-    @Test func bytesOfAnotherUserAreNotOnesOwn() async throws {
+    // Trap 11: a photo that another user uploaded is not backed up for this user.
+    @Test func bytesOfAnotherUserDoNotCountAsBackedUp() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")
         try await stage.sandbox.addPhotos(#"{"user":"bob@example.test","content":"a photo called a.jpg"}"#)
@@ -225,7 +225,7 @@ import Testing
     }
 
     // Trap 12: the server changes what it stores.
-    @Test func rewrittenPhotosAreANotice() async throws {
+    @Test func rewrittenPhotosAreReportedAsANotice() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")
         try Data(SmallPhoto.jpeg).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
@@ -239,7 +239,7 @@ import Testing
         #expect(report.result.errors.contains("the server rewrites photos after their upload"))
     }
 
-    @Test func damagedPhotosAreIntegrity() async throws {
+    @Test func damagedPhotosAreIntegrityErrors() async throws {
         let stage = try await SyncStage.loggedIn(
             faults: ["photos-download:corrupt-byte"],
             arguments: ["--photosync-rewrite", "off"]
@@ -262,7 +262,7 @@ import Testing
         let other = try await stage.json("sync", "verify")
         #expect(other.result.exitCode == 3 && other.count("copy_missing") == 1)
         #expect(other.items.map { $0["path"] as? String } == [directory + "/a.jpg"])
-        // What it advises helps.
+        // The suggested command works.
         let target = stage.runner.home.file("out")
         #expect(try await stage.run("sync", "download", "--missing", "--output", target).exitCode == 0)
         let again = try await stage.json("sync", "verify")
@@ -295,7 +295,7 @@ import Testing
         #expect(unknown.result.exitCode == 5 && unknown.last["unknown_ids"] as? [String] == ["nope", "never"])
     }
 
-    @Test func claimNeedsAYesWhereNobodyCanBeAsked() async throws {
+    @Test func claimRequiresYesWithoutATerminal() async throws {
         let stage = try await SyncStage.loggedIn()
         let before = try await stage.sandbox.requests().count
         let result = try await stage.runner.run(["claim-legacy", "--all"], input: "yes\n")
@@ -305,7 +305,7 @@ import Testing
     }
 
     @Test(arguments: [("yes", 0, 0), ("no", 1, 2), ("", 1, 2)] as [(String, Int32, Int)])
-    func claimAsksWithTheCount(response: String, exitCode: Int32, remaining: Int) async throws {
+    func claimPromptsWithTheCount(response: String, exitCode: Int32, remaining: Int) async throws {
         let stage = try await SyncStage.loggedIn()
         try await stage.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
         let child = try stage.runner.start(["claim-legacy", "--all"], streams: .terminal(columns: 200))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Files that a server lost or damaged while it lists their photos (photosync contract, new facts 1 and 2).
+/// Files that a server lost or damaged but still lists (photosync contract, new facts 1 and 2).
 @Suite struct SyncDamageTests {
     /// Three pushed photos, rewritten by the server and in the index; the originals are in a directory.
     private func pushed() async throws -> (stage: SyncStage, directory: String, ids: [String]) {
@@ -33,7 +33,7 @@ import Testing
         #"{"action":"replace","base64":"eA=="}"#, #"{"action":"replace","base64":"\#(html)"}"#,
         #"{"action":"replace","base64":"\#(random)"}"#, #"{"action":"truncate","bytes":300}"#,
     ])
-    func aDamagedFileIsNeverADownload(action: String) async throws {
+    func aDamagedFileIsNeverStoredAsADownload(action: String) async throws {
         let (stage, directory, ids) = try await pushed()
         try FileManager.default.removeItem(atPath: directory)
         try await damage(stage, ids[0], action)
@@ -72,7 +72,7 @@ import Testing
         #expect((error?["hint"] as? String)?.contains("mediactl sync repair") == true)
     }
 
-    @Test func verifyChecksTheFilesOnTheServerWhenAsked() async throws {
+    @Test func verifyChecksTheFilesOnTheServerOnRequest() async throws {
         let (stage, _, ids) = try await pushed()
         let same = try await stage.json("sync", "verify", "--server")
         #expect(same.result.exitCode == 0 && same.count("server_files") == 3 && same.count("items") == 0)
@@ -93,8 +93,9 @@ import Testing
         #expect(try await stage.run("sync", "verify", "--server-files").exitCode == 3)
     }
 
-    /// A download that the server could not deliver leaves nothing to finish. A file that was here before stays missing.
-    @Test func aFailedDownloadIsNoUnfinishedOne() async throws {
+    /// A download that the server could not deliver leaves nothing to finish. A file that was stored here before
+    /// stays missing.
+    @Test func aFailedDownloadIsNotReportedAsUnfinished() async throws {
         let (stage, directory, ids) = try await pushed()
         let out = stage.runner.home.file("out")
         try FileManager.default.removeItem(atPath: directory)
@@ -129,8 +130,8 @@ import Testing
         #expect(verify.output.contains("server damaged     \(ids[1])  (b.jpg, the file ends without an end marker)\n"))
     }
 
-    /// A file of the right length: only reading it tells.
-    @Test func verifyReadsTheFilesOnTheServerWhenAsked() async throws {
+    /// A file of the right length: only reading it detects the damage.
+    @Test func verifyReadsTheFilesOnTheServerOnRequest() async throws {
         let (stage, _, ids) = try await pushed()
         #expect(try await stage.json("sync", "verify", "--server-content").result.exitCode == 0)
         try await damage(stage, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
@@ -142,7 +143,7 @@ import Testing
     }
 
     /// An unverified download is recorded with the digest of the damaged file, which proves nothing.
-    @Test func aDamagedDownloadIsNoEvidenceForARepair() async throws {
+    @Test func aDamagedDownloadIsNotEvidenceForARepair() async throws {
         let (stage, directory, ids) = try await pushed()
         try await damage(stage, ids[0], #"{"action":"truncate","bytes":300}"#)
         let out = stage.runner.home.file("out")
@@ -178,7 +179,8 @@ import Testing
         #expect(repair.result.exitCode == 0 && repair.states == ["skipped"], "\(repair.result.errors)")
         #expect(repair.items.first?["problem"] as? String == "uploaded_damaged")
         #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
-        // The local file is damaged, but was not when it was uploaded: only the server's file is known to be.
+        // The local file is damaged now, but was not when it was uploaded: only the server's file is known to be
+        // intact.
         try Data(SmallPhoto.jpeg("photo a").dropLast(30)).write(to: URL(fileURLWithPath: "\(directory)/a.jpg"))
         #expect(try await stage.json("sync", "verify", "--server-content").count("server_damaged") == 1)
     }
@@ -224,9 +226,9 @@ import Testing
         #expect(try await stage.json("sync", "verify", "--server-content").count("server_unverified") == 1)
     }
 
-    /// What could not be read is not known to be damaged: nothing is deleted.
+    /// A file that could not be read is not known to be damaged: nothing is deleted.
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement), arguments: [false, true])
-    func aFullDiskRepairsNothing(isFullLater: Bool) async throws {
+    func aFullDiskPreventsRepairs(isFullLater: Bool) async throws {
         let (stage, _, ids) = try await pushed()
         try await damage(stage, ids[0], #"{"action":"truncate","bytes":300}"#)
         let disk = try SmallDisk(kibibytes: 256)
@@ -247,9 +249,9 @@ import Testing
         #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
     }
 
-    /// Responses of a proxy: nothing is known of the files, and nothing is deleted.
+    /// Responses of a proxy: the state of the files is unknown, and nothing is deleted.
     @Test(arguments: ["403", "404"], [false, true])
-    func aRefusalOfAProxyIsNoMissingFile(status: String, readsContent: Bool) async throws {
+    func aProxyErrorIsNotAMissingFile(status: String, readsContent: Bool) async throws {
         let (stage, _, _) = try await pushed()
         try await stage.sandbox.addFaults("photos-download:status=\(status)")
         let repair =
@@ -280,7 +282,7 @@ import Testing
         #expect(try await stage.requests("DELETE", "/api/photos/") == 1)
     }
 
-    /// A changed original is no original: the photo is listed, and nothing is deleted.
+    /// A changed original does not qualify: the photo is listed, and nothing is deleted.
     @Test(arguments: [false, true]) func aChangedOriginalIsNotRepaired(isDryRun: Bool) async throws {
         let (stage, directory, ids) = try await pushed()
         try await damage(stage, ids[0], #"{"action":"remove"}"#)
@@ -299,7 +301,7 @@ import Testing
         #expect(text.errors.contains("restore changed originals from a backup") && !text.errors.contains("error:"))
         #expect(text.errors.contains("mediactl sync push --changed \(path)\n"))
         #expect(try await stage.requests("DELETE", "/api/photos/") == 0)
-        // A file with another date, but the uploaded bytes, is one.
+        // A file with another date but the uploaded bytes does.
         try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: path))
         #expect(try await stage.json("sync", "repair", "--yes").states == ["repaired"])
     }
@@ -360,14 +362,14 @@ import Testing
         // The repaired photo is known, and not pushed again.
         let push = try await stage.json("sync", "push", "\(directory)/a.jpg")
         #expect(push.states == ["present"])
-        // A later deletion is one.
+        // A later deletion is reported as a deletion.
         try await stage.sandbox.photoSync("DELETE", "photos/\(new.id)")
         _ = try await stage.run("sync", "--full")
         #expect(try await stage.json("sync", "push", directory).states.contains("deleted"))
     }
 
-    /// Damage of the right length; the hint of `verify` is the command that repairs it.
-    @Test func repairReplacesDamagedContentWhenAsked() async throws {
+    /// Damage without a change of length; the hint of `verify` is the command that repairs it.
+    @Test func repairReplacesDamagedContentOnRequest() async throws {
         let (stage, directory, ids) = try await pushed()
         try await damage(stage, ids[0], #"{"action":"swap","with":"\#(ids[1])"}"#)
         let verify = try await stage.run("sync", "verify", "--server-content")
@@ -392,15 +394,15 @@ import Testing
         #expect(try await stage.json("sync", "push", directory).states == ["present", "present", "present"])
     }
 
-    @Test func theHintOfVerifyIsTheCheckThatWasMade() async throws {
+    @Test func theHintOfVerifyUsesTheSameChecks() async throws {
         let (stage, _, ids) = try await pushed()
         try await damage(stage, ids[0], #"{"action":"remove"}"#)
         let verify = try await stage.run("sync", "verify", "--server")
         #expect(verify.errors.contains("upload local originals again with: mediactl sync repair\n"), "\(verify.errors)")
     }
 
-    /// Another process lists the photos: what the index will have is not known.
-    @Test func repairSaysWhenTheIndexIsNotCurrent() async throws {
+    /// Another process is listing the photos: the state of the index is not known.
+    @Test func repairReportsWhenTheIndexIsNotCurrent() async throws {
         let (stage, _, ids) = try await pushed()
         try await damage(stage, ids[0], #"{"action":"remove"}"#)
         // Interrupted: the listing is unfinished.

@@ -29,8 +29,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
     }
 
-    /// A push or download records copies in the directory, but is no consent to the other direction.
-    @Test func aPushIsNoConsent() async throws {
+    /// A push or download records copies in the directory, but is not consent to the other direction.
+    @Test func aPushIsNotConsent() async throws {
         let (stage, directory) = try await stage()
         #expect(try await stage.run("sync", "push", directory).exitCode == 0)
         let refused = try await stage.json("sync", directory)
@@ -41,7 +41,7 @@ import Testing
         #expect(try await stage.run("sync", directory).exitCode == 2)
         #expect(try await stage.run("sync", directory, "--yes").exitCode == 0)
         #expect(try await stage.run("sync", directory + "/./").exitCode == 0)
-        // Consent is for a directory, not for what is above or below.
+        // Consent applies to one directory, not to those above or below it.
         #expect(try await stage.run("sync", directory + "/2019").exitCode == 2)
     }
 
@@ -52,7 +52,7 @@ import Testing
         #expect(try await stage.requests("POST", "/api/sync/photos") == 0)
     }
 
-    @Test func bothSidesGetWhatTheyLack() async throws {
+    @Test func bothSidesReceiveTheMissingPhotos() async throws {
         let (stage, directory) = try await stage()
         let first = try await stage.json("sync", directory, "--yes")
         #expect(first.result.exitCode == 0 && first.last["schema"] as? String == "mediactl.sync/1")
@@ -62,7 +62,7 @@ import Testing
         #expect(try String(contentsOfFile: directory + "/2019/08/beach.jpg", encoding: .utf8) == "a beach")
         #expect(try await stage.sandbox.photos().map(\.originalFilename).sorted() == ["a.jpg", "b.jpg", "beach.jpg"])
 
-        // A later run asks nothing, and finds nothing to do.
+        // A later run prompts for nothing, and finds nothing to do.
         let second = try await stage.json("sync", directory)
         #expect(second.result.exitCode == 0 && part("push", of: second)["uploaded"] as? Int == 0)
         #expect(part("push", of: second)["present"] as? Int == 3)
@@ -70,7 +70,7 @@ import Testing
         #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
     }
 
-    /// The parts report what the commands alone report.
+    /// The parts report the same as the separate commands.
     @Test func theSummaryHasAllKeysOfItsParts() async throws {
         let (stage, directory) = try await stage()
         for name in ["film.mov", "a.xmp"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
@@ -115,7 +115,7 @@ import Testing
     }
 
     // A new machine with the same originals has nothing to download.
-    @Test func photosThatAreHereAlreadyAreNotPlannedAsDownloads() async throws {
+    @Test func localPhotosAreNotPlannedAsDownloads() async throws {
         let (stage, directory) = try await stage()
         try await stage.sandbox.addPhotos(#"{\#(Self.alice),"content":"a photo called a.jpg"}"#)
         _ = try await stage.run("sync")
@@ -128,7 +128,7 @@ import Testing
     func aTerminalIsAsked(response: String, exitCode: Int32, uploads: Int) async throws {
         let (stage, directory) = try await stage()
         let child = try stage.runner.start(["sync", directory], streams: .terminal(columns: 100))
-        // Before, the legacy photo is offered.
+        // Before the sync, claiming the legacy photo is offered.
         try await child.wait(for: "Claim them? [y/N] ")
         child.write("no\n")
         try await child.wait(for: "2 photos to upload, 1 photo to download. Nothing is deleted.")
@@ -151,7 +151,7 @@ import Testing
         #expect(try await stage.sandbox.photos().allSatisfy { ($0.device != nil) == isClaimed })
     }
 
-    // Contract 3.5: what the server cannot keep is no reason not to fetch what it has.
+    // Contract 3.5: photos that the server cannot keep do not prevent downloads.
     @Test func theOwnershipDefectDoesNotPreventDownloads() async throws {
         let (stage, directory) = try await stage(["--photosync", "published"])
         for _ in 1...2 {
@@ -163,7 +163,7 @@ import Testing
         #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
     }
 
-    @Test func aDirectoryWithTheNameOfACommandHasAPath() async throws {
+    @Test func aDirectoryNamedLikeACommandNeedsAPath() async throws {
         let (stage, _) = try await stage()
         let named = stage.runner.home.file("push")
         try FileManager.default.createDirectory(atPath: named, withIntermediateDirectories: true)

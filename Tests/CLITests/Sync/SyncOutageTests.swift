@@ -13,8 +13,8 @@ import Testing
         return stage
     }
 
-    // New facts 5: every route answers 500 with plain text, then recovers by itself.
-    @Test func aDatabaseOutageIsSurvivedByWaiting() async throws {
+    // New facts 5: every route responds 500 with plain text, then recovers without a restart.
+    @Test func aDatabaseOutageIsWaitedFor() async throws {
         let stage = patient(try await SyncStage.loggedIn())
         try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
         try await stage.sandbox.photoSync("POST", "outage")
@@ -26,7 +26,7 @@ import Testing
         #expect(try await stage.json("sync", "list").count("items") == 3)
     }
 
-    @Test func aRestartIsSurvivedByWaiting() async throws {
+    @Test func aRestartIsWaitedFor() async throws {
         let stage = patient(try await SyncStage.loggedIn(faults: ["photos-list:stall,skip=2"]))
         try await stage.sandbox.addPhotos(#"{"count":1600,\#(Self.alice)}"#)
         let child = try stage.runner.start(["sync", "--json", "--progress-events"])
@@ -42,7 +42,8 @@ import Testing
         #expect(again.port == stage.sandbox.port)
     }
 
-    // New facts 5, and contract 1.1 for the check of keys. 0.1.0 recognized only "Database error", which few routes say.
+    // New facts 5, and contract 1.1 for the check of keys. 0.1.0 recognized only "Database error", which few routes
+    // send.
     @Test(
         arguments: [
             nil, #"{"text":"Failed to list photos"}"#, #"{"text":"the database system is shutting down"}"#,
@@ -61,7 +62,7 @@ import Testing
         #expect(down.result.exitCode == 6 && down.error["retryable"] as? Bool == true)
     }
 
-    /// Another 500 is a defect, which waiting does not repair.
+    /// Another 500 is a defect that waiting does not repair.
     @Test func anotherFailureIsNotAnOutage() async throws {
         let stage = try await SyncStage.loggedIn()
         try await stage.sandbox.photoSync("POST", "outage", #"{"json":"Failed to save photo record."}"#)
@@ -83,7 +84,7 @@ import Testing
         #expect(report.error["code"] as? String == (address.hasSuffix(":1") ? "cannot_connect" : "unknown_host"))
     }
 
-    /// A login is not a listing, and a first listing that failed has not reached the server.
+    /// A login is not a listing, and a failed first listing has not reached the server.
     @Test func aServerThatWasNeverIndexedIsNotWaitedFor() async throws {
         let stage = patient(try await SyncStage.loggedIn())
         _ = try await stage.sandbox.stop()
@@ -111,7 +112,7 @@ import Testing
         #expect(result.exitCode == 0 && result.errors.contains("the server responds again"), "\(result.errors)")
     }
 
-    @Test func aTerminalIsToldHowToStopTheWait() async throws {
+    @Test func aTerminalShowsHowToStopTheWait() async throws {
         let stage = patient(try await SyncStage.loggedIn())
         try #require(try await stage.run("sync").exitCode == 0)
         try await stage.sandbox.photoSync("POST", "outage")
@@ -121,7 +122,7 @@ import Testing
         #expect(try await child.finish(deadline: .seconds(30)).exitCode == 130)
     }
 
-    @Test func theHintAfterAWrongAddressIsTheAddress() async throws {
+    @Test func theHintAfterAWrongAddressIsToCheckIt() async throws {
         let stage = try await SyncStage.loggedIn()
         let report = try await stage.json(
             "sync",

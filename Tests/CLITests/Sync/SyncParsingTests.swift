@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [["sync"], ["--json", "sync"]])
-    func syncAloneIsPull(words: [String]) throws {
+    func syncWithoutACommandIsPull(words: [String]) throws {
         let command = try #require(try MediactlCommand.parseAsRoot(words + ["--full", "--dry-run"]) as? SyncDirectory)
         #expect(command.listing.full && command.dryRun && command.directory == nil)
         #expect(command.recordSchema == SyncPull.schema)
@@ -31,7 +31,7 @@ import Testing
     @Test(arguments: [
         ["sync", "/tmp", "/tmp"], ["sync", "--yes"], ["sync", "--limit-rate", "1M"],
     ])
-    func syncRefuses(words: [String]) {
+    func invalidSyncArgumentsAreRefused(words: [String]) {
         #expect(throws: (any Error).self) { try MediactlCommand.parseAsRoot(words) }
     }
 
@@ -73,7 +73,7 @@ import Testing
         ["--server", "h", "sync", "--profile", "p", "status"], ["sync", "--server", "h", "--profile", "p"],
         ["logout", "--server", "h", "--profile", "p"],
     ])
-    func serverStandsBeforeOrBehindTheCommand(words: [String]) throws {
+    func serverMayPrecedeOrFollowTheCommand(words: [String]) throws {
         let flags =
             switch try MediactlCommand.parseAsRoot(words) {
             case let command as SyncList: command.connection.flags
@@ -128,17 +128,17 @@ import Testing
         #expect(throws: Diagnosis.self) { try FlagValue.read(command.jobs, "--jobs", SettingValue.jobs) }
     }
 
-    // Trap 4: a server drops any zone but Z, so that what is sent must be UTC.
+    // Trap 4: a server drops any time zone but Z, so times must be sent as UTC.
     @Test(arguments: [
         ("2026-05-01T18:30:00Z", "2026-05-01T18:30:00Z"), ("2026-05-01T18:30:00.25+02:00", "2026-05-01T16:30:00.25Z"),
         ("1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z"),
     ])
-    func timesBecomeUTC(text: String, utc: String) throws {
+    func timesAreConvertedToUTC(text: String, utc: String) throws {
         #expect(try PointInTime.parse(text, flag: "--since").text == utc)
     }
 
     @Test(arguments: ["", "yesterday", "2026-02-30", "2026-5-1", "2026-05-01 18:30:00", "2026-05-01T18:30:00"])
-    func otherTimesAreUsage(text: String) {
+    func invalidTimesAreUsageErrors(text: String) {
         #expect { try PointInTime.parse(text, flag: "--since") } throws: {
             ($0 as? Diagnosis)?.exitCode == .usage && ($0 as? Diagnosis)?.message.hasPrefix("--since: ") == true
         }

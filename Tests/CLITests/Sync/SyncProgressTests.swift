@@ -21,7 +21,7 @@ import Testing
     }
 
     // A listing may grow while it is read (trap 19), and stored files are larger than what was uploaded (trap 12).
-    @Test func nothingIsEverOverAHundredPercent() {
+    @Test func percentageNeverExceedsOneHundred() {
         #expect(pull(1100, of: 1000).line(rate: 5) == "1000 of 1000 photos  100 %  5/s")
         var progress = DownloadProgress()
         (progress.photos, progress.photosDone, progress.bytes, progress.bytesReceived) = (2, 1, 1000, 1200)
@@ -30,12 +30,12 @@ import Testing
         #expect(reading.line(rate: nil) == "1 of 2 photos  1.00 kB of 1.00 kB  100 %")
     }
 
-    @Test func incrementalPullHasNoWhole() {
+    @Test func incrementalPullHasNoTotal() {
         #expect(pull(12, of: nil).line(rate: 6) == "12 photos  6/s")
         #expect(pull(12, of: nil, attempt: 2).line(rate: nil) == "12 photos  restarted, attempt 2")
     }
 
-    @Test func pushReadsAndThenSends() {
+    @Test func pushReadsAndThenUploads() {
         var progress = PushProgress()
         (progress.filesFound, progress.filesHashed, progress.bytesHashed) = (10, 4, 2_000_000)
         #expect(PushReading(progress: progress).line(rate: 1e6) == "4 of 10 files checked  2.00 MB read  1.00 MB/s")
@@ -94,7 +94,7 @@ import Testing
         #expect(test.output.contains(#""photos":5,"pages":1,"expected":null,"attempt":1,"elapsed_ms":1000"#))
     }
 
-    @Test func statusIsShownOnRequest() async throws {
+    @Test func statusIsPrintedOnRequest() async throws {
         let test = try TestConsole()
         let display = RunDisplay<ListingReading>(
             test.console(OutputPreferences(isQuiet: true)),

@@ -4,7 +4,7 @@ import Testing
 
 /// What `sync push` reports of files that it does not upload, and `sync forget`.
 @Suite(.prompt) struct SyncPushTests {
-    /// A stage whose directory has `a.jpg` and `b.jpg`, pushed; `a.jpg` is deleted on the server.
+    /// An environment whose directory has `a.jpg` and `b.jpg`, pushed; `a.jpg` is deleted on the server.
     private func stageWithDeletion() async throws -> (stage: SyncStage, directory: String, id: String) {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg", "b.jpg")
@@ -33,7 +33,7 @@ import Testing
             ),
             "\(text.errors)"
         )
-        // Sidecars are not photos, and texts and unknown files are nothing that a photographer misses.
+        // Sidecars are not photos; texts and unknown files are not reported as missing.
         let note = "2 .xmp, 1 .aae are not uploaded: sidecars with edits stay on this machine only"
         #expect(text.errors.contains(note) == !flags.contains("-q"))
         #expect(!text.errors.contains(".txt") && !text.errors.contains("extension"))
@@ -47,7 +47,7 @@ import Testing
         #expect(report.count("skipped") == 25)
     }
 
-    /// By their first bytes: texts and sound are not missed.
+    /// Detected by their first bytes: texts and sound are not reported as missing.
     @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Deletions
 
-    @Test func deletedPhotosAreCountedAndNotSent() async throws {
+    @Test func deletedPhotosAreCountedAndNotUploaded() async throws {
         let (stage, directory, id) = try await stageWithDeletion()
         let report = try await stage.json("sync", "push", directory)
         #expect(report.result.exitCode == 0 && report.states == ["deleted", "present"])
@@ -140,7 +140,7 @@ import Testing
         #expect(quiet.errors.contains("mediactl sync push --restore \(directory); "))
         #expect(quiet.errors.contains("mediactl sync forget \(directory)\n"))
         #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
-        // The deletion survives the index.
+        // The deletion is kept when the index is rebuilt.
         for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
             try? FileManager.default.removeItem(atPath: stage.runner.home.file("data/mediactl/\(name)"))
         }
@@ -182,7 +182,7 @@ import Testing
 
     // MARK: Changed files
 
-    /// A stage whose `a.jpg` changed after it was pushed.
+    /// An environment whose `a.jpg` changed after it was pushed.
     private func stageWithChange() async throws -> (stage: SyncStage, directory: String) {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")

@@ -90,12 +90,12 @@ import Testing
             (phone, nil, "other", phone.name),
         ] as [(PhotoDevice?, String?, String, String)]
     )
-    func originIsSeenFromHere(device: PhotoDevice?, own: String?, name: String, words: String) {
+    func originIsAsSeenFromThisMachine(device: PhotoDevice?, own: String?, name: String, words: String) {
         let origin = PhotoOrigin(Self.photo(device: device), device: own)
         #expect(origin.name == name && origin.words == words)
     }
 
-    // The columns do not depend on what they hold, so that a list of any length can be shown a block at a time.
+    // The columns do not depend on their content, so that a list of any length can be printed block by block.
     @Test func tableHasFixedColumnsAndNoControlCharacters() throws {
         let test = try TestConsole()
         let table = PhotoTable(test.console(), device: "d-2")
@@ -111,7 +111,7 @@ import Testing
         #expect(!test.output.contains("\u{1b}"))
     }
 
-    // Other columns give way to the name.
+    // Other columns are dropped in favor of the name.
     @Test(
         arguments: [
             (120, "ID TAKEN (UTC) SIZE DEVICE NAME"), (100, "ID TAKEN (UTC) SIZE DEVICE NAME"),
@@ -129,7 +129,7 @@ import Testing
         #expect(columns < 60 || lines[1].hasSuffix("nnnnnnnnnnn…"))
     }
 
-    @Test func whatPeopleCannotReadIsLeftToJSON() {
+    @Test func unreadableMembersAreOnlyInJSON() {
         let style = Style(.never, isTerminal: false, environment: [:])
         let digest = String(repeating: "ab", count: 32)
         func line(_ kind: SyncDifference.Kind, path: [UInt8]?, _ expected: String?, _ found: String?) -> [String] {
@@ -160,7 +160,7 @@ import Testing
             ),
         ] as [([Int64], [Int64], [String])]
     )
-    func whatThereIsNoneOfGoesUnsaid(owners: [Int64], news: [Int64], lines: [String]) {
+    func zeroCountsAreOmitted(owners: [Int64], news: [Int64], lines: [String]) {
         var counts = PhotoCounts()
         (counts.thisDevice, counts.otherDevices, counts.legacy) = (owners[0], owners[1], owners[2])
         var changes = SyncChanges()
@@ -179,7 +179,7 @@ import Testing
         #expect(TextRenderer.pull(result, isDryRun: false, style: style) == lines)
     }
 
-    // Files that are no photos are no failure; photos that stay unsaved are.
+    // Files that are not photos are not failures; photos that are not saved are.
     @Test(
         arguments: [
             (.uploaded, nil, 0), (.present, nil, 0), (.duplicate, nil, 0), (.skipped, .notRegularFile, 0),
@@ -215,7 +215,7 @@ import Testing
             (2, 0, 1, 0, 3),
         ] as [(Int64, Int64, Int64, Int, Int32)]
     )
-    func claimsAreJudgedByCounting(claimed: Int64, already: Int64, failed: Int64, unknown: Int, exitCode: Int32) {
+    func claimsAreVerifiedByCounting(claimed: Int64, already: Int64, failed: Int64, unknown: Int, exitCode: Int32) {
         let result = ClaimResult(
             claimed: claimed,
             alreadyClaimed: already,

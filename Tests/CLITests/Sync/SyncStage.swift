@@ -30,7 +30,7 @@ struct SyncStage: Sendable {
         runner.environment.merge(["MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_RETRIES": "0"]) { $1 }
     }
 
-    /// A stage with a login as alice.
+    /// An environment with a login as alice.
     static func loggedIn(faults: [String] = [], arguments: [String] = []) async throws -> SyncStage {
         let stage = try await SyncStage(faults: faults, arguments: arguments)
         let result = try await stage.runner.run(
@@ -92,7 +92,7 @@ struct SyncStage: Sendable {
         return path
     }
 
-    /// How often the server was asked so.
+    /// How often the server received such requests.
     func requests(_ method: String, _ path: String) async throws -> Int {
         try await sandbox.requests().count { $0.method == method && $0.path.hasPrefix(path) }
     }

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Ctrl-C while the server keeps silent: records of the documented shape, and one end.
+/// Ctrl-C while the server does not respond: records of the documented shape, and one end.
 @Suite struct SyncStopTests {
     private struct Case: CustomTestStringConvertible, Sendable {
         var fault: String
         var command: [String]
-        /// What is written shortly before the silence.
+        /// What is printed shortly before the stall.
         var sign: String
 
         var testDescription: String { "\(command.joined(separator: " ")) at \(fault)" }
@@ -39,7 +39,7 @@ import Testing
         let child = try stage.runner.start(target + ["--json"])
         try await child.wait(for: stop.sign)
         child.signal(SIGINT)
-        // The report looks at each record, and that one of them is the end.
+        // The report checks each record, and that one of them is the end.
         let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == 130)
     }

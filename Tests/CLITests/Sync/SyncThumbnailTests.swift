@@ -31,7 +31,7 @@ import Testing
 
     private func name(_ id: String) -> String { "2019/08/\(id).thumbnail.jpg" }
 
-    @Test func thumbnailsAreStoredUnderNamesOfTheirOwn() async throws {
+    @Test func thumbnailsAreStoredUnderSeparateNames() async throws {
         let (stage, ids) = try await stage()
         let target = stage.runner.home.file("out")
         let report = try await stage.json("sync", "download", "--thumbnails", "--output", target)
@@ -47,21 +47,21 @@ import Testing
         #expect(try await stage.requests("GET", "/api/photos/\(ids[0])/download") == 0)
     }
 
-    /// A thumbnail is no evidence that the photo is on this machine.
+    /// A thumbnail is not evidence that the photo is on this machine.
     @Test func aPhotoWithAThumbnailIsStillMissing() async throws {
         let (stage, ids) = try await stage()
         let target = stage.runner.home.file("out")
         _ = try await stage.run("sync", "download", "--thumbnails", "--output", target)
         let verify = try await stage.json("sync", "verify")
         #expect(verify.result.exitCode == 0 && verify.count("copies") == 0)
-        // No push uploads it, and none takes it for a photo.
+        // No push uploads it or treats it as a photo.
         let push = try await stage.json("sync", "push", target)
         #expect(push.states == ["excluded", "excluded"])
         #expect(try await stage.requests("POST", "/api/photos/upload") == 0)
         let photos = try await stage.json("sync", "download", "--missing", "--output", target)
         #expect(photos.states == ["verified", "verified", "verified"])
         #expect(try files(target).count == 5)
-        // Of photos with a copy, only with --missing none.
+        // With --missing, thumbnails of photos with a copy are not downloaded.
         let missing = try await stage.json("sync", "download", "--thumbnails", "--missing", "-o", target + "2")
         #expect(missing.count("items") == 0)
         let all = try await stage.json("sync", "download", "--thumbnails", "-o", target + "2")
@@ -87,8 +87,8 @@ import Testing
         #expect(try await stage.sandbox.requests().allSatisfy { !$0.path.hasSuffix("/thumbnail") })
     }
 
-    /// What was specified one by one is missed.
-    @Test func aThumbnailThatWasSpecifiedIsMissed() async throws {
+    /// A photo without a thumbnail is reported if it was specified individually.
+    @Test func aSpecifiedThumbnailThatDoesNotExistIsReported() async throws {
         let (stage, ids) = try await stage()
         let report = try await stage.json(
             "sync",
@@ -122,7 +122,7 @@ import Testing
         #expect(report.result.exitCode == 0 && report.states == ["present", "thumbnail", "unavailable"])
     }
 
-    /// A file of somebody else is not replaced.
+    /// A file of another program is not replaced.
     @Test func anExistingFileIsNotReplaced() async throws {
         let (stage, ids) = try await stage()
         let target = stage.runner.home.file("out")

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the commands say and do when the album is in trouble, and when tapes go.
+/// What the commands print and do when the album has errors, and when tapes are deleted.
 @Suite struct TapeAlbumTests {
-    // R9: soft, one warning, exit 0; --strict-albums makes it 3. Acceptance 5: the next run makes up for it.
+    // R9: soft, one warning, exit 0; --strict-albums makes it 3. Acceptance 5: the next run updates the album.
     @Test func failedAlbumsAreOneWarning() async throws {
         let stage = try await TapeStage.withTape("T")
-        // A file stands where the root is to be.
+        // A file is in place of the root.
         try Data().write(to: URL(fileURLWithPath: stage.pictures + "/Tapes"))
         let soft = try await stage.run("add", "T", try stage.original("a.jpg"), try stage.original("b.jpg"))
         #expect(soft.exitCode == 0, "\(soft.errors)")
@@ -30,13 +30,13 @@ import Testing
     }
 
     // R18.
-    @Test func albumsCanBeSwitchedOff() async throws {
+    @Test func albumsCanBeDisabled() async throws {
         let stage = try await TapeStage.withTape("T")
         let off = ["MEDIACTL_ALBUMS_ENABLED": "0"]
         let report = try await stage.json("add", "T", try stage.original("a.jpg"), extra: off)
         #expect(report.result.exitCode == 0 && report.last["album"] as? String == "skipped")
         #expect(report.result.errors.isEmpty && stage.albums().isEmpty)
-        // A tape without an album is not one without problems.
+        // A tape without an album is not reported as a tape without problems.
         let verified = try await stage.json("verify")
         #expect(verified.result.exitCode == 1 && verified.count("albums") == 0 && verified.count("pending_clips") == 1)
         #expect(verified.result.errors.contains("1 tape has no album yet; to create: mediactl tapes reconcile --apply"))
@@ -48,8 +48,8 @@ import Testing
         #expect(stage.albums() == ["Tapes – T"])
     }
 
-    // Issue: without anybody to ask, the default root is made where there are pictures, and only there.
-    @Test func rootIsMadeWherePicturesAre() async throws {
+    // Issue: without a terminal, the default root is created only where there are pictures.
+    @Test func rootIsCreatedWherePicturesAre() async throws {
         let stage = try TapeStage(hasPictures: false)
         _ = try await stage.run("create", "T")
         let result = try await stage.run("add", "T", try stage.original("a.jpg"))
@@ -73,13 +73,13 @@ import Testing
         let child = try terminal.runner.start(["tapes", "library", "init", flag], streams: .terminal(columns: 200))
         let result = try await child.finish()
         #expect(result.exitCode == 0 && !result.output.contains("[y/N]"), "\(result)")
-        // Trap 1: a library that is gone may be on a disk that is not mounted.
+        // Trap 1: a missing library may be on a disk that is not mounted.
         try FileManager.default.removeItem(atPath: stage.pictures)
         #expect(try await stage.run("library", "init", flag).exitCode == 10)
         #expect(!FileManager.default.fileExists(atPath: stage.pictures))
     }
 
-    @Test func terminalIsAskedBeforeTheRootIsMade() async throws {
+    @Test func terminalPromptsBeforeTheRootIsCreated() async throws {
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")
         let no = try stage.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
@@ -95,7 +95,7 @@ import Testing
         #expect(stage.albums() == ["Tapes – T"])
     }
 
-    // R2: what is committed stays; Ctrl-C ends the wait for the library.
+    // R2: committed clips are kept; Ctrl-C ends the wait for the library.
     @Test func interruptionKeepsTheClips() async throws {
         let stage = try await TapeStage.withTape("T")
         let asked = Gate()
@@ -119,7 +119,7 @@ import Testing
     // MARK: Deleting
 
     // R11 off: the album is kept, and its name is printed.
-    @Test func albumsStayWhenTapesGo() async throws {
+    @Test func albumsAreKeptWhenTapesAreDeleted() async throws {
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")
         let before = try stage.witness(path)
@@ -134,7 +134,7 @@ import Testing
     }
 
     // R11 on, trap 18, trap 9.
-    @Test func albumsGoWithTheFlag() async throws {
+    @Test func albumsAreDeletedWithTheFlag() async throws {
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")
         let before = try stage.witness(path)
@@ -154,7 +154,7 @@ import Testing
     }
 
     // R12 on, trap 8.
-    @Test func clipsLeaveTheAlbumWithTheFlag() async throws {
+    @Test func clipsAreRemovedFromTheAlbumWithTheFlag() async throws {
         let stage = try await TapeStage.withTape("T")
         let path = try stage.original("a.jpg")
         _ = try await stage.run("add", "T", path, path)
@@ -165,7 +165,7 @@ import Testing
         #expect(try stage.links("Tapes – T").isEmpty && stage.albums() == ["Tapes – T"])
     }
 
-    @Test func terminalIsAskedBeforeATapeGoes() async throws {
+    @Test func terminalPromptsBeforeATapeIsDeleted() async throws {
         let stage = try await TapeStage.withTape("T")
         let child = try stage.runner.start(["tapes", "delete", "T"], streams: .terminal(columns: 200))
         try await child.wait(for: "Delete it?")
@@ -176,8 +176,8 @@ import Testing
 
     // MARK: Linking by hand
 
-    // R3, and its exception for the user's own word.
-    @Test func albumsAreLinkedByTheirIdOnly() async throws {
+    // R3, and its exception for an explicit request.
+    @Test func albumsAreLinkedByTheirIDOnly() async throws {
         let stage = try await TapeStage.withTape("T")
         _ = try await stage.run("add", "T", try stage.original("a.jpg"))
         let id = try #require(try await stage.json("album", "show", "T").items.first?["album_id"] as? String)
@@ -187,13 +187,13 @@ import Testing
         #expect(unlinked.last["album_id"] as? String == id)
         #expect(try await stage.json("album", "link", "Other", id).result.exitCode == 0)
         #expect(try await stage.json("album", "link", "T", UUID().uuidString.lowercased()).result.exitCode == 5)
-        // The title is no identity: a second album of that title is made.
+        // The title does not identify an album: a second album with this title is created.
         #expect(try await stage.json("add", "T", try stage.original("b.jpg")).last["created"] as? Bool == true)
         #expect(stage.albums().count == 2)
     }
 
     // Acceptance 3.
-    @Test func albumsThatAreGoneAreMadeAnew() async throws {
+    @Test func deletedAlbumsAreCreatedAgain() async throws {
         let stage = try await TapeStage.withTape("T")
         let added = try await stage.json("add", "T", try stage.original("a.jpg"))
         try FileManager.default.removeItem(atPath: stage.album("Tapes – T"))
@@ -206,7 +206,7 @@ import Testing
         #expect(try stage.links("Tapes – T").count == 2)
     }
 
-    // R13: an album that cannot be read is told, and keeps no other from being looked at.
+    // R13: an album that cannot be read is reported, and does not prevent the check of the others.
     @Test func damagedAlbumsAreUnknown() async throws {
         let stage = try await TapeStage.withTape("T")
         _ = try await stage.run("create", "Other")
@@ -217,7 +217,7 @@ import Testing
         #expect(Set(verified.items.compactMap { $0["state"] as? String }) == ["unknown", "found"])
     }
 
-    // An address that was forgotten, or mistaken: the tape gets another album there, and that is said once.
+    // An address that was removed or mistyped: the tape gets another album there, and that is reported once.
     @Test func albumsElsewhereAreNoted() async throws {
         let stage = try await TapeStage.withTape("T")
         _ = try await stage.run("add", "T", try stage.original("a.jpg"))
@@ -232,7 +232,7 @@ import Testing
     // MARK: Logs
 
     // R19: titles and paths only at the highest verbosity.
-    @Test func logsNameIdsAndNoTitles() async throws {
+    @Test func logsContainIDsAndNoTitles() async throws {
         let stage = try await TapeStage.withTape("Secret plan")
         let id = try #require(try await stage.json("list").items.first?["tape_id"] as? String)
         let info = try await stage.run("add", id, try stage.original("hidden.jpg"), "-v")

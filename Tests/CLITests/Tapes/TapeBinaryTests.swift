@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tapes and their folders of links, as the built program has them.
+/// Tapes and their folders of links in the built program.
 @Suite struct TapeBinaryTests {
     // Acceptance 1 and 2; R1, R6, R7.
-    @Test func clipsComeIntoTheTapeAndItsOneAlbum() async throws {
+    @Test func clipsAreAddedToTheTapeAndItsOneAlbum() async throws {
         let stage = try TapeStage()
         let made = try await stage.json("create", "Summer")
         #expect(made.last["title"] as? String == "Summer" && made.last["association"] as? String == "none")
@@ -34,7 +34,7 @@ import Testing
         #expect(list.items.first?["clips"] as? Int == 3 && list.items.first?["pending_clips"] as? Int == 0)
     }
 
-    @Test func orderIsTheTapes() async throws {
+    @Test func orderIsThatOfTheTape() async throws {
         let stage = try await TapeStage.withTape("T")
         _ = try await stage.run("add", "T", try stage.original("a.jpg"), try stage.original("b.jpg"))
         let inserted = try await stage.json("insert", "T", "--at", "1", try stage.original("c.jpg"))
@@ -51,7 +51,7 @@ import Testing
         let order = playlist.split(separator: "\n").filter { $0.hasPrefix("./") }.map { $0.suffix(5) }
         #expect(order == ["d.jpg", "a.jpg", "c.jpg", "b.jpg"])
 
-        // R12: with the flag off the album keeps what it has.
+        // R12: with the flag off the album keeps its clips.
         let removed = try await stage.json("remove", "T", "#1", "#2", "--yes")
         #expect(removed.items.count == 2 && removed.result.exitCode == 0)
         #expect(try await stage.names("T") == ["c.jpg", "b.jpg"])
@@ -106,7 +106,7 @@ import Testing
     }
 
     // R8, R17, trap 7.
-    @Test func renamingAndCopyingLeaveTheAlbumAlone() async throws {
+    @Test func renamingAndCopyingDoNotChangeTheAlbum() async throws {
         let stage = try await TapeStage.withTape("Old")
         _ = try await stage.run("add", "Old", try stage.original("a.jpg"))
         let renamed = try await stage.json("rename", "Old", "New")
@@ -134,7 +134,7 @@ import Testing
         #expect(third.result.errors.hasPrefix("mediactl: note: 3 tapes have the title \"T\"; specify their IDs: "))
     }
 
-    @Test func anUnknownTapeIsReportedBeforeAnythingElse() async throws {
+    @Test func anUnknownTapeIsReportedFirst() async throws {
         let stage = try await TapeStage.withTape("T")
         // Neither --yes nor a terminal; the albums would require a key.
         let extra = [
@@ -162,7 +162,7 @@ import Testing
         let relinked = try await stage.json("relink", "T", "--in", archive)
         #expect(relinked.states == ["present", "relinked"] && relinked.result.exitCode == 0)
         #expect(try await stage.names("T") == ["other.jpg", "b.jpg"])
-        // The album lacks the clip until it is updated, and nothing claims otherwise.
+        // The album lacks the clip until it is updated, and nothing reports otherwise.
         let shown = try await stage.json("show", "T")
         #expect(shown.count("pending_clips") == 1)
         #expect(shown.result.errors.contains("1 clip is not in the album yet; to add: mediactl tapes repair "))
@@ -202,7 +202,7 @@ import Testing
         #expect(try await stage.json("export", "T", "-o", file).error["code"] as? String == "target_exists")
         #expect(try await stage.run("export", "T", "-o", file, "--force").exitCode == 0)
         #expect(try await stage.run("export", "T", "-o", stage.runner.home.file("no/t.json")).exitCode == 2)
-        // Section 8: without ffmpeg a clear message.
+        // Section 8: without ffmpeg there is a clear message.
         let video = try await stage.run(
             "export",
             "T",
@@ -215,8 +215,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("t.mp4")))
     }
 
-    // R13: a tape that waits gets its album with an export; one that has it is left alone.
-    @Test func exportMakesTheAlbumThatWaits() async throws {
+    // R13: a tape with a pending album gets it with an export; an existing album is not changed.
+    @Test func exportCreatesThePendingAlbum() async throws {
         let stage = try await TapeStage.withTape("T")
         _ = try await stage.run("add", "T", try stage.original("a.jpg"), "--no-album")
         #expect(stage.albums().isEmpty)
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Names
 
-    @Test func namesAreIdsPrefixesAndTitles() async throws {
+    @Test func tapesAreSelectedByIDPrefixOrTitle() async throws {
         let stage = try await TapeStage.withTape("Twice")
         let id = try #require(try await stage.json("create", "Twice").last["tape_id"] as? String)
         let ambiguous = try await stage.json("show", "Twice")
@@ -291,7 +291,7 @@ import Testing
 
     // MARK: Batches and lists
 
-    @Test func badFilesAreToldAndTheOthersGoOn() async throws {
+    @Test func badFilesAreReportedAndTheOthersProcessed() async throws {
         let stage = try await TapeStage.withTape("T")
         let good = try stage.original("a.jpg"), text = stage.runner.home.file("notes.txt")
         try Data("hello".utf8).write(to: URL(fileURLWithPath: text))
@@ -312,7 +312,7 @@ import Testing
         #expect(try await stage.clips("T").map { $0["offline"] as? Bool } == [false, true])
     }
 
-    @Test func listsNameFiles() async throws {
+    @Test func listsContainFileNames() async throws {
         let stage = try await TapeStage.withTape("T")
         let paths = [try stage.original("a.jpg"), try stage.original("b\n.jpg"), try stage.original("c.jpg")]
         let list = stage.runner.home.file("list")
@@ -326,7 +326,7 @@ import Testing
         #expect(try await stage.run("add", "T", "--files-from", stage.runner.home.file("none")).exitCode == 2)
     }
 
-    @Test func livePicturesAreOneClip() async throws {
+    @Test func livePhotosAreOneClip() async throws {
         let stage = try await TapeStage.withTape("T")
         let report = try await stage.json(
             "add",
@@ -340,7 +340,7 @@ import Testing
         #expect(try stage.links("Tapes – T") == ["0001-p.jpg"])
     }
 
-    @Test func closedPipesAreQuiet() async throws {
+    @Test func closedPipesPrintNoError() async throws {
         let stage = try await TapeStage.withTape("T")
         let script = "\"$0\" tapes add T \"$1\" | true; exit ${PIPESTATUS[0]}"
         let result = try await ChildProcess.run(

@@ -39,7 +39,7 @@ import Testing
         #expect(ExitCode(code).rawValue == exitCode)
     }
 
-    @Test func lowerLayersKeepTheirWords() {
+    @Test func errorsOfLowerLayersKeepTheirText() {
         let store = TapesError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
         #expect(ErrorCatalog.diagnosis(of: store).exitCode == .store)
         let down = TapesError(
@@ -125,7 +125,7 @@ import Testing
         #expect(AlbumWarning(saved: Formats.count(count, "clip"), count: count, outcome)?.text == text)
     }
 
-    @Test func interruptedWorkIsSaid() {
+    @Test func interruptedWorkIsReported() {
         let warning = AlbumWarning(saved: "1 clip", count: 1, nil)
         #expect(warning?.text == "1 clip saved; its album was not updated (interrupted) - will retry")
     }

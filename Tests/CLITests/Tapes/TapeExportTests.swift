@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `tapes export` over what is there already, and what it says of files and places.
+/// `tapes export` onto existing files, and what it prints about files and places.
 @Suite struct TapeExportTests {
-    /// A stage with a tape of one video, and another of one picture.
+    /// An environment with a tape of one video, and another of one picture.
     private func twoTapes() async throws -> (stage: TapeStage, originals: [String]) {
         let stage = try await TapeStage.withTape("T")
         try #require(try await stage.run("create", "Other").exitCode == 0)
@@ -16,7 +16,7 @@ import Testing
         return (stage, originals)
     }
 
-    // R6: originals of every tape, in every format, under whatever name.
+    // R6: originals of every tape, in every format, under any name.
     @Test func exportReplacesNoOriginal() async throws {
         let (stage, originals) = try await twoTapes()
         let before = try originals.map(stage.witness)
@@ -61,7 +61,7 @@ import Testing
         #expect(try String(contentsOfFile: home.file("mine"), encoding: .utf8) == "mine")
     }
 
-    @Test func theEndingOfTheFileIsItsFormat() async throws {
+    @Test func theFileExtensionSelectsTheFormat() async throws {
         let (stage, _) = try await twoTapes()
         for (name, format) in [("t.M3U", "m3u8"), ("t.json", "json"), ("t.otio", "otio"), ("t", "m3u8")] {
             let written = try await stage.json("export", "T", "-o", stage.runner.home.file(name), "--no-album")
@@ -77,7 +77,7 @@ import Testing
         #expect(dry.exitCode == 0 && dry.output == "\"T\" would be written to standard output\n")
     }
 
-    @Test func missingOriginalsAreToldOnce() async throws {
+    @Test func missingOriginalsAreReportedOnce() async throws {
         let (stage, originals) = try await twoTapes()
         _ = try await stage.run("add", "T", try stage.original("c.mp4"), "--no-album")
         for path in [originals[0], stage.runner.home.file("c.mp4")] { try FileManager.default.removeItem(atPath: path) }
@@ -98,9 +98,9 @@ import Testing
         ["/usr/bin", "/bin"].contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(name)") }
     }
 
-    // What cannot be decoded is named, with the command that helps; nothing is rendered.
+    // Clips that cannot be decoded are listed, with the command that helps; nothing is rendered.
     @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
-    func undecodableClipsAreNamed() async throws {
+    func undecodableClipsAreListed() async throws {
         let stage = try await TapeStage.withTape("T")
         let photo = stage.runner.home.file("IMG 1.HEIC")
         try FileManager.default.copyItem(
@@ -116,7 +116,7 @@ import Testing
             let refused = try await stage.runner.run(words)
             let lines = refused.errors.split(separator: "\n")
             #expect(refused.exitCode == 2 && refused.output.isEmpty, "\(refused)")
-            // A later ffmpeg decodes the photo.
+            // A later ffmpeg version decodes the photo.
             if lines.first?.contains("2 of 3 clips") == true {
                 #expect(lines.first == "mediactl: error: the installed ffmpeg cannot decode 2 of 3 clips")
                 #expect(lines[1].contains("#2 \"\(photo)\": "))
@@ -149,14 +149,14 @@ import Testing
         #expect(full.output.contains("\"kind\": \"Audio\""))
     }
 
-    // R16, issue 20: a film is in the album of its clips only where that was asked for.
+    // R16, issue 20: a film is added to the album of its clips only on request.
     @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func aFilmIsAddedToTheAlbumOnRequest() async throws {
         let (stage, _) = try await twoTapes()
         let film = stage.runner.home.file("t.mp4")
         let plain = ["export", "T", "--render", "-o", film, "--long-side", "64", "--frame-rate", "10"]
         let alone = try await stage.runner.run(["tapes"] + plain)
-        // The tape waited for its album.
+        // The tape had a pending album.
         #expect(alone.exitCode == 0 && alone.output.contains("\"Tapes – T\" with 1 clip"), "\(alone)")
         #expect(try stage.links("Tapes – T").count == 1)
         let words = plain + ["--force", "--add-to-album"]

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands against a stand-in for an Immich server, which reads every request with the models of immichpy.
+/// The commands against a stand-in for an Immich server, which parses every request with the models of immichpy.
 @Suite struct TapeImmichTests {
     private let stage: TapeStage
     private let server: ImmichStandIn
@@ -22,7 +22,7 @@ import Testing
     }
 
     // Acceptance 1 and 2 on the server; acceptance 4 with the flag on.
-    @Test func keysAreKeptAndClipsArrive() async throws {
+    @Test func keysAreStoredAndClipsUploaded() async throws {
         _ = try await stage.run("create", "Sea")
         let early = try await stage.run("add", "Sea", try stage.original("a.mp4"))
         #expect(early.exitCode == 0 && early.errors.contains("mediactl tapes library init"), "\(early.errors)")
@@ -52,8 +52,8 @@ import Testing
         )
     }
 
-    // R9, R11: deleting with the flag off asks nobody; listing never does.
-    @Test func librariesThatAreDownStopNothing() async throws {
+    // R9, R11: deleting with the flag off sends no request; listing never does.
+    @Test func unreachableLibrariesDoNotPreventTapeChanges() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]
         _ = try await stage.run("create", "T")
         try await server.add(faults: ["method": "POST", "path": "/albums.*", "status": 503])
@@ -71,8 +71,9 @@ import Testing
         #expect(try await server.report().requests.isEmpty)
     }
 
-    // 4.3: what is missing is named; a key that may nothing is not kept, and is not what the next one is compared with.
-    @Test func missingPermissionsAreNamed() async throws {
+    // 4.3: missing permissions are listed; a key without permissions is not stored, and the next one is not compared
+    // with it.
+    @Test func missingPermissionsAreListed() async throws {
         try await server.add(key: "reader", permissions: ["album.read"])
         try await server.add(key: "adder", permissions: ["album.create", "albumAsset.create", "asset.upload"])
         let useless = try await stage.json("library", "init", "--api-key-file", try key("reader"))
@@ -91,7 +92,7 @@ import Testing
     }
 
     // R19, and credentials of uploads: the key of one server is never offered to another.
-    @Test func uploadsUseTheKeptKeyOnly() async throws {
+    @Test func uploadsUseTheStoredKeyOnly() async throws {
         let scene = try await BatchScene()
         let login = ["MEDIACTL_SERVER": scene.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
         let path = try stage.original("a.mp4")
@@ -101,15 +102,15 @@ import Testing
         #expect(!result.errors.contains("for-the-uploads"))
     }
 
-    // 6.4: a proxy's limit is no judgement of the file: the clip waits, and the limit is in the warning.
-    @Test func filesThatAreTooLargeWait() async throws {
+    // 6.4: a proxy's limit does not depend on the file: the clip stays pending, and the limit is in the warning.
+    @Test func filesThatAreTooLargeStayPending() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]
         _ = try await stage.run("create", "T")
         try await server.add(faults: [
             "method": "POST", "path": "/assets$", "status": 413, "drain": true, "type": "text/html",
             "body": "<html><head><title>413 Request Entity Too Large</title></head></html>",
         ])
-        // Four bytes of a picture, and its name.
+        // The first four bytes of a picture, and its name.
         let path = try stage.original("a.jpg")
         let added = try await stage.json("add", "T", path, extra: environment)
         #expect(added.result.exitCode == 0 && added.last["album"] as? String == "partly", "\(added.result)")
@@ -123,7 +124,7 @@ import Testing
         #expect(try await server.report().assets.count == 1)
     }
 
-    // Each stands in for a server of its own: uploads that never meet would never be answered.
+    // Each has its own server: uploads that do not overlap would never get a response.
     @Test(arguments: [("1", 1), ("3", 3), (nil, 4)] as [(String?, Int)])
     func uploadsRunInParallel(_ jobs: String?, _ expected: Int) async throws {
         let server = try await ImmichStandIn.start(gather: expected)

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The album shows the tape: numbers of links and playlist after every change, as the built program makes them.
+/// The album matches the tape: numbers of links and playlist after every change, as the built program creates them.
 @Suite struct TapeOrderTests {
     /// A tape `T` of three pictures in an album.
     private func stage(_ names: [String] = ["a.jpg", "b.jpg", "c.jpg"]) async throws -> TapeStage {
@@ -187,7 +187,7 @@ import Testing
         let previewed = try await stage.json("repair", "-n")
         #expect(previewed.result.exitCode == 0 && previewed.states == Array(repeating: "planned", count: 4))
         #expect(try await stage.json("verify").items.count == 4)
-        // The old meaning: nothing is owed to this album.
+        // The old meaning: the album has no pending updates.
         #expect(try await stage.json("reconcile").items.isEmpty)
 
         let repaired = try await stage.json("repair")
@@ -198,14 +198,14 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder + "/best.jpg"))
     }
 
-    @Test("what cannot be repaired is reported") func notRepaired() async throws {
+    @Test("an album that cannot be repaired is reported") func notRepaired() async throws {
         let stage = try await stage(["a.jpg"])
         let playlist = stage.album("Tapes – T") + "/tape.m3u8"
         try Data("mine".utf8).write(to: URL(fileURLWithPath: playlist))
         let report = try await stage.json("repair", "T")
         #expect(report.result.exitCode == 1 && report.states == ["failed"])
         #expect(try String(contentsOfFile: playlist, encoding: .utf8) == "mine")
-        // An album that was moved away as a whole is not at its place; the tape is shown.
+        // An album that was moved is not found at its place; the tape is shown.
         try FileManager.default.moveItem(
             atPath: stage.album("Tapes – T"),
             toPath: stage.album("Elsewhere")

@@ -73,7 +73,7 @@ import Testing
         ["reconcile", "--apply", "--verify"], ["reconcile", "--limit", "3"], ["reconcile", "--apply", "--limit", "0"],
         ["album", "link", "T"], ["album", "link", "T", ""], ["library", "make"],
     ])
-    func contradictionsAreUsage(words: [String]) {
+    func conflictingTapeOptionsAreUsageErrors(words: [String]) {
         #expect(throws: (any Error).self) { try TapesCommand.parseAsRoot(words) }
     }
 
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["99", "2001", "-1"])
-    func transitionsHaveTheirLimits(text: String) throws {
+    func transitionsHaveLimits(text: String) throws {
         let command = try #require(
             try TapesCommand.parseAsRoot(["set", "T", "--transition-ms", text]) as? TapesSet
         )

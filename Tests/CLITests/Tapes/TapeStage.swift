@@ -4,7 +4,7 @@ import Testing
 
 /// The built program in a home with a directory of pictures, and some originals, which no command may change.
 struct TapeStage: Sendable {
-    /// What a command must leave alone.
+    /// What a command must not change.
     struct Witness: Equatable {
         var inode: UInt64
         var size: Int
@@ -25,7 +25,7 @@ struct TapeStage: Sendable {
         }
     }
 
-    /// A stage with an empty tape.
+    /// An environment with an empty tape.
     static func withTape(_ title: String) async throws -> TapeStage {
         let stage = try TapeStage()
         try #require(try await stage.run("create", title).exitCode == 0)
@@ -54,7 +54,7 @@ struct TapeStage: Sendable {
 
     // MARK: Files
 
-    /// An original: a picture, or by its ending the small video with the name at its end.
+    /// An original: a picture, or, by its extension, the small video with the name appended.
     @discardableResult
     func original(_ name: String) throws -> String {
         let path = runner.home.file(name)
@@ -79,18 +79,18 @@ struct TapeStage: Sendable {
     /// The folder of an album by its title.
     func album(_ title: String) -> String { "\(pictures)/Tapes/\(title)" }
 
-    /// What is in the folder of an album, without what is ours alone.
+    /// The files in an album's folder, without the program's own files.
     func links(_ title: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: album(title)).filter { $0.hasPrefix("0") }.sorted()
     }
 
-    /// What a player plays of an album, in its order.
+    /// What a player plays of an album, in order.
     func playlist(_ tape: String) async throws -> [String] {
         try String(contentsOfFile: album("Tapes – \(tape)") + "/tape.m3u8", encoding: .utf8)
             .split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
     }
 
-    /// The albums that are there.
+    /// The existing albums.
     func albums() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(pictures)/Tapes")) ?? []
         return names.filter { !$0.hasPrefix(".") }.sorted()

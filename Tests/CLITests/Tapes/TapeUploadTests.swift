@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where uploads and tapes meet.
+/// The interaction of uploads and tapes.
 @Suite struct TapeUploadTests {
     let scene: BatchScene
     let stage: TapeStage
@@ -20,7 +20,7 @@ import Testing
         try await stage.runner.run(["upload"] + arguments, extra: extra)
     }
 
-    // In the order of the files, whichever was sent first; once, however often it is run.
+    // In the order of the files, regardless of the order of uploads; once, however often it is run.
     @Test func uploadsFillATape() async throws {
         let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try stage.original($0) }
         let first = try await upload(paths[0], paths[2], "--tape", "Tour")
@@ -34,7 +34,7 @@ import Testing
     }
 
     // R9: a failed tape or album never fails the upload.
-    @Test func tapesNeverFailAnUpload() async throws {
+    @Test func failedTapesNeverFailAnUpload() async throws {
         let sound = stage.runner.home.file("s.mp3")
         try Data("ID3\u{3}sound".utf8).write(to: URL(fileURLWithPath: sound))
         let refused = try await upload(sound, "--tape", "T")
@@ -61,13 +61,13 @@ import Testing
         #expect(try await scene.posts() == 0)
     }
 
-    @Test func rehearsalsMakeNoTape() async throws {
+    @Test func dryRunsCreateNoTape() async throws {
         let result = try await upload(try stage.original("a.mp4"), "--tape", "T", "--dry-run")
         #expect(result.exitCode == 0 && result.errors.contains("would be created"))
         #expect(try await stage.json("list").items.isEmpty)
     }
 
-    @Test func standardInputIsNoClip() async throws {
+    @Test func standardInputIsNotAClip() async throws {
         let result = try await stage.runner.run(
             ["upload", "-", "--stdin-name", "live.mp4", "--tape", "T"],
             input: "\0\0\0\u{18}ftypisom\0\0\u{2}\0isomiso2 live"
@@ -76,8 +76,8 @@ import Testing
         #expect(try await stage.json("list").items.isEmpty)
     }
 
-    // What was just sent, from the output of the upload, from its report, and from the journal.
-    @Test func tapesTakeWhatWasSent() async throws {
+    // The files just uploaded, from the output of the upload, from its report, and from the journal.
+    @Test func uploadedFilesAreAddedToTapes() async throws {
         _ = try await stage.run("create", "T")
         let paths = try ["a.mp4", "b.mp4"].map { try stage.original($0) }
         let report = stage.runner.home.file("report.json")

@@ -1,8 +1,8 @@
-/// What is to be seen on a terminal in the end: what was drawn over is gone, and colours are told apart from the text.
+/// What is visible on a terminal in the end: overwritten text is gone, and colors are kept apart from the text.
 struct ScreenText {
-    /// The lines, without spaces that nobody sees at their ends.
+    /// The lines, without trailing spaces.
     private(set) var lines: [String] = []
-    /// What was shown in a colour, as `green: deleted`.
+    /// Colored output, as `green: deleted`.
     private(set) var colours: [String] = []
 
     private var rows: [[Character]] = [[]]
@@ -47,7 +47,7 @@ struct ScreenText {
         while rows.count <= row { rows.append([]) }
     }
 
-    /// A control sequence: colours, cursor up, erase to the end.
+    /// A control sequence: colors, cursor up, erase to the end.
     private mutating func perform(_ rest: inout Substring) {
         guard rest.first == "[", let end = rest.dropFirst().firstIndex(where: \.isLetter) else { return }
         let number = String(rest[rest.index(after: rest.startIndex)..<end])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Gives what differs from run to run a name of the same width, so that tables stay as they were shown.
+/// Replaces what differs between runs by a name of the same width, so that tables stay aligned.
 struct TranscriptNames {
     /// The home directory, 16 characters: see `TranscriptWorld`.
     let home: String
@@ -8,11 +8,11 @@ struct TranscriptNames {
     private static let homeName = "/home/ann.walker"
     private static let hostName = "media.test:8080"
 
-    /// The text with names in place of what is made anew in each run.
+    /// The text with names in place of values that differ in each run.
     func normalized(_ text: String) -> String {
         var text = text.replacing(home, with: Self.homeName)
         for count in 3..<home.count {
-            // What a narrow terminal has left of it.
+            // What a narrow terminal shows of it.
             for ellipsis in ["…", "~"] {
                 text = text.replacing(
                     "\(ellipsis)\(home.suffix(count))/",
@@ -35,7 +35,7 @@ struct TranscriptNames {
         text = text.replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}/, with: "2026-06-15 12:00:00")
         for day in Self.days { text = text.replacing(day, with: "2026-06-15") }
         text = text.replacing(/[0-9]+ minutes? ago/, with: "just now")
-        // libcurl says how long a connection took to fail.
+        // libcurl reports how long a connection took to fail.
         text = text.replacing(/after [0-9]+ ms/, with: "after 0 ms")
         // The server's clock has whole seconds.
         text = text.replacing(/"ahead_seconds","value":"-?1"/, with: #""ahead_seconds","value":"0""#)
@@ -43,7 +43,7 @@ struct TranscriptNames {
         return text
     }
 
-    /// A line that only a slow run has: where it stood after a while, on what is no terminal or a poor one.
+    /// A line that only a slow run prints: the status after a while, where no progress can be drawn.
     static func isProgress(_ line: String) -> Bool {
         !line.hasPrefix("mediactl: ")
             && (line.contains(#/(^|  )[0-9.]+( [kMG]?B)? of [0-9]/#)

@@ -1,23 +1,23 @@
 /// One command of a session.
 struct TranscriptStep: Sendable {
-    /// Why it is there.
+    /// Its purpose.
     enum Purpose: Sendable {
-        /// It does what it is for. Shown on the pipe and on every terminal.
+        /// It succeeds. Shown on the pipe and on every terminal.
         case success
-        /// It is refused, or fails.
+        /// It is rejected, or fails.
         case refusal
-        /// It shows what it would do, or writes records. On the pipe only: it must not change anything.
+        /// It is a dry run, or writes records. On the pipe only: it must not change anything.
         case look
-        /// It is needed for what follows, and not shown.
+        /// It prepares what follows, and is not shown.
         case preparation
     }
 
     var purpose: Purpose
-    /// As typed, with `{name}` for what an earlier step has kept.
+    /// As typed, with `{name}` for a value that an earlier step has kept.
     var line: String
-    /// On a terminal: what is asked, and what is answered.
+    /// On a terminal: the prompt, and the input.
     var responses: [(question: String, response: String)] = []
-    /// Left out on a terminal, where the question is answered, and needed elsewhere.
+    /// Omitted on a terminal, where the prompt is confirmed, and needed elsewhere.
     var consent = ""
     /// Environment variables of this step.
     var environment: [String: String] = [:]
@@ -25,9 +25,9 @@ struct TranscriptStep: Sendable {
     var kept: (name: String, key: String)?
     /// Name of a photo that is deleted on the photo server before this step.
     var deletedBefore: String?
-    /// Whether each line must fit the terminal: that of tables, and not of values that are copied whole.
+    /// Whether each line must fit the terminal: true for tables, false for values that are copied as a whole.
     var isTable = false
-    /// Whether it may take long enough to tell where it stands.
+    /// Whether it may take long enough to print a status line.
     var isLong: Bool {
         [
             "upload ", "uploads resume ", "sync two-way ", "sync pull", "sync push ", "sync download ", "sync verify",
@@ -53,7 +53,7 @@ struct TranscriptStep: Sendable {
     }
 }
 
-/// What the sessions do, in the order in which it can be done.
+/// What the sessions do, in a possible order.
 enum TranscriptScript {
     static let steps = uploads + media + sync + captures + tapes + program
 

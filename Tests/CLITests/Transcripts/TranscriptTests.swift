@@ -5,23 +5,23 @@ import Testing
 
 @testable import MediaCLI
 
-/// Console sessions with every command: on a pipe, on terminals of three widths, and on poor ones.
+/// Console sessions with every command: on a pipe, on terminals of three widths, and on limited ones.
 ///
-/// `MEDIACTL_RECORD=1` writes them anew; read them then, line by line. That is what they are for.
+/// `MEDIACTL_RECORD=1` rewrites them; read the diff line by line.
 @Suite struct TranscriptTests {
     private static let golden = JSONSchemaTests.root.appendingPathComponent("fixtures/golden/transcripts").path
 
-    /// The words of every command that does something itself. The others only show their help.
+    /// The words of every command that performs an action. The others only show their help.
     private static let commands: [[String]] = leaves(of: MediactlCommand.self, [])
 
     private static func leaves(of command: any ParsableCommand.Type, _ words: [String]) -> [[String]] {
         let below = command.configuration.subcommands
-        // `login` is a command, and has one below it.
+        // `login` is a command, and has a subcommand.
         let isCommand = below.isEmpty || command is any ContextCommand.Type
         return (isCommand ? [words] : []) + below.flatMap { leaves(of: $0, words + [$0._commandName]) }
     }
 
-    /// All worlds at once: they have nothing in common.
+    /// All worlds in parallel: they share nothing.
     static let sessions = Task {
         try await withThrowingTaskGroup(of: (TranscriptLook, [TranscriptEntry]).self) { group in
             for look in TranscriptLook.allCases {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(arguments: commands) func everyCommandShowsWhatItCan(command: [String]) async throws {
+    @Test(arguments: commands) func everyCommandIsShown(command: [String]) async throws {
         let sessions = try await Self.entries(of: command)
         let pipe = sessions[.pipe] ?? []
         #expect(pipe.contains { $0.step.purpose == .success }, "a success")
@@ -53,7 +53,7 @@ import Testing
         }
         for look in TranscriptLook.allCases {
             for entry in sessions[look] ?? [] {
-                // A run that is refused ends with a code, everything else well.
+                // A step that is rejected ends with an exit code; all others succeed.
                 #expect(
                     (entry.exitCode == 0) == (entry.step.purpose != .refusal),
                     "\(look) \(entry.line)\n\(entry.raw)"
@@ -70,7 +70,8 @@ import Testing
             try text.write(toFile: path, atomically: true, encoding: .utf8)
         }
         let recorded = try String(contentsOfFile: path, encoding: .utf8)
-        // On a slow machine ages are told in minutes, which are wider: the words are compared, and not their places.
+        // On a slow machine ages are printed in minutes, which are wider: the words are compared, and not their
+        // columns.
         let isSlow = sessions.values.contains { $0.contains { TranscriptNames.isSlow($0.raw) } }
         #expect(isSlow ? Self.squeezed(text) == Self.squeezed(recorded) : text == recorded)
     }
@@ -80,8 +81,8 @@ import Testing
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: Self.golden)) == Set(names))
     }
 
-    /// What a script on the other end of a pipe, an old terminal, or a log would choke on.
-    @Test(arguments: TranscriptLook.allCases) func noStreamHasWhatItCannotShow(look: TranscriptLook) async throws {
+    /// Characters that would break a script at the end of a pipe, an old terminal, or a log.
+    @Test(arguments: TranscriptLook.allCases) func noStreamHasUnsupportedCharacters(look: TranscriptLook) async throws {
         for entry in try await Self.sessions.value[look] ?? [] {
             let comment = Comment(rawValue: "\(entry.line)\n\(entry.raw)")
             switch look {
@@ -89,9 +90,9 @@ import Testing
                 #expect(!entry.raw.contains("\u{1b}"), comment)
                 #expect(!entry.raw.utf8.contains(UInt8(ascii: "\r")), comment)
             case .dumb: #expect(!entry.raw.contains("\u{1b}"), comment)
-            // Progress is drawn over without colour: NO_COLOR is about colour only (no-color.org).
+            // Progress is redrawn without color: NO_COLOR concerns only color (no-color.org).
             case .withoutColour: #expect(!entry.raw.contains(/\u{1b}\[[0-9;]*m/), comment)
-            // But for the name that albums have, which is the same in every locale.
+            // Except for the name of albums, which is the same in every locale.
             case .withoutUTF8: #expect(entry.raw.replacing("Tapes – ", with: "").utf8.allSatisfy { $0 < 0x80 }, comment)
             default: break
             }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How the program is looked at.
+/// How the program's output is viewed.
 enum TranscriptLook: Sendable, Hashable, CaseIterable {
     case pipe, narrow, usual, wide, withoutColour, dumb, withoutUTF8
 
@@ -37,20 +37,20 @@ enum TranscriptLook: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What a step has shown.
+/// The output of a step.
 struct TranscriptEntry: Sendable {
     var step: TranscriptStep
-    /// The line as typed, without what a run makes anew.
+    /// The line as typed, without values that differ in each run.
     var line: String
-    /// What the program wrote, byte for byte.
+    /// The program's output, byte for byte.
     var raw: String
-    /// What is to be seen of it, line by line, without what a run makes anew.
+    /// The visible output, line by line, without values that differ in each run.
     var shown: [String]
     var colours: [String]
     var exitCode: Int32?
 }
 
-/// A machine of its own with a server of its own, on which the whole script is run once.
+/// A separate machine with its own server, on which the whole script is run once.
 final class TranscriptWorld: Sendable {
     let look: TranscriptLook
     private let home: String
@@ -59,7 +59,7 @@ final class TranscriptWorld: Sendable {
 
     init(_ look: TranscriptLook) async throws {
         self.look = look
-        // Always of the same length, whatever TMPDIR is: a narrow table cuts paths.
+        // Always the same length, regardless of TMPDIR: a narrow table truncates paths.
         var template = Array("/tmp/mctl-XXXXXX".utf8CString)
         try #require(mkdtemp(&template) != nil)
         home = template.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -113,8 +113,7 @@ final class TranscriptWorld: Sendable {
     }
 
     /// Runs the script.
-    ///
-    /// - Returns: What its steps have shown, but for preparations.
+    /// - Returns: The output of its steps, except preparations.
     func run() async throws -> [TranscriptEntry] {
         var entries: [TranscriptEntry] = []
         var kept: [String: String] = [:]
@@ -159,7 +158,7 @@ final class TranscriptWorld: Sendable {
     private func entry(_ step: TranscriptStep, _ line: String, _ result: ChildResult) -> TranscriptEntry {
         let names = TranscriptNames(home: home)
         let screen = ScreenText(result.output)
-        // Where a long run stands is told without `mediactl:` before it, and only when it has taken a while.
+        // The status of a long run is printed without `mediactl:`, and only after a while.
         let errors = result.errors.split(separator: "\n").filter { $0.hasPrefix("mediactl: ") || $0.hasPrefix("  ") }
         let isPoor = look == .dumb && step.isLong
         let lines = isPoor ? screen.lines.filter { !TranscriptNames.isProgress($0) } : screen.lines

@@ -4,9 +4,9 @@ import Testing
 
 @testable import MediaCLI
 
-/// Ctrl-C while several files are on their way.
+/// Ctrl-C during the upload of several files.
 @Suite(.prompt) struct BatchInterruptionTests {
-    @Test func interruptedBatchSaysWhatWasNotStarted() async throws {
+    @Test func interruptedBatchReportsWhatWasNotStarted() async throws {
         let scene = try await BatchScene(faults: ["upload:stall,after=1000"])
         let files = try (0..<4).map { try scene.file("\($0).mp4", byteCount: 24_000_000) }
         let report = scene.runner.home.file("report.json")

@@ -4,9 +4,9 @@ import Testing
 
 @testable import MediaCLI
 
-/// Many files in one run: ends, report, retry, order of words, interruption.
+/// Many files in one run: results, report, retry, argument order, interruption.
 @Suite struct BatchRunTests {
-    @Test func everyFileHasOneEndAndTheReportTellsIt() async throws {
+    @Test func everyFileHasOneResultAndIsInTheReport() async throws {
         let scene = try await BatchScene()
         let files = try (0..<6).map { try scene.file("\($0).mp4") }
         let report = scene.runner.home.file("report.json")
@@ -27,7 +27,7 @@ import Testing
         #expect(!left.contains { $0.hasSuffix(".part") })
     }
 
-    @Test func retryFailedTakesWhatDidNotEndWellWithItsDetails() async throws {
+    @Test func retryFailedUploadsFailedFilesWithTheirDetails() async throws {
         let scene = try await BatchScene(faults: ["upload:status=500,times=1", "upload:status=500,times=1"])
         let files = try (0..<3).map { try scene.file("in/\($0).mp4") }
         let report = scene.runner.home.file("report.json")
@@ -70,7 +70,7 @@ import Testing
         #expect(try BatchScene.records(result, "item").map { $0["path"] as? String } == [file])
     }
 
-    @Test func aReportThatCannotBeWrittenIsKnownBeforeTheFirstByte() async throws {
+    @Test func aReportThatCannotBeWrittenIsDetectedBeforeTheFirstByte() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")
         let result = try await scene.upload([file, "--report", "/no/such/report.json"])
@@ -79,7 +79,7 @@ import Testing
         #expect(try await scene.posts() == 0)
     }
 
-    @Test func aReportTakesThePlaceOfFilesOnly() async throws {
+    @Test func aReportReplacesOnlyRegularFiles() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")
         let target = try scene.text("target.json", "old")
@@ -89,7 +89,7 @@ import Testing
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "target.json")
         #expect(try BatchScene.report(target)["schema"] as? String == "mediactl.upload-report/1")
 
-        // A link of its own, so that a mistake spoils no device.
+        // A symbolic link, so that an error does not overwrite a device.
         let stream = scene.runner.home.file("stream")
         try FileManager.default.createSymbolicLink(atPath: stream, withDestinationPath: "/dev/stdout")
         let streamed = try await scene.upload([file, "-q", "--report", stream])
@@ -97,7 +97,7 @@ import Testing
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: stream) == "/dev/stdout")
     }
 
-    @Test func filesWithoutTokenAreToldCalmly() async throws {
+    @Test func filesWithoutTokenAreReportedInOneNote() async throws {
         let scene = try await BatchScene(faults: ["upload:no-token"])
         let files = try (0..<6).map { try scene.file("in/\($0).mp4") }
         let result = try await scene.upload(files)
@@ -106,7 +106,7 @@ import Testing
         #expect(result.errors.contains("no delete token: 3 more files; use -v to list them"))
     }
 
-    @Test func aFileOfAnotherKindIsNoReport() async throws {
+    @Test func aFileOfAnotherKindIsNotAReport() async throws {
         let scene = try await BatchScene()
         let file = try scene.text("r.json", #"{"schema":"other","items":[]}"#)
         let result = try await scene.upload(["--retry-failed", file])
@@ -123,7 +123,7 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
-    @Test func aCrowdIsToldCalmly() async throws {
+    @Test func aLargeBatchIsReportedInShort() async throws {
         let scene = try await BatchScene()
         let files = try (0..<25).map { try scene.file("in/\($0).mp4") }
         let first = try await scene.upload([scene.runner.home.file("in"), "-r"])

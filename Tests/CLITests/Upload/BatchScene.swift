@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// The built program, the real sandbox, and files to send.
+/// The built program, the real sandbox, and files to upload.
 struct BatchScene {
     let runner: BinaryRunner
     let sandbox: SandboxProcess
@@ -18,7 +18,7 @@ struct BatchScene {
         login = ["--server", sandbox.baseURL, "--user", "uploader"]
     }
 
-    /// A file of its own content below the home directory.
+    /// A file with unique content below the home directory.
     @discardableResult
     func file(_ name: String, byteCount: Int = 2_000) throws -> String {
         let path = runner.home.file(name)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCLI
 
-/// Uploads with an event link: no login, terms accepted, the organizer decides.
+/// Uploads with an event link: no login, terms accepted, the organizer approves or rejects.
 @Suite struct GuestTests {
     private func scene() async throws -> (scene: BatchScene, guest: BinaryRunner, link: String, secret: String) {
         let scene = try await BatchScene()
@@ -51,8 +51,8 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1, "the server keeps the file")
     }
 
-    /// The next command shows the last known state, and an operation that the state does not allow is not attempted.
-    @Test func theStateIsRememberedAndDecidesWhatIsOffered() async throws {
+    /// The next command shows the last known state, and does not attempt an operation that the state does not allow.
+    @Test func theStateIsStoredAndDecidesWhatIsOffered() async throws {
         let (scene, guest, link, _) = try await scene()
         let file = try scene.file("a.mp4")
         let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
@@ -70,11 +70,11 @@ import Testing
         _ = try await guest.run(["uploads", "status"])
         #expect(try await list()["guest_state"] as? String == "pending")
         #expect(try await list()["guest_state_at"] is String)
-        // A guest cannot use a delete token; the state says what can be done.
+        // A guest cannot use a delete token; the state determines the possible operations.
         let pending = try await guest.run(["uploads", "show", "1"])
         #expect(pending.output.contains("it can be hidden once the organizer has approved it"))
         #expect(!pending.output.contains("delete token"))
-        // The listing does not confirm a guest upload, which is said.
+        // The listing does not confirm a guest upload, which is reported.
         let verified = try await scene.runner.run(["uploads", "verify", "--json"] + scene.login)
         #expect(verified.exitCode == 0)
         #expect(verified.errors.contains("1 guest upload cannot be verified by the listing"))
@@ -122,7 +122,7 @@ import Testing
     @Test(arguments: [
         ("--event-link-file", 0o644, true), ("--event-link-file", 0o600, false), ("--upload-token-file", 0o640, true),
     ])
-    func linkFilesThatOthersCanReadAreWarnedOf(_ flag: String, _ mode: Int, _ isWarned: Bool) async throws {
+    func linkFilesReadableByOthersAreAWarning(_ flag: String, _ mode: Int, _ isWarned: Bool) async throws {
         let (scene, guest, link, secret) = try await scene()
         let file = try scene.file("a.mp4")
         let secretFile = try scene.text("link", flag == "--event-link-file" ? link : secret)
@@ -134,7 +134,7 @@ import Testing
         #expect(result.errors.contains("contains a secret and can be read by other users") == isWarned)
     }
 
-    @Test func aLinkOnTheCommandLineIsWarnedOf() async throws {
+    @Test func aLinkOnTheCommandLineIsAWarning() async throws {
         let (scene, guest, link, secret) = try await scene()
         let file = try scene.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link", link, "--accept-terms"])
@@ -143,7 +143,7 @@ import Testing
         #expect(!result.errors.contains(secret))
     }
 
-    @Test func aBareTokenNeedsAServer() async throws {
+    @Test func aBareTokenRequiresAServer() async throws {
         let (scene, guest, _, secret) = try await scene()
         let file = try scene.file("a.mp4")
         let token = try scene.text("token", secret)
@@ -152,7 +152,7 @@ import Testing
         #expect(try await guest.run(command + ["--server", scene.sandbox.baseURL]).exitCode == 0)
     }
 
-    @Test func aLinkToAnotherServerIsNotShownToThisOne() async throws {
+    @Test func aLinkToAnotherServerIsNotSentToThisOne() async throws {
         let (scene, guest, _, secret) = try await scene()
         let file = try scene.file("a.mp4")
         let link = try scene.text("link", "https://other.example/upload/\(secret)")
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: ["https://h.example/other/x", "nonsense"])
-    func whatIsNoLinkIsNotShown(text: String) async throws {
+    func anInvalidLinkIsNotPrinted(text: String) async throws {
         let (scene, guest, _, _) = try await scene()
         let file = try scene.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link-file", "-", "--accept-terms"], input: text)

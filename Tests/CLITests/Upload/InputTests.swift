@@ -4,9 +4,9 @@ import Testing
 
 @testable import MediaCLI
 
-/// Where the files of an upload come from: directories, lists, manifests, shards.
+/// Sources of the files of an upload: directories, lists, manifests, shards.
 @Suite struct InputTests {
-    @Test func directoryWithoutRecursiveIsRefusedWithTheWayOut() async throws {
+    @Test func directoryWithoutRecursiveIsRefusedWithAHint() async throws {
         let scene = try await BatchScene()
         try scene.file("in/a.mp4")
         let result = try await scene.upload([scene.runner.home.file("in")])
@@ -15,7 +15,7 @@ import Testing
         #expect(try await scene.posts() == 0)
     }
 
-    @Test func directoriesAreWalkedByPatternAndWithoutWhatIsNoMedia() async throws {
+    @Test func directoriesAreWalkedByPatternAndSkipNonMedia() async throws {
         let scene = try await BatchScene()
         for name in ["in/a.mp4", "in/sub/b.mov", "in/sub/c.mp4", "in/old/d.mp4"] {
             try scene.file(name)
@@ -31,7 +31,7 @@ import Testing
         #expect(all.errors.contains("skipped 1 file without a media extension"))
     }
 
-    @Test func listsNameFilesByLinesAndZeroBytes() async throws {
+    @Test func listsAreSeparatedByLinesOrNULs() async throws {
         let scene = try await BatchScene()
         let a = try scene.file("a.mp4")
         let b = try scene.file("b\n.mp4")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["--files-from", "--files-from0", "--manifest", "--retry-failed"])
-    func aListThatIsNotThereIsNamedWithTheReason(flag: String) async throws {
+    func aMissingListIsReportedWithTheReason(flag: String) async throws {
         let scene = try await BatchScene()
         let result = try await scene.upload([flag, "no-such-list"])
         #expect(result.exitCode == 2)
@@ -53,7 +53,7 @@ import Testing
         #expect(result.errors.contains("hint: check the spelling of the path"))
     }
 
-    @Test func manifestTellsEachFileItsDetails() async throws {
+    @Test func manifestSetsTheDetailsOfEachFile() async throws {
         let scene = try await BatchScene()
         let a = try scene.file("a.mp4")
         let b = try scene.file("b.mp4")
@@ -67,7 +67,7 @@ import Testing
         #expect(items.first?["event_date"] as? String == "2026-03-01")
     }
 
-    @Test func everyFaultOfAManifestIsToldAndNothingIsSent() async throws {
+    @Test func everyErrorOfAManifestIsReportedAndNothingIsSent() async throws {
         let scene = try await BatchScene()
         let a = try scene.file("a.mp4")
         let manifest = try scene.text(
@@ -100,7 +100,7 @@ import Testing
         #expect(misspelled.exitCode == 2 && misspelled.errors.contains("lable"))
     }
 
-    @Test func shardsAreDisjointAndCompleteWhoeverTellsThem() async throws {
+    @Test func shardsAreDisjointAndCompleteInEveryNotation() async throws {
         let scene = try await BatchScene()
         for number in 0..<12 {
             try scene.file("in/\(number).mp4")
@@ -134,7 +134,7 @@ import Testing
         #expect(seen.count == 12 && Set(seen).count == 12)
     }
 
-    @Test func variablesOfASchedulerCountOnlyWhenAskedFor() async throws {
+    @Test func variablesOfASchedulerAreUsedOnlyOnRequest() async throws {
         let scene = try await BatchScene()
         let a = try scene.file("a.mp4")
         let unasked = try await scene.upload([a, "--dry-run"], extra: ["JOB_COMPLETION_INDEX": "5"])
@@ -145,7 +145,7 @@ import Testing
         #expect(nobody.exitCode == 2 && nobody.errors.contains("no scheduler variable found"))
     }
 
-    @Test func aFileNameThatNoLabelCanBeIsMadeOne() async throws {
+    @Test func aFileNameThatIsNotAValidLabelIsConverted() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("in/two\nlines.mp4")
         let directory = scene.runner.home.file("in")
@@ -163,7 +163,7 @@ import Testing
         #expect(lost.exitCode == 3 && !lost.errors.contains("permissions"))
     }
 
-    @Test func labelsAreMadeFromTemplates() async throws {
+    @Test func labelsAreBuiltFromTemplates() async throws {
         let scene = try await BatchScene()
         let a = try scene.file("Gig/a.mp4")
         let b = try scene.file("Gig/b.mp4")
@@ -179,7 +179,7 @@ import Testing
     }
 
     // mvhd of the fixture: 2026-03-01T12:00:00Z is 3 855 211 200 s after 1904 (ISO/IEC 14496-12 section 8.2.2).
-    @Test func theRecordingTellsItsDayWhereItKnowsIt() async throws {
+    @Test func theDateIsReadFromTheRecordingIfPresent() async throws {
         let scene = try await BatchScene()
         let plain = try scene.file("plain.mp4")
         let dated = scene.runner.home.file("dated.mp4")
@@ -200,7 +200,7 @@ import Testing
         )
     }
 
-    @Test func nothingToUploadIsDone() async throws {
+    @Test func nothingToUploadIsASuccess() async throws {
         let scene = try await BatchScene()
         let list = try scene.text("list", "")
         let result = try await scene.upload(["--files-from", list])

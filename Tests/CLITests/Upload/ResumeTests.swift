@@ -5,9 +5,9 @@ import Testing
 
 @testable import MediaCLI
 
-/// `uploads status`, `resume` and `discard` of uploads that went over tus and were cut.
+/// `uploads status`, `resume` and `discard` of interrupted tus uploads.
 @Suite struct ResumeTests {
-    /// A scene with one upload that was interrupted after its first chunks.
+    /// An environment with one upload that was interrupted after its first chunks.
     private func cutScene() async throws -> (BatchScene, id: String) {
         let scene = try await BatchScene(faults: ["tus-patch:stall,skip=3"])
         let file = try scene.file("a.mp4", byteCount: 1_000_000)
@@ -23,7 +23,7 @@ import Testing
         return (scene, try #require(item["upload_id"] as? String))
     }
 
-    @Test func aCutUploadIsShownAndGoesOn() async throws {
+    @Test func anInterruptedUploadIsListedAndResumed() async throws {
         let (scene, id) = try await cutScene()
         let status = try await scene.runner.run(["uploads", "status", "--json"] + scene.login)
         #expect(status.exitCode == 0)
@@ -50,7 +50,7 @@ import Testing
         #expect(show.output.contains("sent by       tus\n"))
     }
 
-    @Test func discardAsksAndFreesTheServer() async throws {
+    @Test func discardPromptsAndFreesTheServer() async throws {
         let (scene, id) = try await cutScene()
         let unasked = try await scene.runner.run(["uploads", "discard", id] + scene.login)
         #expect(unasked.exitCode == 2 && unasked.errors.contains("--yes"))
@@ -67,7 +67,7 @@ import Testing
         #expect(gone.exitCode == 5)
     }
 
-    @Test func aDryRunSaysWhatWillNotBeDiscarded() async throws {
+    @Test func aDryRunListsWhatWillNotBeDiscarded() async throws {
         let (scene, id) = try await cutScene()
         #expect(try await scene.runner.run(["uploads", "resume", id] + scene.login).exitCode == 0)
         let planned = try await scene.runner.run(["uploads", "discard", id, "--dry-run"] + scene.login)
@@ -122,12 +122,12 @@ import Testing
             #expect(result.exitCode == code, "\(result.errors)")
             #expect(result.output.contains(#""discarded":0"#) && result.output.contains(#""type":"summary""#))
         }
-        // The upload is as it was.
+        // The upload is unchanged.
         try await scene.sandbox.clearFaults()
         #expect(try await scene.runner.run(["uploads", "resume", id] + scene.login).exitCode == 0)
     }
 
-    @Test func severalUploadsNeedAName() async throws {
+    @Test func severalUploadsRequireAnID() async throws {
         let scene = try await BatchScene()
         let none = try await scene.runner.run(["uploads", "resume"] + scene.login)
         #expect(none.exitCode == 0 && none.errors.contains("no resumable uploads"))
@@ -186,12 +186,12 @@ import Testing
         #expect(try BatchScene.records(records, "summary").first?["not_started"] as? Int == 2)
     }
 
-    /// The table calls an upload resumable if and only if it is counted.
+    /// The table lists an upload as resumable if and only if it is counted.
     @Test(arguments: [
         (UploadState.sending, true, "resumable"), (.unknownOutcome, true, "unknown outcome, resumable"),
         (.sending, false, "sending"),
     ])
-    func theTableSaysWhatIsCounted(_ state: UploadState, _ isResumable: Bool, _ words: String) {
+    func theTableMatchesTheCount(_ state: UploadState, _ isResumable: Bool, _ words: String) {
         let record = UploadRecord(
             uploadID: "u-1",
             path: Array("a.mp4".utf8),

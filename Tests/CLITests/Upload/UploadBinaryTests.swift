@@ -4,9 +4,9 @@ import Testing
 
 @testable import MediaCLI
 
-/// The built program against the real sandbox: files really go, and really come back.
+/// The built program against the real sandbox: files are uploaded and read back.
 @Suite(.prompt) struct UploadBinaryTests {
-    /// A program, a server and a file to send.
+    /// A program, a server and a file to upload.
     private struct Scene {
         let runner: BinaryRunner
         let sandbox: SandboxProcess
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func tokensAreShownOnlyWhenAskedFor() async throws {
+    @Test func tokensAreShownOnlyOnRequest() async throws {
         let scene = try await Scene()
         let upload = try await scene.runner.run(["upload", scene.file, "--json", "-vv"] + scene.login)
         let shown = try await scene.runner.run(["uploads", "show", "1", "--show-token", "--json"])
@@ -94,7 +94,7 @@ import Testing
         #expect(!(upload.output + upload.errors).contains(token))
     }
 
-    @Test func noTokenIsSaidInTheRequiredWords() async throws {
+    @Test func missingTokenIsReportedInTheRequiredWords() async throws {
         let scene = try await Scene(faults: ["upload:no-token"])
         let result = try await scene.runner.run(
             ["upload", scene.file, "--event-date", "2026-03-01", "--org-name", "Tus", "--label", "One"] + scene.login
@@ -123,7 +123,7 @@ import Testing
         #expect(try await scene.posts() == before)
     }
 
-    @Test func standardInputIsSentUnderItsName() async throws {
+    @Test func standardInputIsUploadedUnderItsName() async throws {
         let scene = try await Scene()
         let child = try scene.runner.start(["upload", "-", "--stdin-name", "piped.mp4", "--json"] + scene.login)
         child.write(String(repeating: "x", count: 100_000))
@@ -142,7 +142,7 @@ import Testing
         #expect(try await scene.posts() == 0)
     }
 
-    @Test func batchOfUnequalEndsIsPartly() async throws {
+    @Test func batchOfMixedResultsIsPartly() async throws {
         let scene = try await Scene()
         let result = try await scene.runner.run(["upload", "/no/such.mp4", scene.file] + scene.login)
         #expect(result.exitCode == 3)
@@ -161,7 +161,7 @@ import Testing
         #expect(result.errors.contains("mediactl: hint: log in as uploader or admin"))
     }
 
-    @Test func idOfAnotherHostIsRefusedWithoutAWayToDeleteIt() async throws {
+    @Test func idOfAnotherHostIsRefusedWithAHint() async throws {
         let scene = try await Scene()
         _ = try await scene.runner.run(["upload", scene.file] + scene.login)
         let result = try await scene.runner.run(
@@ -171,7 +171,7 @@ import Testing
         #expect(!result.errors.contains("uploads delete"))
     }
 
-    @Test func deletionShowsWhatGoesAndAsks() async throws {
+    @Test func deletionPrintsTheFileAndPrompts() async throws {
         let scene = try await Scene()
         _ = try await scene.runner.run(["upload", scene.file, "--label", "One"] + scene.login)
         let child = try scene.runner.start(
@@ -201,7 +201,7 @@ import Testing
         #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
-    @Test func interruptWhileSendingStopsAndBeginsNothingNew() async throws {
+    @Test func interruptWhileSendingStopsAndStartsNothingNew() async throws {
         let scene = try await Scene(faults: ["upload:slow=50000"], byteCount: 20_000_000)
         let child = try scene.runner.start(
             ["upload", scene.file, scene.file, "--force", "--json", "--progress-events"] + scene.login
@@ -216,7 +216,7 @@ import Testing
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "upload")
     }
 
-    @Test func secondInterruptGivesUp() async throws {
+    @Test func secondInterruptAbandonsTheUpload() async throws {
         let scene = try await Scene(faults: ["upload:delay-answer=600"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
@@ -238,7 +238,7 @@ import Testing
         #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
-    @Test func terminalShowsProgressAndLeavesNoneBehind() async throws {
+    @Test func terminalShowsProgressAndErasesIt() async throws {
         let scene = try await Scene(faults: ["upload:delay-answer=600"])
         var runner = scene.runner
         runner.environment["TERM"] = "xterm"
@@ -253,7 +253,7 @@ import Testing
         #expect(!shown.contains("processing"))
     }
 
-    @Test func passwordIsAskedForWithoutEcho() async throws {
+    @Test func passwordPromptHasNoEcho() async throws {
         let scene = try await Scene()
         var runner = scene.runner
         runner.environment["MEDIACTL_PASSWORD"] = nil
@@ -265,7 +265,7 @@ import Testing
         #expect(!result.output.contains("uploader\r"))
     }
 
-    @Test func traceNamesRequestsAndNoSecrets() async throws {
+    @Test func traceShowsRequestsAndNoSecrets() async throws {
         let scene = try await Scene()
         let result = try await scene.runner.run(["upload", scene.file, "-v"] + scene.login)
         let posts = result.errors.split(separator: "\n").filter { $0.contains("trace: POST \(scene.sandbox.baseURL)/") }
@@ -275,7 +275,7 @@ import Testing
         #expect(!result.errors.contains("dXBsb2FkZXI6dXBsb2FkZXI") && !result.errors.contains("Authorization"))
     }
 
-    @Test func statusSignalIsAnsweredEvenWhenQuiet() async throws {
+    @Test func statusSignalIsHandledEvenWhenQuiet() async throws {
         let scene = try await Scene(faults: ["upload:delay-answer=600"])
         let child = try scene.runner.start(["upload", scene.file, "-q", "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)
@@ -303,7 +303,7 @@ import Testing
         #expect(result.lines.first?.contains("/a\\xff.mp4 as 1") == true)
     }
 
-    @Test func rejectedTokenAsksWhetherToKeepTheEntry() async throws {
+    @Test func rejectedTokenPromptsWhetherToKeepTheEntry() async throws {
         let scene = try await Scene(faults: ["upload:odd-token"])
         _ = try await scene.runner.run(["upload", scene.file] + scene.login)
         let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]
@@ -333,7 +333,7 @@ import Testing
         #expect(try await scene.runner.run(["uploads", "list"]).output.isEmpty)
     }
 
-    @Test func clearNamesTheHostsThereAre() async throws {
+    @Test func clearListsTheExistingHosts() async throws {
         let scene = try await Scene()
         _ = try await scene.runner.run(["upload", scene.file] + scene.login)
         let nothing = try await scene.runner.run(["uploads", "clear", "--server", "nohost", "--yes"])
@@ -353,7 +353,7 @@ import Testing
         #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
-    @Test func loosePermissionsAreToldOnce() async throws {
+    @Test func loosePermissionsAreReportedOnce() async throws {
         let scene = try await Scene()
         _ = try await scene.runner.run(["uploads", "list"])
         chmod(scene.runner.home.file("data/mediactl"), 0o755)
@@ -361,7 +361,7 @@ import Testing
         #expect(result.errors.components(separatedBy: "tightened").count == 2)
     }
 
-    @Test func statusSettlesWhatAKilledProcessLeft() async throws {
+    @Test func statusResolvesUploadsOfAKilledProcess() async throws {
         let scene = try await Scene(faults: ["upload:delay-answer=600"])
         let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
         try await child.wait(for: #""phase":"processing""#)

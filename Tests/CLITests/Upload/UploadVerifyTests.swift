@@ -34,7 +34,7 @@ import Testing
         #expect(try BatchScene.records(batch, "verification").isEmpty)
     }
 
-    @Test func aListingThatCannotBeReadIsAWarningAndNoWordOfVerification() async throws {
+    @Test func anUnreadableListingIsAWarningAndNothingIsReportedAsVerified() async throws {
         let scene = try await BatchScene(faults: ["listing:status=500"])
         let files = try (0..<2).map { try scene.file("\($0).mp4") }
         let report = scene.runner.home.file("report.json")
@@ -46,7 +46,7 @@ import Testing
         #expect(items.allSatisfy { $0["verified"] as? Bool == false })
     }
 
-    @Test func verifyFindsWhatTheServerLost() async throws {
+    @Test func verifyReportsFilesLostByTheServer() async throws {
         let scene = try await BatchScene()
         let report = scene.runner.home.file("report.json")
         let files = try (0..<3).map { try scene.file("\($0).mp4") }

@@ -31,7 +31,7 @@ import Testing
         #expect(try await scene.posts() == 0)
     }
 
-    @Test func jobsMayFollowTheirLetter() async throws {
+    @Test func jobsMayDirectlyFollowTheShortOption() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")
         let result = try await scene.upload([file, "-j1", "--json"])
@@ -40,7 +40,7 @@ import Testing
         #expect(try await scene.upload([file, "-j17"]).exitCode == 2)
     }
 
-    @Test func unknownColumnsOfAManifestLeadToTheRightOne() async throws {
+    @Test func unknownColumnsOfAManifestGetASuggestion() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")
         let manifest = try scene.text("m.csv", "path,event_dat,xyzzy\n\(file),2026-03-01,1\n")
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// The server would store the file, respond with 500, and lose the token (gighive contract, trap T26).
-    @Test func longTextIsRefusedHere() async throws {
+    @Test func longTextIsRefusedBeforeTheUpload() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")
         for flag in ["--location", "--participants"] {
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: Uploaded files
 
-    @Test func anyExtensionAndAgainAreTwoDecisions() async throws {
+    @Test func anyExtensionAndAgainAreIndependent() async throws {
         let scene = try await BatchScene()
         let odd = try scene.file("a.xyz")
         let clip = try scene.file("b.mp4")
@@ -83,7 +83,7 @@ import Testing
         #expect(try await scene.posts() == posts + 2)
     }
 
-    @Test func forceStandsForBothWithANote() async throws {
+    @Test func forceMeansBothWithANote() async throws {
         let scene = try await BatchScene()
         let clip = try scene.file("b.mp4")
         #expect(try await scene.upload([clip]).exitCode == 0)
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Every character that could end a header field or its quotes.
-    @Test(arguments: ["multipart", "tus"]) func oddFileNamesArriveWhole(_ transport: String) async throws {
+    @Test(arguments: ["multipart", "tus"]) func unusualFileNamesArriveUnchanged(_ transport: String) async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a\";\r\n.mp4")
         let result = try await scene.upload([file, "--transport", transport, "--json"])
@@ -112,7 +112,7 @@ import Testing
         (Duration.milliseconds(1), "0.1 s"), (.milliseconds(200), "0.2 s"), (.milliseconds(900), "0.9 s"),
         (.milliseconds(950), "1 s"), (.seconds(1), "1 s"), (.milliseconds(1_500), "2 s"), (.seconds(90), "1 min 30 s"),
     ])
-    func pausesAreToldAsTheyAre(_ pause: Duration, _ words: String) {
+    func waitsAreReportedWithTheirReason(_ pause: Duration, _ words: String) {
         #expect(Formats.pause(pause) == words)
     }
 
@@ -132,7 +132,7 @@ import Testing
         ("Unsupported media type", nil as String?), ("Empty upload", nil),
         ("File too large (exceeds application limit)", nil),
     ])
-    func hintsFitWhatWasRefused(_ detail: String, _ flag: String?) {
+    func hintsMatchTheRefusal(_ detail: String, _ flag: String?) {
         let hint = diagnosis(.badRequest, detail)?.hint
         #expect(hint == flag.map { "correct it and resume: mediactl uploads resume u-1 \($0) TEXT" })
     }
@@ -154,7 +154,7 @@ import Testing
         ),
         ("SQLSTATE[40001]: Serialization failure: 1213 Deadlock found", nil as String?),
     ])
-    func whatIsRefusedEveryTimeIsNotTriedLater(_ detail: String, _ flag: String?) {
+    func permanentRefusalsAreNotRetried(_ detail: String, _ flag: String?) {
         let error = GigHiveError(.serverError, detail: detail, httpStatus: 500)
         let hint = ErrorCatalog.diagnosis(of: error).hint ?? ""
         #expect(hint.contains("retry later") == (flag == nil))
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Afterwards
 
-    @Test func reportsFollowTheUmask() async throws {
+    @Test func reportsRespectTheUmask() async throws {
         let scene = try await BatchScene()
         let file = try scene.file("a.mp4")
         let report = scene.runner.home.file("report.json")
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func aWatchEndsWithASummary() async throws {
+    @Test func aWatchPrintsASummary() async throws {
         let scene = try await BatchScene()
         try scene.file("drop/there.mp4")
         let child = try scene.runner.start(["upload", "--watch", scene.runner.home.file("drop")] + scene.login)

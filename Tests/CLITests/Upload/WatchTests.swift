@@ -6,7 +6,7 @@ import Testing
 
 /// `upload --watch DIR`.
 @Suite(.prompt) struct WatchTests {
-    @Test func whatAppearsIsSentUntilCtrlC() async throws {
+    @Test func newFilesAreUploadedUntilCtrlC() async throws {
         let scene = try await BatchScene()
         let drop = scene.runner.home.file("drop")
         try scene.file("drop/there.mp4")
@@ -29,8 +29,9 @@ import Testing
         #expect((try BatchScene.report(report)["items"] as? [Any])?.count == 2)
     }
 
-    /// The event of the second writing comes while the first content is on its way; nobody else has the file.
-    @Test func whatIsWrittenAgainWhileItIsSentIsSentAgain() async throws {
+    /// The event of the second write arrives while the first content is being uploaded; no other process has the
+    /// file open.
+    @Test func aFileWrittenDuringItsUploadIsUploadedAgain() async throws {
         let scene = try await BatchScene(faults: ["upload:delay-answer=600,times=1"])
         let file = try scene.file("drop/grows.mp4")
         let command = ["upload", "--watch", scene.runner.home.file("drop"), "--json"] + scene.login
@@ -50,7 +51,7 @@ import Testing
         #expect(!result.errors.contains("another mediactl"), "\(result.errors)")
     }
 
-    @Test func nobodyWhoReadsTheResultsEndsIt() async throws {
+    @Test func aClosedPipeEndsTheWatch() async throws {
         let scene = try await BatchScene()
         try scene.file("drop/there.mp4")
         let command = ["upload", "--watch", scene.runner.home.file("drop")] + scene.login
@@ -59,7 +60,7 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
     }
 
-    @Test func aDirectoryThatIsNoneIsRefused() async throws {
+    @Test func aPathThatIsNotADirectoryIsRefused() async throws {
         let scene = try await BatchScene()
         let result = try await scene.upload(["--watch", "/no/such/dir"])
         #expect(result.exitCode == 2)

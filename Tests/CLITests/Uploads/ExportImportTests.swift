@@ -5,11 +5,11 @@ import Testing
 
 @testable import MediaCLI
 
-/// `uploads export` and `uploads import`, run as a user would. None of them speaks to a server.
+/// `uploads export` and `uploads import`, run as a user would. Neither contacts a server.
 @Suite struct ExportImportTests {
     private let token = String(repeating: "a", count: 64)
 
-    /// A machine of its own: settings, store and all.
+    /// A separate machine with its own settings and store.
     private struct Machine {
         let runner: BinaryRunner
 
@@ -48,7 +48,7 @@ import Testing
 
     // MARK: Both ways
 
-    @Test func whatOneMachineExportsAnotherImports() async throws {
+    @Test func anExportIsImportedOnAnotherMachine() async throws {
         let (first, second) = (try Machine(), try Machine())
         try fill(first, [entry(1), entry(1, digit: "b", at: 1_780_000_001), entry(2, host: "other")])
         let file = first.file("tokens.jsonl")
@@ -68,7 +68,7 @@ import Testing
         let again = try await second.run(["import", file])
         #expect(again.output == "imported 0 delete tokens, 3 already stored\n")
         #expect(try rows(second) == rows(first))
-        // Byte for byte the same backup.
+        // The same export, byte for byte.
         #expect(try await second.run(["export", "--output", second.file("copy")]).exitCode == 0)
         #expect(try Data(contentsOf: url(second.file("copy"))) == Data(contentsOf: url(file)))
     }
@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Export
 
-    @Test func theFileIsForItsOwnerOnlyWhateverTheUmask() async throws {
+    @Test func theFileIsReadableByItsOwnerOnlyRegardlessOfTheUmask() async throws {
         let machine = try Machine()
         try fill(machine, [entry(1), entry(2, host: "other")])
         let file = machine.file("tokens.jsonl")
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// --output - is as explicit as --show-token.
-    @Test func aDashIsStandardOutput() async throws {
+    @Test func aDashMeansStandardOutput() async throws {
         let machine = try Machine()
         try fill(machine, [entry(1)])
         let result = try await machine.run(["export", "--output", "-"])
@@ -158,7 +158,7 @@ import Testing
         #expect(try rows(other) == rows(machine))
     }
 
-    @Test func anExportThatReachedNobodyIsAFailure() async throws {
+    @Test func anExportToAClosedPipeIsAFailure() async throws {
         let machine = try Machine()
         try fill(machine, [entry(1)])
         let result = try await machine.runner.run(
@@ -168,7 +168,7 @@ import Testing
         #expect(result.exitCode == 1)
     }
 
-    @Test func anEmptyExportSaysSo() async throws {
+    @Test func anEmptyExportIsReported() async throws {
         let machine = try Machine()
         let result = try await machine.run(["export", "--server", "nowhere", "--output", machine.file("out")])
         #expect(result.exitCode == 0)
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(.enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace: scripts/setup.sh test"))
-    func theFileIsOnTheDiskBeforeItIsAnnounced() async throws {
+    func theFileIsSyncedBeforeItIsReported() async throws {
         let machine = try Machine()
         try fill(machine, [entry(1)])
         let trace = machine.file("trace")
@@ -188,7 +188,7 @@ import Testing
         )
         #expect(result.exitCode == 0)
         let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
-        // It is written under another name, gets its own, and that has to be on the disk as well.
+        // It is written under a temporary name and renamed, and the rename must be on the disk as well.
         let written = try #require(lines.firstIndex { $0.contains("fsync(") && $0.contains(".part>") })
         let named = try #require(lines.firstIndex { $0.contains("renameat2(") && $0.contains("tokens.jsonl") })
         let kept = try #require(lines[named...].firstIndex { $0.contains("fsync(") })
@@ -198,7 +198,7 @@ import Testing
 
     // MARK: Import
 
-    @Test func whatWasRemovedStaysRemovedAndBothOfAConflictStay() async throws {
+    @Test func removedTokensStayRemovedAndBothOfAConflictAreKept() async throws {
         let machine = try Machine()
         try fill(machine, [entry(1), entry(2), entry(3)])
         try machine.store().remove(entry(2))
@@ -233,7 +233,7 @@ import Testing
         ("token-export/1", "token-export/2", "\"schema\" is not mediactl.token-export/1"),
         ("}", "", "not a JSON object"),
     ])
-    func oneWrongLineRefusesTheWholeFile(text: String, replacement: String, reason: String) async throws {
+    func oneInvalidLineRefusesTheWholeFile(text: String, replacement: String, reason: String) async throws {
         let machine = try Machine()
         let good = try String(decoding: TokenExport.line(entry(1)), as: UTF8.self)
         let file = machine.file("tokens.jsonl")
@@ -250,9 +250,9 @@ import Testing
         #expect(try machine.store().tokens(host: nil).isEmpty)
     }
 
-    @Test func theAddressDecidesLikeThatOfARequest() async throws {
+    @Test func theAddressIsNormalizedAsInARequest() async throws {
         let machine = try Machine()
-        // 443 is what https means; an internationalised name is kept in punycode.
+        // 443 is the port of https; an internationalized name is stored in punycode.
         var entry = try entry(1, host: "gighive.app")
         entry.baseURL = "https://GigHive.app:443/"
         let line = String(decoding: TokenExport.line(entry), as: UTF8.self)
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: [("missing", "no such file"), ("", "is a directory")])
-    func unreadableFilesAreUsage(name: String, reason: String) async throws {
+    func unreadableFilesAreUsageErrors(name: String, reason: String) async throws {
         let machine = try Machine()
         let result = try await machine.run(["import", machine.runner.home.path + "/" + name])
         #expect(result.exitCode == 2)

@@ -15,7 +15,7 @@ import Testing
         return stage
     }
 
-    /// Leaves a response as a stopped run does.
+    /// Leaves a response as an interrupted run does.
     private func leave(_ text: String, in stage: FaultStage, status: Int = 201) throws {
         let file = try RescueLog(in: try DataDirectory.open(stage.dataDirectory)).reserve(for: "u-gone")
         try file.begin(status: status)
@@ -58,7 +58,7 @@ import Testing
         #expect(try await stage.runner.run(["uploads", name, "--yes"]).exitCode == 2)
     }
 
-    /// A check reads them only, also those that the next command stores.
+    /// A check only reads them, even those that the next command stores.
     @Test func aCheckCountsKeptResponses() async throws {
         let stage = try stage()
         let check = { (count: Int) in
@@ -79,7 +79,7 @@ import Testing
         #expect(try kept(stage) == names)
         #expect(try names.map { try Data(contentsOf: URL(filePath: stage.dataDirectory + "/" + $0)) } == content)
         #expect(try await items(stage, ["responses"]).count == 2)
-        // That of a running upload is not kept yet.
+        // The response of a running upload is not stored yet.
         let record = try RescueLog(in: try DataDirectory.open(stage.dataDirectory)).reserve(for: "u-running")
         try record.begin(status: 201)
         try Array("{}".utf8).withUnsafeBytes { try record.append($0) }
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: ["", "abc", "two words", String(repeating: "g", count: 64)])
-    func whatIsNotATokenIsRefused(_ text: String) async throws {
+    func anInvalidTokenIsRefused(_ text: String) async throws {
         let stage = try stage()
         let result = try await stage.runner.run(
             ["uploads", "adopt", "--token-stdin", "--file-id", "18"] + Self.server,

@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Events
 
-    @Test func everyEventOfALinkedFileHasALine() {
+    @Test func everyEventOfALinkedFileHasARow() {
         var upload = kept(7)
         upload.events = [facts("2026-03-01", "Tus", label: "One"), facts("2026-04-01", "Other")]
         let lines = lines([upload])
@@ -96,14 +96,14 @@ import Testing
         #expect(throws: (any Error).self) { try KeptUploadOptions.parse(arguments) }
     }
 
-    @Test func aTimeThatIsNoneIsRefused() throws {
+    @Test func anInvalidTimeIsRefused() throws {
         let options = try KeptUploadOptions.parse(["--since", "yesterday"])
         #expect(throws: Diagnosis.self) { try options.selection() }
     }
 
     // MARK: Guests
 
-    @Test func theStateOfGuestsIsAColumnOfItsOwn() {
+    @Test func theStateOfGuestsIsASeparateColumn() {
         #expect(!lines([kept(1)])[0].contains("STATE"))
         var guest = kept(2)
         guest.token = nil
@@ -121,7 +121,7 @@ import Testing
         (GuestState.pending, "can be hidden once"), (.approved, "mediactl uploads delete 2"), (.rejected, "rejected"),
         (.hidden, "the server keeps the file"), (.expired, "mediactl uploads delete 2"),
     ])
-    func onlyWhatCanBeHiddenLooksSo(_ state: GuestState, _ words: String) {
+    func onlyUploadsThatCanBeHiddenAreMarked(_ state: GuestState, _ words: String) {
         var guest = kept(2)
         guest.token = nil
         guest.isGuest = true
@@ -165,7 +165,8 @@ import Testing
         let runner = try BinaryRunner()
         let directory = try DataDirectory.open(runner.home.file("data/mediactl"))
         let store = try TokenStore(in: directory)
-        // Resumable are the two that have not ended; not the end of a guest's upload, nor what left nothing on the server.
+        // The two unfinished ones are resumable; a finished guest upload, or one that left nothing on the server, is
+        // not.
         let records = [
             record(1, .sending, .tus), record(2, .sending, .multipart), record(3, .done, .tus, isGuest: true),
             record(4, .failed, .tus),

@@ -9,7 +9,8 @@ import Testing
 @Suite struct WebImportTests {
     private static let foreign = String(repeating: "e", count: 64)
 
-    /// A server with two uploads in different events, and their tokens as the page has them; another machine imports them.
+    /// A server with two uploads in different events, and their tokens as stored by the page; another machine
+    /// imports them.
     private func scene() async throws -> (scene: BatchScene, other: BinaryRunner, tokens: [String: String]) {
         let scene = try await BatchScene()
         for (name, date) in [("a.mp4", "2026-03-01"), ("b.mp4", "2026-03-02")] {
@@ -31,7 +32,7 @@ import Testing
         String(decoding: try JSONEncoder().encode(object), as: UTF8.self)
     }
 
-    @Test(arguments: [true, false]) func tokensOfThePageDeleteFromHere(_ isNamed: Bool) async throws {
+    @Test(arguments: [true, false]) func tokensOfThePageDeleteFromThisMachine(_ isNamed: Bool) async throws {
         let (scene, other, tokens) = try await scene()
         let file = try scene.text("web.json", try json(tokens))
         let result = try await other.run(
@@ -73,7 +74,7 @@ import Testing
     }
 
     /// Tokens are sent to the specified server, so the server is never guessed.
-    @Test func aServerMustBeNamed() async throws {
+    @Test func aServerMustBeSpecified() async throws {
         let (scene, other, tokens) = try await scene()
         let file = try scene.text("web.json", try json(tokens))
         let before = try await scene.sandbox.requests().count
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: ["[]", "{}", #"{"x":"y"}"#, #"{"1":2}"#, "no JSON"])
-    func anythingElseIsNoPage(_ text: String) async throws {
+    func anyOtherFormatIsNotAPage(_ text: String) async throws {
         #expect(WebTokens(Array(text.utf8)) == nil)
         let runner = try BinaryRunner()
         let result = try await runner.run(["uploads", "import", "--web", "-", "--server", "http://h"], input: text)

@@ -6,7 +6,7 @@ import Testing
 @testable import PhotoSync
 
 /// Every row of the contract's error tables (sections 0, 1, 3.3, 3.7, 4, 5, 7).
-@Suite("Answers without success", .prompt)
+@Suite("Error responses", .prompt)
 struct RefusalTests {
     private typealias Response = RecordingServer.Response
     private typealias Code = OutcomeCode
@@ -62,7 +62,7 @@ struct RefusalTests {
         #expect(count == tries, "what may pass is tried again, and nothing else")
     }
 
-    @Test("the setup gate is no busy server: not tried again, and nobody has to wait for it", .timeLimit(.minutes(1)))
+    @Test("the setup gate is not treated as a busy server: no retry, and no cooldown", .timeLimit(.minutes(1)))
     func setupGate() async throws {
         let gate = Response(
             status: 503,
@@ -71,7 +71,7 @@ struct RefusalTests {
         let server = try RecordingServer { request, _ in
             request.line.hasPrefix("GET /api/health") ? Response(body: #"{"status":"healthy"}"#) : gate
         }
-        // A period of quiet would outlast the test's time limit.
+        // A cooldown would exceed the test's time limit.
         let http = try HTTPClient(
             configuration: HTTPClientConfiguration(retry: RetryPolicy(base: .seconds(3600), cap: .seconds(3600)))
         )
@@ -90,7 +90,7 @@ struct RefusalTests {
         #expect(try await client.health() == ServerHealth(status: "healthy", isSetUp: nil))
     }
 
-    @Test("another 503 is tried again")
+    @Test("another 503 is retried")
     func busyProxy() async throws {
         let server = try RecordingServer(
             Response(status: 503, body: "<html>", type: "text/html"),
@@ -101,7 +101,7 @@ struct RefusalTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("a database error that passes is nobody's business")
+    @Test("a temporary database error is retried without a report")
     func passingDatabaseError() async throws {
         let server = try RecordingServer(
             .text(500, "Database error"),
@@ -112,7 +112,7 @@ struct RefusalTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("a redirect is not followed, and the key goes nowhere", arguments: [301, 302, 307, 308])
+    @Test("a redirect is not followed, and the key is not sent elsewhere", arguments: [301, 302, 307, 308])
     func redirect(status: Int) async throws {
         let elsewhere = try RecordingServer(Response())
         let target = try elsewhere.url.description + "/api/sync/status"
@@ -142,13 +142,13 @@ struct RefusalTests {
         #expect(count == 1)
     }
 
-    @Test("a server's novel is cut")
+    @Test("a long server message is truncated")
     func longSentence() async throws {
         let (error, _) = try await status(.text(400, String(repeating: "long ", count: 10_000)))
         #expect(try #require(error).detail.count < 400)
     }
 
-    @Test("a gigabyte of JSON ends early", .timeLimit(.minutes(1)))
+    @Test("reading a gigabyte of JSON stops early", .timeLimit(.minutes(1)))
     func endlessResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -170,7 +170,7 @@ struct RefusalTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("a connection that breaks is worth repeating; its error says so in the end")
+    @Test("a broken connection is retried; the final error is marked as retryable")
     func brokenConnection() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -185,7 +185,7 @@ struct RefusalTests {
         #expect(error?.transport?.metrics.attempts == 3)
     }
 
-    @Test("a stop is a stop")
+    @Test("a stop ends the request")
     func stopped() async throws {
         let asked = Gate()
         let server = try ScriptedServer { connection, _ in
@@ -206,7 +206,7 @@ struct RefusalTests {
         #expect(await error?.code == .cancelled)
     }
 
-    @Test("no error holds the key")
+    @Test("no error contains the key")
     func secrets() async throws {
         let server = try RecordingServer(.json(401, "Invalid API key."))
         let client = try server.client(key: "s3cret-k3y")

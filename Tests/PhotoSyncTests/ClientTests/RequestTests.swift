@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoSync
 
-@Suite("What is sent", .prompt)
+@Suite("Requests", .prompt)
 struct RequestTests {
     private typealias Response = RecordingServer.Response
 
@@ -21,7 +21,7 @@ struct RequestTests {
         "lastSeenAt":"2026-11-20T22:17:20Z","isActive":true}
         """#
 
-    @Test("the key goes into X-API-Key and JSON is asked for; the device is a header field of the status only")
+    @Test("the key is sent in X-API-Key and JSON is accepted; the device is a header field of the status request only")
     func headers() async throws {
         let server = try RecordingServer { request, _ in
             request.line.contains("status") ? Self.counts : Self.emptyPage
@@ -51,19 +51,19 @@ struct RequestTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("trap 14: below a path, every address begins with it, and no slash is doubled")
+    @Test("trap 14: below a path, every address starts with it, and no slash is doubled")
     func basePath() async throws {
         let server = try RecordingServer(Self.counts)
         _ = try await server.client(path: "/photos/v1//").status(device: nil)
         #expect(server.requests.map(\.line) == ["GET /photos/v1/api/sync/status"])
     }
 
-    @Test("a page asks for what it wants, and only that")
+    @Test("a page request has the specified parameters, and no others")
     func page() async throws {
         let server = try RecordingServer(Self.emptyPage)
         let client = try server.client()
         _ = try await client.photos(cursor: nil, device: nil)
-        // The offset would be ignored, and two hours of photos skipped with it (trap 4).
+        // The offset would be ignored, so that two hours of photos are skipped (trap 4).
         let since = try #require(PhotoTime(rfc3339: "2024-03-01T00:30:00.5+02:00"))
         _ = try await client.photos(cursor: "a\"b", limit: 100, device: "d-1", since: since)
         let bodies = server.requests.map(\.json)
@@ -86,7 +86,7 @@ struct RequestTests {
         #expect(server.requests.first?.json?["limit"] as? Int == sent)
     }
 
-    @Test("a time that four digits cannot say is refused before it is sent (trap 5)")
+    @Test("a time beyond four-digit years is refused before it is sent (trap 5)")
     func impossibleSince() async throws {
         let server = try RecordingServer(Self.emptyPage)
         let client = try server.client()
@@ -97,14 +97,14 @@ struct RequestTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("digests are checked in blocks of 1,000, and only what was asked for is believed")
+    @Test("digests are checked in blocks of 1,000, and only requested digests are accepted")
     func check() async throws {
         let digests = (0..<2001).map { number in
             String(repeating: "0", count: 60) + String(10_000 + number).suffix(4)
         }
         let server = try RecordingServer { request, _ in
             let asked = request.json?["hashes"] as? [String] ?? []
-            // The first of each block is there, in capitals, with one that nobody asked for.
+            // The first of each block exists, in capitals, together with one that was not requested.
             let existing = [asked[0].uppercased(), String(repeating: "F", count: 64)]
             return Response(body: "{\"existing\":[\"\(existing.joined(separator: "\",\""))\"],\"missing\":[]}")
         }
@@ -116,7 +116,7 @@ struct RequestTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("claims name the device, and either all or some ids")
+    @Test("claims contain the device, and either all or some ids")
     func claims() async throws {
         let server = try RecordingServer(Response(body: #"{"claimed":3,"alreadyClaimed":0,"failed":0}"#))
         let client = try server.client()
@@ -139,7 +139,7 @@ struct RequestTests {
         )
     }
 
-    @Test("trap 9: a login has no key, a lower-case address, and goes out once")
+    @Test("trap 9: a login has no key and a lower-case address, and is sent once")
     func login() async throws {
         let response = Response(
             body:
@@ -185,7 +185,7 @@ struct RequestTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("health is asked without a key; a setup that is not finished shows")
+    @Test("health is queried without a key; an unfinished setup is reported")
     func health() async throws {
         let server = try RecordingServer { request, _ in
             request.line.hasSuffix("/api/health")

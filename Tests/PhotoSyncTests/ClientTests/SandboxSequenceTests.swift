@@ -7,7 +7,7 @@ import Testing
 
 @testable import PhotoSync
 
-@Suite("The client with a whole server", .prompt)
+@Suite("The client with a complete server", .prompt)
 struct SandboxSequenceTests {
     private let directory: TemporaryDirectory
     private let library: LibraryStore
@@ -38,7 +38,7 @@ struct SandboxSequenceTests {
         )
     }
 
-    /// Keeps what it is given.
+    /// Stores the received bytes.
     private final class Sink: ResponseReceiver {
         private let bytes = Mutex<[UInt8]>([])
 
@@ -72,7 +72,7 @@ struct SandboxSequenceTests {
         #expect(page.photos.count == 1 && page.totalCount == 1 && !page.hasMore && page.cursor == nil)
         #expect(listed.id == receipt.id && listed.originDevice?.id == device && listed.fileSize == 11)
         #expect(listed.originalFilename.hasPrefix("Zoë") && listed.originalFilename.hasSuffix(".JPG"))
-        // In UTC, cut to the microsecond: nothing is left for the server to round or to drop.
+        // In UTC, truncated to the microsecond: nothing is left for the server to round or to drop.
         #expect(listed.takenAt.text == "2024-02-29T22:30:00.123456Z")
         #expect(try await user.status(device: device).devicePhotos == 1)
         #expect(try await user.status(device: device).lastSyncAt != nil)
@@ -107,7 +107,7 @@ struct SandboxSequenceTests {
         #expect(try await user.status(device: device).devicePhotos == 2)
     }
 
-    @Test("a foreign device is noticed at the login, not at the first claim (trap 10)", .timeLimit(.minutes(2)))
+    @Test("another user's device is detected at the login, not at the first claim (trap 10)", .timeLimit(.minutes(2)))
     func foreignDevice() async throws {
         let sandbox = try await SandboxProcess.start()
         let registration = DeviceRegistration(
@@ -149,7 +149,7 @@ struct SandboxSequenceTests {
         #expect(try library.login(for: anonymous.server.description) == login)
     }
 
-    @Test("before the setup nothing but health is answered", .timeLimit(.minutes(2)))
+    @Test("before the setup only health responds", .timeLimit(.minutes(2)))
     func setup() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--photosync-setup", "incomplete"])
         let user = try client(sandbox, key: SandboxProcess.aliceKey)
@@ -162,7 +162,7 @@ struct SandboxSequenceTests {
         #expect(try await sandbox.requests().count { $0.status == 503 } == 3, "each was asked once")
     }
 
-    @Test("what the server does not take is told by its sentence", .timeLimit(.minutes(2)))
+    @Test("a photo that the server rejects is reported with the server's message", .timeLimit(.minutes(2)))
     func refusedPhotos() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--photosync-max-size", "10"])
         let user = try client(sandbox, key: SandboxProcess.aliceKey)

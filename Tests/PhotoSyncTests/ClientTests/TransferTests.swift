@@ -35,7 +35,7 @@ struct TransferTests {
             }
     }
 
-    @Test("trap 16: the file has a name without special characters; the true one is a field of its own")
+    @Test("trap 16: the file name has no special characters; the original name is a separate field")
     func parts() async throws {
         let server = try RecordingServer(Self.stored)
         let taken = try #require(PhotoTime(rfc3339: "2024-03-01T00:30:00.25+02:00"))
@@ -61,7 +61,7 @@ struct TransferTests {
                     + "Content-Type: application/octet-stream",
             ]
         )
-        // In UTC: the server would keep the wall clock and drop the offset (trap 4).
+        // In UTC: the server would keep the local time and drop the offset (trap 4).
         let contents = parts.map(\.content)
         #expect(contents == [photo.fileName, "2024-02-29T22:30:00.25Z", "d-1", "JPEG\r\n--bytes"])
     }
@@ -85,7 +85,7 @@ struct TransferTests {
         #expect(PhotoUpload(content: try content("x"), fileName: fileName).partName == partName)
     }
 
-    @Test("trap 5: a date that cannot be sent right is not sent at all")
+    @Test("trap 5: a date that cannot be represented is not sent")
     func impossibleDate() async throws {
         let server = try RecordingServer(Self.stored)
         let client = try server.client()
@@ -101,7 +101,7 @@ struct TransferTests {
     @Test(
         "refused uploads, each sent once (contract 3.3)",
         arguments: [
-            // Trap 17: what the server says when its 30 seconds are over.
+            // Trap 17: the server's message after its limit of 30 seconds.
             (Response.json(400, "Request must be multipart/form-data."), OutcomeCode.bodyTooSlow, true),
             (.json(400, "No file provided or file is empty."), .emptyFile, false),
             (.json(400, "file size must be positive"), .emptyFile, false),
@@ -128,7 +128,9 @@ struct TransferTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("the sentence about multipart means a time-out for uploads only; a row cannot fail for a device not named")
+    @Test(
+        "the message about multipart means a timeout for uploads only; a row cannot fail for a device that is not specified"
+    )
     func otherCalls() async throws {
         let sentence = "Request must be multipart/form-data."
         let server = try RecordingServer(.json(400, sentence))
@@ -140,7 +142,7 @@ struct TransferTests {
         #expect(await photoSyncError { _ = try await uploader.upload(photo) }?.code == .serverError)
     }
 
-    @Test("a file that became shorter is said to have changed")
+    @Test("a file that became shorter is reported as modified")
     func shrunkFile() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("photo")
@@ -156,7 +158,7 @@ struct TransferTests {
 
     // MARK: Downloads
 
-    /// Keeps what it is given.
+    /// Stores the received bytes.
     private final class Sink: ResponseReceiver {
         private let state = Mutex((begun: 0, bytes: [UInt8]()))
 
@@ -169,7 +171,7 @@ struct TransferTests {
 
     private static let digest = String(repeating: "ab", count: 32)
 
-    @Test("a whole file, with what its head says")
+    @Test("a complete file, with the values of its header")
     func whole() async throws {
         let server = try RecordingServer(
             Response(
@@ -199,7 +201,7 @@ struct TransferTests {
         #expect(request.values(of: "range").isEmpty && request.values(of: "if-range").isEmpty)
     }
 
-    @Test("the rest of a file, if it is still the same")
+    @Test("the rest of a file, if the file is unchanged")
     func rest() async throws {
         let server = try RecordingServer(
             Response(status: 206, body: "6789", type: "image/jpeg", headers: ["Content-Range: bytes 6-9/10"])
@@ -217,7 +219,7 @@ struct TransferTests {
         #expect(server.requests.first?.values(of: "if-range") == ["Fri, 20 Nov 2026 22:17:21 GMT"])
     }
 
-    @Test("nothing beyond the offset: the receiver hears nothing")
+    @Test("nothing beyond the offset: the receiver gets nothing")
     func nothingLeft() async throws {
         let server = try RecordingServer(
             Response(
@@ -282,7 +284,7 @@ struct TransferTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("an answer cut short is worth repeating")
+    @Test("a truncated response is retryable")
     func cutResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -302,7 +304,7 @@ struct TransferTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("a receiver's own error comes through")
+    @Test("a receiver's own error is passed on")
     func receiverError() async throws {
         struct Full: ResponseReceiver {
             func begin(_ head: HTTPResponseHead) throws { throw PhotoSyncError(.diskFull, detail: "no room") }
@@ -314,7 +316,7 @@ struct TransferTests {
         #expect(error?.code == .diskFull)
     }
 
-    @Test("an id that would be another path is never sent", arguments: ["", ".", ".."])
+    @Test("an id that would change the path is never sent", arguments: ["", ".", ".."])
     func dots(id: String) async throws {
         let server = try RecordingServer(Response(body: "x"))
         let client = try server.client()

@@ -7,13 +7,14 @@ import Testing
 
 @testable import PhotoSync
 
-/// A PhotoSync server as far as logins go (contract 1.2 and 1.3): devices belong to whoever registered the token first.
+/// The login part of a PhotoSync server (contract 1.2 and 1.3): a device belongs to the user who registered its
+/// token first.
 private final class UserServer: Sendable {
     private struct State {
-        /// Token to device id and owner's key.
+        /// Token to device ID and owner's key.
         var devices: [String: (id: String, key: String)] = [:]
         var keys: Set<String> = ["key-ann", "key-bob"]
-        /// A path that answers with an error, and the sentence.
+        /// A path that responds with an error, and the message.
         var failing: (path: String, response: RecordingServer.Response)?
     }
 
@@ -70,7 +71,7 @@ private final class UserServer: Sendable {
             + #""lastSeenAt":"2026-11-20T22:17:20Z","isActive":true}"#
     }
 
-    /// Gives the device of a token to another user.
+    /// Assigns the device of a token to another user.
     func giveAway(_ token: String) {
         users.state.withLock { $0.devices[token] = (id: "d-of-bob", key: "key-bob") }
     }
@@ -79,11 +80,11 @@ private final class UserServer: Sendable {
         users.state.withLock { $0.failing = nil }
     }
 
-    /// Paths asked for so far.
+    /// Requested paths so far.
     var lines: [String] { server.requests.map(\.line) }
 }
 
-@Suite("Logging in as a device", .prompt)
+@Suite("Login of a device", .prompt)
 struct DeviceRegistrationTests {
     private let directory: TemporaryDirectory
     private let library: LibraryStore
@@ -102,7 +103,7 @@ struct DeviceRegistrationTests {
         )
     }
 
-    @Test("a pasted key is proved, and this machine registered under its own token")
+    @Test("a pasted key is verified, and this machine is registered with its own token")
     func pastedKey() async throws {
         let users = try UserServer()
         let login = try await registration(users, name: "\u{1b}[31m my\u{202e} desk\r\n").logIn(apiKey: " key-ann\n")
@@ -121,7 +122,7 @@ struct DeviceRegistrationTests {
         #expect(token.hasPrefix("mediactl-") && token.utf8.count == 45)
     }
 
-    @Test("a later login is the same device again")
+    @Test("a later login uses the same device")
     func again() async throws {
         let users = try UserServer()
         let registration = try registration(users)
@@ -130,7 +131,7 @@ struct DeviceRegistrationTests {
         #expect(try await registration.logIn(apiKey: "key-ann") == first)
     }
 
-    @Test("trap 10: the device of another user is not taken for our own")
+    @Test("trap 10: another user's device is not used")
     func foreignToken() async throws {
         let users = try UserServer()
         let address = try users.server.url.description
@@ -141,7 +142,7 @@ struct DeviceRegistrationTests {
         #expect(try library.deviceToken(for: address, isRenewed: false) != token)
     }
 
-    @Test("a server that never lists the device gives no login")
+    @Test("a login fails if the server never lists the device")
     func unlisted() async throws {
         let users = try UserServer(failing: (path: "GET /api/devices", response: .init(body: "[]")))
         let registration = try registration(users)
@@ -167,7 +168,7 @@ struct DeviceRegistrationTests {
         #expect(try library.login(for: earlier.server) == earlier)
     }
 
-    @Test("a failed registration keeps nothing")
+    @Test("a failed registration stores nothing")
     func failedRegistration() async throws {
         let users = try UserServer(failing: (path: "register", response: .text(500, "Failed to register device")))
         let registration = try registration(users)
@@ -175,7 +176,7 @@ struct DeviceRegistrationTests {
         #expect(try library.logins().isEmpty)
     }
 
-    @Test("trap 9: a login by address keeps the new key, since the old one is void")
+    @Test("trap 9: a login by address stores the new key, since the old one is void")
     func byAddress() async throws {
         let users = try UserServer()
         let login = try await registration(users).logIn(email: "Ann@Example.Test", password: "secret")
@@ -184,7 +185,7 @@ struct DeviceRegistrationTests {
         #expect(users.server.requests.first?.json?["email"] as? String == "ann@example.test")
     }
 
-    @Test("the new key is kept even when what follows fails")
+    @Test("the new key is stored even if a later step fails")
     func byAddressHalfWay() async throws {
         let users = try UserServer(failing: (path: "GET /api/devices", response: .text(500, "Failed to list devices")))
         let registration = try registration(users)
@@ -196,7 +197,7 @@ struct DeviceRegistrationTests {
         #expect(try await registration.logIn(apiKey: kept.apiKey).deviceID == "d-1")
     }
 
-    @Test("a broken answer to a login by address costs neither the new key nor the device")
+    @Test("a malformed response to a login by address loses neither the new key nor the device")
     func byAddressBroken() async throws {
         let broken = RecordingServer.Response(body: #"{"success":true,"apiKey":"key-bob","device":{"id":"#)
         let users = try UserServer(failing: (path: "auth/login", response: broken))
@@ -205,7 +206,7 @@ struct DeviceRegistrationTests {
         #expect(try library.login(for: login.server) == login)
     }
 
-    @Test("by address too, another user's device is replaced (trap 10)")
+    @Test("with a login by address, another user's device is replaced as well (trap 10)")
     func byAddressForeignToken() async throws {
         let users = try UserServer()
         users.giveAway(try library.deviceToken(for: users.server.url.description, isRenewed: false))
@@ -213,7 +214,7 @@ struct DeviceRegistrationTests {
         #expect(login.deviceID == "d-2" && login.apiKey == "key-new")
     }
 
-    @Test("trap 9: a server that cannot rotate a second key leaves everything as it was")
+    @Test("trap 9: a server that cannot rotate a second key changes nothing")
     func keyNotRotated() async throws {
         let users = try UserServer(failing: (path: "login", response: .text(500, "Failed to save API key")))
         let earlier = Login(server: try users.server.url.description, apiKey: "key-ann", deviceID: "d-9")

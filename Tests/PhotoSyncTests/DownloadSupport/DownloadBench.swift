@@ -40,7 +40,7 @@ struct DownloadBench {
         hashes = HashCache(directory: temporary.file("cache"))
     }
 
-    /// Records what a complete pull would have.
+    /// Records the result of a complete pull.
     func index(_ photos: [PhotoRecord]) throws {
         let server = account.server
         let run = try account.index.begin(server, account: "device", kind: .full, restarts: true, now: Date())
@@ -91,7 +91,7 @@ struct DownloadBench {
 
     // MARK: What there is then
 
-    /// All files below the target, hidden ones too, by their path, with their content.
+    /// All files below the target, including hidden ones, by their path, with their content.
     func files() throws -> [String: String] {
         var found: [String: String] = [:]
         let names = FileManager.default.enumerator(atPath: target)
@@ -130,7 +130,7 @@ struct DownloadBench {
 }
 
 extension PhotoRecord {
-    /// A photo of which these bytes were uploaded.
+    /// A photo that was uploaded with these bytes.
     static func of(
         _ body: String,
         id: String,
@@ -158,7 +158,7 @@ func digest(of text: String) throws -> String {
     return try hasher.snapshot().hex
 }
 
-/// Text of a length that no two seeds share, never the same at two offsets.
+/// Text of a length that is unique for each seed, with different content at every offset.
 func filler(_ byteCount: Int, seed: Int = 0) -> String {
     var text = ""
     text.reserveCapacity(byteCount + 16)
@@ -170,7 +170,7 @@ func filler(_ byteCount: Int, seed: Int = 0) -> String {
     return String(text.prefix(byteCount))
 }
 
-/// The steps of a progress, as they come.
+/// The steps of a progress, in order.
 final class Steps: Sendable {
     let list = Mutex<[DownloadProgress]>([])
 }

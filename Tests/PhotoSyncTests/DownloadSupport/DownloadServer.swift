@@ -2,24 +2,24 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A server that hands out photos as photosync contract section 6 says, or as a test wants it otherwise.
+/// A server that delivers photos as in photosync contract section 6, unless a test overrides it.
 final class DownloadServer: Sendable {
-    /// A request, as it came.
+    /// A received request.
     struct Request: Sendable {
         var target: String
         var id: String
         var range: String?
         var ifRange: String?
         var apiKey: String?
-        /// Which request for this id it is, from 1.
+        /// The number of the request for this ID, from 1.
         var number: Int
     }
 
-    /// The file behind an id.
+    /// The file of an ID.
     struct File: Sendable {
         /// ASCII.
         var body: String
-        /// `X-Photosync-Hash`; nil leaves it out.
+        /// `X-Photosync-Hash`; nil omits it.
         var digest: String?
         var lastModified: String? = "Wed, 01 Jan 2025 10:00:00 GMT"
         var date: String? = "Thu, 02 Jan 2025 10:00:00 GMT"
@@ -27,11 +27,11 @@ final class DownloadServer: Sendable {
     }
 
     enum Response: Sendable {
-        /// With ranges, as the server does it.
+        /// With ranges, like the server.
         case file(File)
-        /// The same, and the connection closes after so many bytes of the body.
+        /// The same, but the connection closes after this many bytes of the body.
         case cut(File, after: Int)
-        /// A status with a sentence.
+        /// A status with a message.
         case refusal(Int, String, headers: [String] = [])
         /// These bytes, then the connection closes.
         case raw(String)
@@ -49,7 +49,7 @@ final class DownloadServer: Sendable {
         }
     }
 
-    /// All files by id; anything else is not found.
+    /// All files by ID; anything else is not found.
     convenience init(files: [String: File]) throws {
         try self.init { request in
             files[request.id].map { .file($0) } ?? .refusal(404, "Photo not found")
@@ -107,7 +107,7 @@ final class DownloadServer: Sendable {
         return file.body[bytes.index(bytes.startIndex, offsetBy: first)...]
     }
 
-    /// Where a range begins that is to be honoured (RFC 9110 section 13.1.5).
+    /// Where a valid range starts (RFC 9110 section 13.1.5).
     private static func offset(_ request: Request, _ file: File) -> Int? {
         guard let range = request.range, request.ifRange == nil || request.ifRange == file.lastModified else {
             return nil

@@ -4,8 +4,8 @@ import PhotoSync
 import Synchronization
 import TestSupport
 
-/// A server that answers the first upload at once, and the others when a whole group of them has arrived. It may hide
-/// uploads from the listing.
+/// A server that responds to the first upload at once, and to the others when a whole group of them has arrived. It
+/// may omit uploads from the listing.
 final class MeetingServer: Sendable {
     private struct State {
         var hashes: [String] = []
@@ -22,9 +22,9 @@ final class MeetingServer: Sendable {
     private let server: RecordingServer
 
     /// - Parameters:
-    ///   - size: Uploads a group.
-    ///   - hidden: Numbers of uploads, from 0, that neither listing nor count show.
-    /// - Throws: `ScriptError` when no port can be had.
+    /// - size: Uploads per group.
+    /// - hidden: Numbers of uploads, from 0, that neither listing nor count show.
+    /// - Throws: `ScriptError` when no port is available.
     init(groups size: Int, hiding hidden: Set<Int> = []) throws {
         let shared = Shared()
         self.shared = shared
@@ -38,7 +38,7 @@ final class MeetingServer: Sendable {
         }
     }
 
-    /// Uploads that were in the server's hands at one time.
+    /// Maximum number of concurrent uploads.
     var mostAtATime: Int { shared.state.withLock { $0.most } }
 
     func client() throws -> PhotoSyncClient { try server.client() }
@@ -109,7 +109,7 @@ final class MeetingServer: Sendable {
             """
     }
 
-    /// What a server without photos says.
+    /// The responses of a server without photos.
     static let emptyListing =
         #"{"photos":[],"pagination":{"hasMore":false},"sync":{"totalCount":0,"returnedCount":0,"serverVersion":0}}"#
     static let emptyStatus = """

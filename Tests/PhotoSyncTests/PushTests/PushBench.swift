@@ -8,13 +8,13 @@ import TestSupport
 
 /// A sandbox, a user's machine that is registered there, and a directory of photos.
 final class PushBench: Sendable {
-    /// What a push said.
+    /// The report of a push.
     struct Outcome: Sendable {
         var items: [PushItem]
         var result: PushResult?
         var error: PhotoSyncError?
 
-        /// Files by name, with what became of them.
+        /// Files by name, with their results.
         var states: [String: PushItem.State] {
             Dictionary(items.map { ($0.name, $0.state) }) { first, _ in first }
         }
@@ -52,7 +52,7 @@ final class PushBench: Sendable {
         hashes = HashCache(directory: machine.file("cache"))
     }
 
-    /// Tries again at once.
+    /// Retries without a delay.
     static let patience = RetryPolicy(retries: 3, base: .zero)
 
     /// Writes a file of text.
@@ -117,17 +117,17 @@ final class PushBench: Sendable {
         }
     }
 
-    /// Requests to a path that the sandbox has seen.
+    /// Requests to a path that the sandbox has received.
     func requests(to path: String) async throws -> [SandboxProcess.SeenRequest] {
         try await sandbox.requests().filter { $0.path == path }
     }
 
-    /// Uploads that the sandbox has seen.
+    /// Uploads that the sandbox has received.
     var uploads: [SandboxProcess.SeenRequest] {
         get async throws { try await requests(to: "/api/photos/upload") }
     }
 
-    /// What the library says of the user's copies.
+    /// The user's copies in the library.
     var copies: [PhotoCopy] {
         get throws { try copies(of: account.server) }
     }
@@ -138,7 +138,7 @@ final class PushBench: Sendable {
         return copies
     }
 
-    /// The same machine at another server.
+    /// The same machine with another server.
     func account(at client: PhotoSyncClient, device: String = "dddddddd-0000-4000-8000-000000000001") -> SyncAccount {
         SyncAccount(client: client, deviceID: device, index: account.index, library: account.library)
     }
@@ -151,7 +151,7 @@ extension PushItem {
     }
 }
 
-/// What callbacks tell and a test reads.
+/// A value that callbacks set and a test reads.
 final class Noted<Value: Sendable>: Sendable {
     private let noted: Mutex<Value>
 
@@ -161,7 +161,7 @@ final class Noted<Value: Sendable>: Sendable {
 
     func change(_ body: (inout Value) -> Void) { noted.withLock { body(&$0) } }
 
-    /// Sets another value and gives the earlier one.
+    /// Sets another value and returns the earlier one.
     func exchange(_ value: Value) -> Value {
         noted.withLock { noted in
             defer { noted = value }

@@ -7,7 +7,8 @@ import Testing
 
 @testable import PhotoSync
 
-/// A copy that changed since it was uploaded or downloaded may be damaged, and is no new photo without a decision.
+/// A copy that changed since it was uploaded or downloaded may be damaged, and is not a new photo without a decision
+/// of the user.
 @Suite struct PushChangedTests {
     private func verify(_ bench: PushBench) async throws -> Int {
         let verification = Verification(bench.account, hashes: bench.hashes)
@@ -26,7 +27,7 @@ import Testing
         #expect(outcome.item("a.jpg")?.error?.code == .changedSinceUpload)
         #expect(try await bench.uploads.count == (isDryRun ? 1 : 2))
         #expect(try await verify(bench) == 1)
-        // Also the next time.
+        // The next time as well.
         #expect(await bench.push().item("a.jpg")?.state == .changed)
         #expect(try await verify(bench) == 1)
     }
@@ -57,14 +58,17 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .present])
         // Nothing was replaced.
         #expect(try await bench.sandbox.photos().count == 2)
-        // The bytes as they were taken are on the server only.
+        // The original bytes are only on the server.
         let differences = try await differences(bench)
         #expect(differences.map(\.kind) == [.copyChanged] && differences.first?.photoID == id)
         #expect(differences.first?.uploadedAs == outcome.item("a.jpg")?.photoID)
     }
 
-    /// The change is reported until the photo's own bytes are on this machine again, or its deletion on the server.
-    @Test(arguments: ["download", "restore", "delete"]) func aSentChangeStaysReported(until end: String) async throws {
+    /// The change is reported until the photo's own bytes are on this machine again, or the photo is deleted on the
+    /// server.
+    @Test(arguments: ["download", "restore", "delete"]) func anUploadedChangeStaysReported(until end: String)
+        async throws
+    {
         let bench = try await PushBench("--photosync-rewrite", "off")
         try bench.write("a.jpg", "as it was taken")
         let id = try #require(await bench.push().item("a.jpg")?.photoID)
@@ -88,7 +92,7 @@ import Testing
         if end == "restore" { #expect(differences.first?.uploadedAs == id) }
     }
 
-    /// Each version that was replaced is reported.
+    /// Each replaced version is reported.
     @Test func aFileThatChangedTwiceIsReportedTwice() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "one")
@@ -100,8 +104,8 @@ import Testing
         #expect(try await verify(bench) == 2)
     }
 
-    /// The same bytes are on the server from another file, so that the push sends nothing.
-    @Test func aChangeIsReportedAlsoIfItsBytesAreOnTheServer() async throws {
+    /// The same bytes are on the server from another file, so the push uploads nothing.
+    @Test func aChangeIsReportedEvenIfItsBytesAreOnTheServer() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "as it was taken")
         _ = await bench.push()

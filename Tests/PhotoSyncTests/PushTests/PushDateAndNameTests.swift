@@ -6,9 +6,9 @@ import Testing
 
 @testable import PhotoSync
 
-/// What is told of a photo: its date (traps 4 and 5) and its name (trap 16).
+/// The metadata of a photo: its date (traps 4 and 5) and its name (trap 16).
 @Suite struct PushDateAndNameTests {
-    /// Date and offset in the file, what the server then has.
+    /// Date and offset in the file, and the date on the server.
     static let exifDates: [(date: String, offset: String?, expected: String, folder: String)] = [
         ("2024:03:01 00:30:00", nil, "2024-03-01T00:30:00Z", "2024/03"),
         // Trap 4: the server ignores offsets, so `+02:00` must become UTC here.
@@ -29,7 +29,7 @@ import Testing
         #expect(stored.storedPath.hasPrefix(folder))
     }
 
-    /// Seconds since 1970 (`date -u -d … +%s`) of the last change, what the server then has.
+    /// Seconds since 1970 (`date -u -d … +%s`) of the last change, and the date on the server.
     static let changes: [(seconds: Int, nanoseconds: Int, expected: String)] = [
         (1_709_324_107, 0, "2024-03-01T20:15:07Z"),
         (1_709_324_107, 250_000_000, "2024-03-01T20:15:07.25Z"),
@@ -38,9 +38,9 @@ import Testing
         (4_323_283_200, 0, "2107-01-01T00:00:00Z"),
     ]
 
-    /// Trap 5: a photo without date is dated by its last change, never "now".
+    /// Trap 5: a photo without a date gets the date of its last change, never "now".
     @Test(arguments: changes, ["no picture", "0000:00:00 00:00:00", "2024:13:01 00:00:00"])
-    func withoutAnExifDateTheLastChangeIsSent(
+    func withoutAnExifDateTheModificationTimeIsSent(
         change: (seconds: Int, nanoseconds: Int, expected: String),
         date: String
     ) throws {
@@ -52,7 +52,7 @@ import Testing
         #expect(try PhotoDate.of(path: Array(path.utf8)).text == change.expected)
     }
 
-    /// Trap 5: the server would date it now. Only some file systems keep such times; one in memory does.
+    /// Trap 5: the server would use the current date. Only some file systems store such times; one in memory does.
     @Test(.enabled(if: SmallDisk.isAvailable), arguments: [false, true], [0, 1])
     func aPhotoWithoutAnyDateIsNotSent(isDryRun: Bool, index: Int) async throws {
         let disk = try SmallDisk(kibibytes: 64)
@@ -72,7 +72,7 @@ import Testing
         #expect(try await bench.sandbox.photos().isEmpty)
     }
 
-    @Test func theLastChangeReachesTheServer() async throws {
+    @Test func theModificationTimeReachesTheServer() async throws {
         let bench = try await PushBench()
         let path = try bench.write("a.jpg", "no picture")
         let time = timespec(tv_sec: 1_709_324_107, tv_nsec: 250_000_000)
@@ -81,7 +81,7 @@ import Testing
         #expect(try await bench.sandbox.photos().first?.dateTaken == "2024-03-01T20:15:07.25Z")
     }
 
-    /// File names as bytes, the name that the server then shows: base name, with what it does not like as `_`.
+    /// File names as bytes, and the name that the server shows: base name, with unsupported characters as `_`.
     static let names: [(bytes: [UInt8], shown: String)] = [
         (Array("plain.jpg".utf8), "plain.jpg"),
         (Array("été ☃.JPEG".utf8), "été ☃.JPEG"),
@@ -91,7 +91,7 @@ import Testing
         ([0xE9, 0x74, 0xE9] + Array(".jpg".utf8), "\u{FFFD}t\u{FFFD}.jpg"),
     ]
 
-    @Test(arguments: names) func theTrueNameIsTold(bytes: [UInt8], shown: String) async throws {
+    @Test(arguments: names) func theOriginalNameIsSent(bytes: [UInt8], shown: String) async throws {
         let bench = try await PushBench()
         let path = Array(bench.photos.path.utf8) + Array("/".utf8) + bytes
         try #require(create(path, "photo"))
@@ -102,8 +102,8 @@ import Testing
         #expect(try bench.copies.map(\.path) == [path])
     }
 
-    /// Trap 16: line ends in a name are no header fields, and the upload goes through.
-    @Test func lineEndsInANameDoNoHarm() async throws {
+    /// Trap 16: line breaks in a name are not header fields, and the upload succeeds.
+    @Test func lineBreaksInANameAreHarmless() async throws {
         let bench = try await PushBench()
         let path = Array(bench.photos.path.utf8) + Array("/a\r\nContent-Type: text\r\n\r\nb.jpg".utf8)
         try #require(create(path, "photo"))

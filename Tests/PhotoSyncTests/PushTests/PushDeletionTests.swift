@@ -6,8 +6,8 @@ import Testing
 
 @testable import PhotoSync
 
-/// A deletion on the server stays a deletion. The server forgets it (photosync contract, new facts, 3), so that a later
-/// upload of the same bytes would be a new photo.
+/// A deletion on the server stays a deletion. The server keeps no record of it (photosync contract, new facts, 3),
+/// so that a later upload of the same bytes would be a new photo.
 @Suite struct PushDeletionTests {
     /// Pushes `a.jpg` and `b.jpg`, and deletes the first on the server.
     private func benchWithDeletion() async throws -> (bench: PushBench, id: String) {
@@ -41,8 +41,8 @@ import Testing
         #expect(await bench.push().states == ["c.jpg": .deleted, "b.jpg": .present])
     }
 
-    /// Uploaded by another device, and deleted there: this machine only listed it.
-    @Test func aPhotoThatOnlyTheListingHadIsNotUploadedAgain() async throws {
+    /// Uploaded by another device, and deleted on the server: this machine only listed it.
+    @Test func aPhotoKnownOnlyFromTheListingIsNotUploadedAgain() async throws {
         let bench = try await PushBench()
         let id = try #require(try await bench.sandbox.addPhotos(#"{"content":"by the phone"}"#).first)
         try await listAll(bench)
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The index can be lost; the library keeps the deletion.
-    @Test func aLostIndexLosesNoDeletion() async throws {
+    @Test func aLostIndexKeepsTheDeletion() async throws {
         let (bench, _) = try await benchWithDeletion()
         try await listAll(bench)
         try bench.account.index.forget(bench.account.server)
@@ -67,10 +67,10 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .deleted, "b.jpg": .present])
     }
 
-    /// A repair was interrupted before it deleted the photo; somebody else deletes it later.
-    /// A repair that begins during the listing may delete a photo that was listed before.
+    /// A repair was interrupted before it deleted the photo; another device deletes it later. A repair that starts
+    /// during the listing may delete a photo that was listed before.
     @Test(arguments: [-60, 60] as [TimeInterval])
-    func aRepairThatDeletedNothingUndoesNoDeletion(began: TimeInterval) async throws {
+    func aRepairThatDeletedNothingKeepsTheDeletion(began: TimeInterval) async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")
         let item = try #require(await bench.push().item("a.jpg"))
@@ -100,7 +100,7 @@ import Testing
         let newID = try #require(restored.item("a.jpg")?.photoID)
         #expect(newID != id)
         #expect(await bench.push().states == ["a.jpg": .present, "b.jpg": .present])
-        // Deleted once more, it stays deleted once more.
+        // If deleted once more, it stays deleted.
         try await bench.sandbox.photoSync("DELETE", "photos/\(newID)")
         let last = await bench.push()
         #expect(last.item("a.jpg")?.state == .deleted && last.item("a.jpg")?.photoID == newID)
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: The ownership defect
 
-    /// Contract 3.5: such a server deletes photos by itself, so that a deletion is no decision of a person.
+    /// Contract 3.5: such a server deletes photos by itself, so that a deletion is not a decision of the user.
     @Test(arguments: [false, true]) func afterTheDefectDeletedPhotosAreOfferedAgain(isFoundBefore: Bool) async throws {
         let (bench, id) = try await benchWithDeletion()
         if isFoundBefore { try await listAll(bench) }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import PhotoSync
 
-/// What goes wrong on the way, and with the files.
+/// Failures during the push, and problems with files.
 @Suite struct PushFaultTests {
-    /// Contract section 10: the database's failures, and a proxy's, may pass.
+    /// Contract section 10: failures of the database or of a proxy may be temporary.
     @Test(arguments: ["status=500", "status=502", "status=504", "reset"])
-    func passingFailuresAreTriedAgain(fault: String) async throws {
+    func temporaryFailuresAreRetried(fault: String) async throws {
         let bench = try await PushBench(faults: ["photos-upload:\(fault),times=2"])
         try bench.write("a.jpg")
         let outcome = await bench.push()
@@ -20,7 +20,7 @@ import Testing
         #expect(try await bench.uploads.count == 3)
     }
 
-    @Test func retriesEnd() async throws {
+    @Test func retriesAreLimited() async throws {
         let bench = try await PushBench(faults: ["photos-upload:status=500"])
         try bench.write("a.jpg")
         let outcome = await bench.push(retry: RetryPolicy(retries: 2, base: .zero))
@@ -30,9 +30,10 @@ import Testing
         #expect(outcome.item("a.jpg")?.attempts == 3)
     }
 
-    /// The server has stored the photo, and its answer is lost: the second try finds a duplicate, which is this upload.
+    /// The server has stored the photo, and its response is lost: the second attempt finds a duplicate, which is
+    /// this upload.
     @Test(arguments: ["drop-answer", "status-after=502"])
-    func aLostResponseIsNoSecondPhoto(fault: String) async throws {
+    func aLostResponseCausesNoSecondPhoto(fault: String) async throws {
         let bench = try await PushBench(faults: ["photos-upload:\(fault),times=1"])
         try bench.write("a.jpg")
         let outcome = await bench.push()
@@ -43,8 +44,8 @@ import Testing
         #expect(stored.first?.id == outcome.items.first?.photoID)
     }
 
-    /// Trap 17: this 400 means that the body took longer than 30 seconds. Once more, then it is the network's speed.
-    @Test func aBodyThatIsTooSlowIsTriedTwice() async throws {
+    /// Trap 17: this 400 means that the body took longer than 30 seconds. After one retry, the network is too slow.
+    @Test func aBodyThatIsTooSlowIsAttemptedTwice() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")
         let server = try RecordingServer { request, _ in
@@ -79,7 +80,7 @@ import Testing
         #expect(outcome.items.map(\.state).filter { $0 == .cancelled }.count == 3)
     }
 
-    @Test func aKeyThatIsVoidEndsTheRun() async throws {
+    @Test func aVoidKeyEndsTheRun() async throws {
         let bench = try await PushBench(faults: ["photos-upload:status=401"])
         for number in 0..<4 { try bench.write("\(number).jpg") }
         let outcome = await bench.push()
@@ -87,8 +88,8 @@ import Testing
         #expect(try await bench.uploads.count == 1)
     }
 
-    /// Nobody waits out the tries of thousands of files when there is no server any more.
-    @Test func aServerThatIsGoneEndsTheRun() async throws {
+    /// The retries of thousands of files are not waited for when the server is unreachable.
+    @Test func aServerThatBecomesUnreachableEndsTheRun() async throws {
         let bench = try await PushBench(faults: ["photos-upload:reset"])
         for number in 0..<8 { try bench.write("\(number).jpg") }
         let outcome = await bench.push(retry: RetryPolicy(retries: 1, base: .zero))
@@ -96,12 +97,13 @@ import Testing
         #expect(outcome.items.filter { $0.state == .failed }.count == 3)
         #expect(outcome.items.filter { $0.state == .cancelled }.count == 5)
         #expect(outcome.items.map(\.attempts).reduce(0, +) == 6)
-        // A connection that is reset at once may die before its request is noted by the server; and one that was kept, and
-        // dies before the first byte of the body, is replaced by libcurl within the same try: then the server notes two.
+        // A connection that is reset at once may break before the server logs its request; and a reused one that
+        // breaks before the first byte of the body is replaced by libcurl within the same attempt: then the server
+        // logs two.
         #expect(try await bench.uploads.count <= 12)
     }
 
-    @Test func aFileThatVanishesFailsAlone() async throws {
+    @Test func aVanishedFileIsASingleFailure() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")
         try bench.write("b.jpg")
@@ -114,7 +116,7 @@ import Testing
         #expect(outcome.item("a.jpg")?.error?.code == .fileNotFound)
     }
 
-    /// The bytes that were hashed and asked for are the ones that are sent, or nothing is.
+    /// Only the bytes that were hashed and checked are sent.
     @Test func aFileThatChangesBeforeItIsSentIsNotSent() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "before")
@@ -126,7 +128,7 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
     }
 
-    @Test func aFileThatChangesWhileItIsSentIsNotCalledUploaded() async throws {
+    @Test func aFileThatChangesDuringItsUploadIsNotReportedAsUploaded() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", String(repeating: "x", count: 3_000_000))
         let path = bench.photos.file("a.jpg")
@@ -138,7 +140,7 @@ import Testing
         #expect(try bench.copies.isEmpty)
     }
 
-    @Test func whatIsNoFileIsNeverOpened() async throws {
+    @Test func irregularFilesAreNeverOpened() async throws {
         let bench = try await PushBench()
         mkfifo(bench.photos.file("pipe.jpg"), 0o600)
         symlink("nowhere", bench.photos.file("broken.jpg"))
@@ -151,8 +153,8 @@ import Testing
         #expect(named.item("pipe.jpg")?.error?.code == .notRegularFile)
     }
 
-    /// Where one file of equal bytes is lost, the other is still sent.
-    @Test func aTwinIsSentWhenTheFirstFileFails() async throws {
+    /// If one of two files with equal bytes is lost, the other one is still uploaded.
+    @Test func anEqualFileIsUploadedWhenTheFirstOneFails() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "same")
         try bench.write("b.jpg", "same")
@@ -163,7 +165,7 @@ import Testing
         #expect(outcome.states == ["a.jpg": .failed, "b.jpg": .uploaded])
     }
 
-    @Test func aStoppedRunTellsEachFilesEndAndTheNextOneFinishes() async throws {
+    @Test func aStoppedRunReportsEachFileAndTheNextOneFinishes() async throws {
         let bench = try await PushBench()
         for number in 0..<5 { try bench.write("\(number).jpg") }
         let control = TransferControl()
@@ -172,7 +174,7 @@ import Testing
         }
         #expect(outcome.error?.code == .cancelled)
         #expect(outcome.items.count == 5)
-        // Sent, and no time to look: never called uploaded.
+        // Sent, but not confirmed: never reported as uploaded.
         #expect(outcome.items.filter { $0.state == .unconfirmed }.count == 1)
         #expect(outcome.items.filter { $0.state == .cancelled }.count == 4)
         let next = await bench.push()
@@ -197,7 +199,8 @@ import Testing
         #expect(outcome.states == ["a.jpg": .cancelled])
     }
 
-    /// An answer of success is not enough: what the own listing does not show is not called uploaded (trap 11).
+    /// A success response is not sufficient: a photo that the user's listing does not contain is not reported as
+    /// uploaded (trap 11).
     @Test func anUploadThatTheListingHidesIsUnconfirmed() async throws {
         let bench = try await PushBench()
         let server = try MeetingServer(groups: 1, hiding: [1])
@@ -209,7 +212,7 @@ import Testing
         #expect(try bench.copies(of: account.server).count == 2)
     }
 
-    /// A `mediactl sync` at the same moment is no reason to end a push.
+    /// A concurrent `mediactl sync` is not a reason to fail a push.
     @Test func anotherProcessesPullIsWaitedFor() async throws {
         let bench = try PullBench(PullShelf(2))
         let account = bench.account
@@ -231,11 +234,11 @@ import Testing
         #expect(try bench.listed.count == 2)
     }
 
-    /// Contract section 10: two at a time by default, and as many as are asked for.
-    @Test(arguments: [1, 2, 3]) func uploadsAtATime(jobs: Int) async throws {
+    /// Contract section 10: two in parallel by default, and as many as specified.
+    @Test(arguments: [1, 2, 3]) func parallelUploadsReachTheLimit(jobs: Int) async throws {
         let bench = try await PushBench()
         let server = try MeetingServer(groups: jobs)
-        // One alone, which proves the ownership, then two groups.
+        // One alone, which verifies the ownership, then two groups.
         for number in 0...2 * jobs { try bench.write("\(number).jpg", "photo \(number)") }
         let outcome = await bench.push(jobs: jobs, as: bench.account(at: try server.client()))
         #expect(outcome.result?.counts == [.uploaded: 2 * jobs + 1])

@@ -7,10 +7,10 @@ import Testing
 
 @testable import PhotoSync
 
-/// Whose photos they are (photosync contract 3.5, traps 11, 12 and 23).
+/// The ownership of photos (photosync contract 3.5, traps 11, 12 and 23).
 @Suite struct PushOwnershipTests {
-    /// Contract 3.5: the published build records no owner. One photo is lost to it, not all of them.
-    @Test func thePublishedBuildIsNoticedAfterOneUpload() async throws {
+    /// Contract 3.5: the published build records no owner. Only one photo is lost to it.
+    @Test func thePublishedBuildIsDetectedAfterOneUpload() async throws {
         let bench = try await PushBench("--photosync", "published")
         for number in 0..<6 { try bench.write("\(number).jpg") }
         let outcome = await bench.push()
@@ -21,7 +21,7 @@ import Testing
         #expect(stored.first?.user == nil)
         #expect(try await bench.uploads.count == 1)
         #expect(outcome.error?.photoID == stored.first?.id)
-        // Every file is accounted for, none as uploaded.
+        // Every file is reported, none as uploaded.
         #expect(outcome.items.count == 6)
         #expect(outcome.items.filter { $0.state == .unconfirmed }.map(\.photoID) == [stored.first?.id])
         #expect(outcome.items.filter { $0.state == .cancelled }.count == 5)
@@ -30,8 +30,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.photos.path).count == 6)
     }
 
-    /// What such a server has is nobody's, and is never called backed up.
-    @Test func whatThePublishedBuildHasIsForeign() async throws {
+    /// Photos on such a server have no owner, and are never reported as backed up.
+    @Test func photosOnThePublishedBuildAreForeign() async throws {
         let bench = try await PushBench("--photosync", "published")
         try bench.write("a.jpg", "only")
         _ = await bench.push()
@@ -40,7 +40,7 @@ import Testing
         #expect(try await bench.uploads.count == 1)
     }
 
-    /// `/check` knows the bytes of another user, and the index still has the deleted photo.
+    /// `/check` reports the bytes of another user, and the index still has the deleted photo.
     @Test(arguments: [false, true]) func aDeletedPhotoThatAnotherUserHasIsForeign(isDryRun: Bool) async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "ours")
@@ -51,15 +51,16 @@ import Testing
         #expect(await bench.push(dryRun: isDryRun).states == ["a.jpg": .foreign, "b.jpg": .present])
     }
 
-    /// The listing never tells of deletions (contract section 5), so the index alone is no reason to call a photo present.
-    @Test(arguments: [false, true]) func aPhotoDeletedElsewhereIsNotCalledPresent(isDryRun: Bool) async throws {
+    /// An incremental listing never reports deletions (contract section 5), so the index alone does not prove that a
+    /// photo is present.
+    @Test(arguments: [false, true]) func aPhotoDeletedElsewhereIsNotReportedAsPresent(isDryRun: Bool) async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")
         try bench.write("b.jpg")
         let first = await bench.push()
         let id = try #require(first.item("a.jpg")?.photoID)
         try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
-        // The count of the server is as before.
+        // The server's count is as before.
         try await bench.sandbox.addPhotos()
         let again = await bench.pushWith(dryRun: isDryRun) { $0.restores = true }
         #expect(again.states == ["a.jpg": isDryRun ? .planned : .uploaded, "b.jpg": .present])
@@ -94,15 +95,15 @@ import Testing
         #expect(await bench.pushWith { $0.restores = true }.states == ["a.jpg": .uploaded])
     }
 
-    /// Another device of the user uploads at the same moment, so the count grows although this upload is nobody's.
-    @Test func aCountThatGrewByAnotherDeviceIsNoProof() async throws {
+    /// Another device of the user uploads at the same moment, so the count grows although this upload has no owner.
+    @Test func aCountIncreasedByAnotherDeviceIsNoProof() async throws {
         let bench = try await PushBench("--photosync", "published")
         try bench.write("a.jpg", "first")
         try bench.write("b.jpg", "second")
         let grown = Noted(false)
         let sandbox = bench.sandbox
         let outcome = await bench.push { progress in
-            // Between the answer to the upload and the look at the listing.
+            // Between the response to the upload and the check of the listing.
             guard progress.filesSent == 1, !grown.exchange(true) else { return }
             let done = DispatchSemaphore(value: 0)
             sandbox.addPhoto { done.signal() }
@@ -113,7 +114,7 @@ import Testing
         #expect(outcome.states.values.allSatisfy { $0 == .unconfirmed })
     }
 
-    /// Trap 11: `/check` and `isDuplicate` are about all users.
+    /// Trap 11: `/check` and `isDuplicate` concern all users.
     @Test func anotherUsersPhotoIsForeign() async throws {
         let bench = try await PushBench()
         try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
@@ -129,8 +130,8 @@ import Testing
         #expect(try bench.copies.map(\.path) == [Array(bench.photos.file("mine.jpg").utf8)])
     }
 
-    /// Trap 11: a duplicate is told only after the look at `/check`, when somebody was faster.
-    @Test func aDuplicateResponseIsNotBelieved() async throws {
+    /// Trap 11: a duplicate is reported only after the query to `/check`, when another user was faster.
+    @Test func aDuplicateResponseIsVerified() async throws {
         let bench = try await PushBench()
         try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
         try await bench.sandbox.addPhotos(#"{"content":"mine"}"#)
@@ -141,8 +142,8 @@ import Testing
         #expect(try await bench.uploads.count == 2)
     }
 
-    /// Trap 12: the server rewrites stored files, so a download has other bytes than the upload had.
-    @Test func aRewrittenDownloadIsNotSentBack() async throws {
+    /// Trap 12: the server rewrites stored files, so a download has other bytes than the upload.
+    @Test func aRewrittenDownloadIsNotUploadedAgain() async throws {
         let bench = try await PushBench()
         let ids = try await bench.sandbox.addPhotos(#"{"content":"as uploaded"}"#)
         let path = try bench.write("download.jpg", "as rewritten")
@@ -166,7 +167,7 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
     }
 
-    /// The same once the photo is gone from the server: uploaded on request, the file is the new photo.
+    /// The same once the photo is deleted on the server: uploaded on request, the file is the new photo.
     @Test func aRewrittenDownloadOfALostPhotoIsRestored() async throws {
         let bench = try await PushBench()
         let path = try bench.write("download.jpg", "as rewritten")
@@ -192,7 +193,7 @@ import Testing
 }
 
 extension PushBench {
-    /// Sends files as if `/check` had said that they are missing.
+    /// Uploads files as if `/check` had reported them as missing.
     func sendWithoutAsking(_ paths: [[UInt8]]) async throws -> Outcome {
         let items = Noted<[PushItem]>([])
         let report = PushReport(onItem: { item in items.change { $0.append(item) } }, onProgress: nil)
@@ -216,7 +217,7 @@ extension PushBench {
 }
 
 extension SandboxProcess {
-    /// Adds a photo of the first user without needing one of Swift's own threads, which the caller may be holding.
+    /// Adds a photo of the first user without using a thread of Swift's pool, which the caller may be blocking.
     fileprivate func addPhoto(_ done: @escaping @Sendable () -> Void) {
         guard let url = URL(string: "\(baseURL)/__sandbox/photosync/photos") else { return }
         var request = URLRequest(url: url)

@@ -56,7 +56,7 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
         #expect(try bench.copies.count == (isDryRun ? 0 : 2))
         guard !isDryRun else { return }
-        // From then on it is known by its digest.
+        // From then on it is recognized by its digest.
         let count = try await lengths(bench, id)
         #expect(await bench.push().result?.counts == [.present: 2])
         #expect(try await lengths(bench, id) == count)
@@ -74,7 +74,7 @@ import Testing
         #expect(await bench.pushWith { $0.sendsChanged = true }.states == ["a.jpg": .uploaded])
     }
 
-    /// This machine has downloaded the photo, and knows what the server made of it.
+    /// This machine has downloaded the photo, and recorded the digest of the rewritten file.
     @Test func aStampedFileWithOtherBytesIsChanged() async throws {
         let (bench, id) = try await bench()
         var hasher = try SHA256Hasher()
@@ -105,16 +105,16 @@ import Testing
         #expect(await bench.pushWith { $0.restores = true }.states == ["a.jpg": .uploaded])
     }
 
-    /// Cameras write `ImageUniqueID` too.
+    /// Cameras write `ImageUniqueID` as well.
     @Test(arguments: ["0123456789abcdef0123456789abcdef", "11111111-0000-4000-8000-00000000ffff"])
-    func anIdOfNoPhotoIsNoStamp(id: String) async throws {
+    func anUnknownIDIsNotAStamp(id: String) async throws {
         let (bench, _) = try await bench()
         try bench.write("a.jpg", Self.stamped(id))
         #expect(await bench.push().states == ["a.jpg": .uploaded])
     }
 
-    /// Whether it is a copy is not known, so that it is neither present nor new.
-    @Test func withoutALengthNothingIsClaimed() async throws {
+    /// Whether it is a copy is not known, so it is neither present nor new.
+    @Test func withoutALengthNothingIsReported() async throws {
         let (bench, id) = try await bench()
         try bench.write("a.jpg", Self.stamped(id))
         try FileManager.default.removeItem(at: stored(bench))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// What a push takes of a directory.
+/// Which files of a directory a push uploads.
 @Suite struct PushSelectionTests {
     static let unwanted = [
         ".thumbnails/1.jpg", ".Trash-1000/files/2.jpg", "sub/.hidden/3.jpg", "@eaDir/4.jpg", "sub/@eaDir/x/5.jpg",
@@ -50,7 +50,7 @@ import Testing
         #expect(!outcome.items.contains { $0.state == .excluded })
     }
 
-    /// What the user specifies is meant, also a hidden directory.
+    /// What the user specifies is uploaded, even a hidden directory.
     @Test func aSpecifiedDirectoryIsNotExcluded() async throws {
         let bench = try await bench()
         let outcome = await bench.push(
@@ -60,7 +60,7 @@ import Testing
         #expect(outcome.states == ["1.jpg": .planned, "._9.jpg": .planned])
     }
 
-    /// Excludes of the user are not listed.
+    /// Files excluded by the user are not listed.
     @Test func excludesOfTheUserComeFirst() async throws {
         let bench = try await bench()
         let filter = PathFilter(excludes: [try GlobPattern(".*"), try GlobPattern("sub")])
@@ -69,7 +69,7 @@ import Testing
         #expect(excluded == ["@eaDir", "$RECYCLE.BIN", "#recycle", "Trash", "Thumbs.db", Self.storedThumbnail])
     }
 
-    /// A photo that is too large is not backed up, wherever it was found.
+    /// A photo that is too large is not backed up, regardless of where it was found.
     @Test func aLargePhotoOfADirectoryIsAFailure() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")

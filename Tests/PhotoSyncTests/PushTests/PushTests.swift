@@ -7,7 +7,7 @@ import Testing
 @testable import PhotoSync
 
 @Suite struct PushTests {
-    @Test func newPhotosAreSentOwnedAndRecorded() async throws {
+    @Test func newPhotosAreUploadedOwnedAndRecorded() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "first")
         try bench.write("sub/b.PNG", "second")
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// Renamed and copied files are the same photos.
-    @Test func equalBytesAreSentOnce() async throws {
+    @Test func equalBytesAreUploadedOnce() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "same")
         try bench.write("b.jpg", "same")
@@ -60,15 +60,15 @@ import Testing
         #expect(try bench.copies.count == 3)
     }
 
-    @Test func aFileNamedTwiceIsOneFile() async throws {
+    @Test func aFileSpecifiedTwiceIsOneFile() async throws {
         let bench = try await PushBench()
         let path = try bench.write("a.jpg")
         let outcome = await bench.push([path, Array(bench.photos.path.utf8), path])
         #expect(outcome.items.map(\.state) == [.uploaded])
     }
 
-    /// What the user names and cannot be sent is a failure; a walk passes over it.
-    @Test func unsuitableFilesFailWhenNamed() async throws {
+    /// A specified file that cannot be uploaded is a failure; in a directory it is skipped.
+    @Test func unsuitableFilesFailWhenSpecified() async throws {
         let bench = try await PushBench()
         let text = try bench.write("notes.txt")
         let empty = try bench.write("empty.jpg", "")
@@ -86,8 +86,8 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
     }
 
-    /// Contract 3.2: exactly 50 MiB pass.
-    @Test func theLargestPhotoPasses() async throws {
+    /// Contract 3.2: exactly 50 MiB are accepted.
+    @Test func theLargestPhotoIsAccepted() async throws {
         let bench = try await PushBench()
         let path = try bench.write("large.jpg", Data(count: 52_428_800))
         let outcome = await bench.push([path])
@@ -95,7 +95,7 @@ import Testing
         #expect(try await bench.sandbox.photos().first?.fileSize == 52_428_800)
     }
 
-    /// None of two new files with the same bytes is on the server before; the plan and the run report the same of them.
+    /// Neither of two new files with the same bytes is on the server before; the plan and the run report the same.
     @Test func aSecondFileWithTheSameBytesIsADuplicate() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "new")
@@ -106,7 +106,7 @@ import Testing
         #expect(await bench.push().states == ["a.jpg": .present, "b.jpg": .present])
     }
 
-    @Test func aDryRunAsksAndSendsNothing() async throws {
+    @Test func aDryRunQueriesAndUploadsNothing() async throws {
         let bench = try await PushBench()
         try await bench.sandbox.addPhotos(#"{"content":"known","originalFilename":"known.jpg"}"#)
         try await bench.sandbox.addPhotos(#"{"content":"hers","user":"bob@example.test"}"#)
@@ -120,13 +120,13 @@ import Testing
         #expect(Set(seen.filter { $0.contains("photos") }) == ["/api/photos/check", "/api/sync/photos"])
         #expect(try await bench.sandbox.photos().count == 2)
         #expect(try bench.copies.isEmpty)
-        // Naming the device would have moved it (contract section 4).
+        // A request with the device would have updated it (contract section 4).
         #expect(try await bench.account.client.status(device: bench.account.deviceID).lastSyncAt == nil)
     }
 
-    /// The photo stands on the second page. That one comes empty once, as it does when the cursor's photo was deleted: whoever
-    /// believes it takes the photo for somebody else's.
-    @Test func aDryRunBelievesOnlyAWholeListing() async throws {
+    /// The photo is on the second page. That page is empty once, as it is when the cursor's photo was deleted:
+    /// trusting it would assign the photo to another user.
+    @Test func aDryRunTrustsOnlyACompleteListing() async throws {
         let bench = try await PushBench(faults: ["photos-list:expired-cursor,skip=1,times=1"])
         try await bench.sandbox.addPhotos(#"{"count":600}"#)
         try await bench.sandbox.addPhotos(#"{"content":"known","originalFilename":"known.jpg"}"#)
@@ -149,8 +149,8 @@ import Testing
         #expect(try await bench.uploads.isEmpty)
     }
 
-    /// Trap 23: whatever the server says, local files are only read.
-    @Test func localFilesStayAsTheyAre() async throws {
+    /// Trap 23: whatever the server responds, local files are only read.
+    @Test func localFilesAreNeverModified() async throws {
         let bench = try await PushBench()
         let path = try bench.write("a.jpg")
         let before = try FileManager.default.attributesOfItem(atPath: bench.photos.file("a.jpg"))

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func failuresStandWhereTheirFilesStand() async throws {
+    @Test func failuresKeepThePositionOfTheirFiles() async throws {
         let good = try write("good", Data("x".utf8))
         let empty = try write("empty", Data())
         mkfifo(directory.file("pipe"), 0o600)
@@ -55,7 +55,7 @@ import Testing
     @Test func unchangedFilesAreNotReadAgain() async throws {
         let paths = try (0..<20).map { try write("\($0)", Data("photo \($0)".utf8)) }
         let read = Noted(0)
-        // What changed a moment ago is not kept, so it is a minute later.
+        // A recent change is not cached, so it is made a minute older.
         let hashing = TreeHashing(hashes: HashCache(directory: cache.file("hashes")), now: { Date() + 60 })
         let first = await hashing.digests(of: paths) { count in read.change { $0 += count } }
         #expect(read.value > 0)
@@ -75,7 +75,7 @@ import Testing
         #expect(outcomes.map(code) == [.cancelled, .cancelled, .cancelled, .cancelled])
     }
 
-    @Test func aFileThatChangesWhileItIsReadHasNoDigest() async throws {
+    @Test func aFileThatChangesDuringReadingHasNoDigest() async throws {
         let path = try write("growing", Data(count: 1 << 20))
         let name = directory.file("growing")
         let outcomes = await TreeHashing(hashes: nil, threads: 1).digests(of: [path]) { _ in
@@ -84,7 +84,7 @@ import Testing
         #expect(outcomes.map(code) == [.sourceChanged])
     }
 
-    @Test func blocksComeInOrderAndCoverEverything() async throws {
+    @Test func blocksAreInOrderAndCoverEverything() async throws {
         let paths = try (0..<10).map { try write("\($0)", Data("\($0)".utf8)) }
         var ranges: [Range<Int>] = []
         var digests: [String?] = []

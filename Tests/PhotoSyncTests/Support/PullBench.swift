@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import PhotoSync
 
-/// A server, and what this machine keeps of it.
+/// A server, and this machine's index of it.
 final class PullBench: Sendable {
     let server: PullServer
     let account: SyncAccount
@@ -43,7 +43,7 @@ final class PullBench: Sendable {
 }
 
 extension SyncAccount {
-    /// What the index has of the server, without what is gone.
+    /// The server's photos in the index, without deleted ones.
     var listed: [PhotoRecord] {
         get throws {
             var photos: [PhotoRecord] = []

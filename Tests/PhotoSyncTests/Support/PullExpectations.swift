@@ -3,7 +3,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// Expects an error by its code, as `#expect(throws:)` does by its type.
+/// Expects an error by its code, like `#expect(throws:)` by its type.
 @discardableResult
 func expectFailure(
     _ code: OutcomeCode,

@@ -6,23 +6,23 @@ import TestSupport
 
 @testable import PhotoSync
 
-/// A PhotoSync server over HTTP whose listing a test can change between pages, and make lie.
+/// A PhotoSync server over HTTP whose listing a test can change between pages and make inconsistent.
 final class PullServer: Sendable {
     struct State: Sendable {
         var shelf: PullShelf
         var requests: [PullShelf.Request] = []
-        /// Ids of each claim by id; nil for `claimAll`.
+        /// IDs of each claim by ID; nil for `claimAll`.
         var claims: [[String]?] = []
-        /// Changes the shelf before a listing is answered, by the request's number from 1.
+        /// Changes the shelf before a listing is returned, by the request's number from 1.
         var before: (@Sendable (inout PullShelf, Int) -> Void)?
-        /// Changes the answer, by the request's number from 1.
+        /// Changes the response, by the request's number from 1.
         var after: (@Sendable (inout PhotoPage, PullShelf.Request, Int) -> Void)?
-        /// Whether claims are answered as if they had been obeyed, and are not.
+        /// Whether claims are confirmed without being carried out.
         var ignoresClaims = false
         var statusCode = 200
     }
 
-    /// What the threads of the scripted server and the test share.
+    /// State shared by the threads of the scripted server and the test.
     private final class Shared: Sendable {
         let value: Mutex<State>
         init(_ state: State) { value = Mutex(state) }
@@ -120,7 +120,7 @@ final class PullServer: Sendable {
         ]
     }
 
-    /// Contract section 7: two zeros that say nothing, unknown and claimed ids skipped silently.
+    /// Contract section 7: two zeros without meaning, unknown and claimed IDs skipped silently.
     private static func claim(_ body: [String: Any], _ state: inout State) -> (Int, String, String) {
         guard body["deviceId"] as? String == PullShelf.device.id else {
             return (400, "Invalid device\n", "text/plain; charset=utf-8")

@@ -3,7 +3,7 @@ import MediaStore
 
 @testable import PhotoSync
 
-/// What one user has on a server, listed by the rules of photosync contract section 5.
+/// The photos of one user on a server, listed by the rules of photosync contract section 5.
 struct PullShelf: Sendable {
     /// One request for a page.
     struct Request: Sendable, Equatable {
@@ -24,9 +24,9 @@ struct PullShelf: Sendable {
         for number in 0..<count { insert(Self.photo(number)) }
     }
 
-    /// The photo with a number; two at a time share their second, so that the id decides.
+    /// The photo with a number; two each have the same second, so that the ID decides.
     static func photo(_ number: Int, uploadedAt second: Int? = nil, origin: PhotoDevice? = phone) -> PhotoRecord {
-        // Odd factor: every number gives another id, and ids do not follow the order of uploads.
+        // Odd factor: every number results in another ID, and IDs do not follow the order of uploads.
         let shuffled = UInt32(truncatingIfNeeded: number &* 2_654_435_761)
         return PhotoRecord(
             id: String(format: "%08x-0000-4000-8000-%012x", shuffled, number),
@@ -39,7 +39,7 @@ struct PullShelf: Sendable {
         )
     }
 
-    /// So many seconds after 2024-01-01T00:00:00Z, which is 1,704,067,200.
+    /// This many seconds after 2024-01-01T00:00:00Z, which is 1,704,067,200.
     static func time(_ second: Int) -> PhotoTime {
         let date = Date(timeIntervalSince1970: Double(1_704_067_200 + second))
         return PhotoTime(text: date.formatted(.iso8601), microseconds: Int64(1_704_067_200 + second) * 1_000_000)
@@ -58,7 +58,8 @@ struct PullShelf: Sendable {
         for index in photos.indices where photos[index].id == id { photos[index].originDevice = device }
     }
 
-    /// A cursor is the id of the last photo of a page; when that is gone, so is the place (contract section 5).
+    /// A cursor is the ID of the last photo of a page; when that photo is deleted, the position is lost (contract
+    /// section 5).
     func page(_ request: Request) -> PhotoPage {
         let listed = photos.filter { $0.uploadedAt.microseconds >= request.since ?? .min }
         var rest = listed[...]

@@ -4,9 +4,9 @@ import PhotoSync
 import Synchronization
 import TestSupport
 
-/// A server that gives fixed answers and remembers what it was asked.
+/// A server that returns fixed responses and records its requests.
 final class RecordingServer: Sendable {
-    /// A request as it came.
+    /// A received request.
     struct Request: Sendable {
         var head: String
         var body: [UInt8]
@@ -31,7 +31,7 @@ final class RecordingServer: Sendable {
         }
     }
 
-    /// What is answered.
+    /// A response.
     struct Response: Sendable {
         var status = 200
         var body = "{}"
@@ -53,12 +53,12 @@ final class RecordingServer: Sendable {
     private let server: ScriptedServer
     private let log: Log
 
-    /// Gives these answers in turn, the last one for ever.
+    /// Returns these responses in order, and the last one for all further requests.
     convenience init(_ responses: Response...) throws {
         try self.init { _, number in responses[min(number, responses.count) - 1] }
     }
 
-    /// Gives the answer that is chosen for a request and its number, from 1.
+    /// Returns the response that is chosen for a request and its number, from 1.
     init(_ choose: @escaping @Sendable (Request, Int) -> Response) throws {
         let log = Log()
         server = try ScriptedServer { connection, _ in
@@ -77,14 +77,14 @@ final class RecordingServer: Sendable {
         self.log = log
     }
 
-    /// What has been asked so far.
+    /// The requests so far.
     var requests: [Request] { log.all }
 
     var url: ServerURL {
         get throws { try ServerURL(server.address, allowingPath: true) }
     }
 
-    /// A client of it that waits for nothing between two tries.
+    /// A client of this server without delays between attempts.
     func client(key: String? = "key-1", path: String = "", retries: Int = 3) throws -> PhotoSyncClient {
         let url = try ServerURL(server.address + path, allowingPath: true)
         let http = try HTTPClient(
@@ -111,7 +111,7 @@ final class RecordingServer: Sendable {
     }
 }
 
-/// The error that a call throws.
+/// The error thrown by a call.
 func photoSyncError(_ call: () async throws -> Void) async -> PhotoSyncError? {
     do {
         try await call()

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The recorded answers of a real PhotoSync server (`fixtures/transcripts/photosync`).
+/// The recorded responses of a real PhotoSync server (`fixtures/transcripts/photosync`).
 struct Transcript {
-    /// One answer under its title.
+    /// One response with its title.
     struct Response {
         var title: String
         /// nil where only a body was recorded.
@@ -12,7 +12,7 @@ struct Transcript {
 
     var responses: [Response]
 
-    /// Reads a file: `### title`, heads of interim and final answers, an empty line, the body.
+    /// Reads a file: `### title`, heads of interim and final responses, an empty line, the body.
     init(_ name: String) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -26,13 +26,13 @@ struct Transcript {
                 status = Int(rest.dropFirst(9).prefix(3))
                 rest = rest.range(of: "\n\n").map { rest[$0.upperBound...] } ?? ""
             }
-            // Bodies are one line; two entries have lost their heads.
+            // Bodies are one line; two entries have no heads.
             let body = rest.split(separator: "\n").first ?? ""
             return Response(title: String(title), status: status, body: Array(body.utf8))
         }
     }
 
-    /// The answer with this title.
+    /// The response with this title.
     func body(_ title: String) -> [UInt8]? {
         responses.first { $0.title == title }?.body
     }

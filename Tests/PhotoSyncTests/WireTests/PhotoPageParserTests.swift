@@ -8,7 +8,7 @@ import Testing
 struct PhotoPageParserTests {
     private static let digest = String(repeating: "ab", count: 32)
 
-    /// A photo with one member replaced; nil leaves it out.
+    /// A photo with one member replaced; nil omits it.
     private func photo(_ member: String = "", _ value: String? = nil) -> String {
         var members = [
             ("id", "\"p-1\""), ("fileHash", "\"\(Self.digest)\""), ("originalFilename", "\"a.jpg\""),
@@ -35,7 +35,7 @@ struct PhotoPageParserTests {
         }
     }
 
-    @Test("every member has its place, in any order, unknown ones are stepped over")
+    @Test("every member is read, in any order; unknown ones are skipped")
     func members() throws {
         let body = """
              {"later":[{"deep":[1,-2.5e3,"x",{"y":null}]}],"sync":{"serverVersion":9,"totalCount":12,"returnedCount":1},
@@ -75,7 +75,7 @@ struct PhotoPageParserTests {
         )
     }
 
-    @Test("an empty cursor is none: sent back, it would mean the first page")
+    @Test("an empty cursor means no cursor: sent back, it would request the first page")
     func emptyCursor() throws {
         let read = try PhotoPageParser.page(in: page("[]", pagination: "{\"cursor\":\"\",\"hasMore\":true}"))
         #expect(read.cursor == nil)
@@ -123,24 +123,24 @@ struct PhotoPageParserTests {
         #expect(error(Array(text.utf8))?.code == .unexpectedResponse)
     }
 
-    @Test("a page that is cut anywhere is refused, not taken for a short one")
+    @Test("a truncated page is refused, not read as a shorter one")
     func cut() {
         let whole = page("[\(photo()),\(photo("width", "12"))]", pagination: "{\"cursor\":\"c\",\"hasMore\":true}")
         #expect(error(whole) == nil)
-        // The line feed behind it does not count.
+        // The trailing line feed does not count.
         for count in 0..<whole.count - 1 {
             #expect(error(Array(whole[..<count]))?.code == .unexpectedResponse, "\(count) bytes")
         }
     }
 
-    @Test("nesting bombs do not reach the stack's end")
+    @Test("deep nesting does not overflow the stack")
     func bombs() {
         for bomb in [String(repeating: "[", count: 1_000_000), String(repeating: "{\"a\":", count: 1_000_000)] {
             #expect(error(Array("{\"photos\":[],\"x\":\(bomb)".utf8))?.code == .unexpectedResponse)
         }
     }
 
-    @Test("a thousand photos share their device's texts")
+    @Test("a thousand photos share the strings of their device")
     func manyPhotos() throws {
         let device =
             "{\"id\":\"7a1fd16f-4d30-4c68-96da-ce73a65541c4\",\"name\":\"a long name of a device\",\"platform\":\"ios\"}"
@@ -150,7 +150,7 @@ struct PhotoPageParserTests {
         #expect(Set(read.photos.map(\.originDevice)).count == 1)
     }
 
-    @Test("each photo keeps its own device, however they alternate and are written")
+    @Test("each photo keeps its own device, regardless of their order and spelling")
     func alternatingDevices() throws {
         let devices = (0..<20).map { number in
             number % 5 == 4

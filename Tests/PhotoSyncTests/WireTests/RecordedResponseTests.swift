@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-@Suite("Answers recorded from a real server")
+@Suite("Responses recorded from a real server")
 struct RecordedResponseTests {
     @Test("pages")
     func pages() throws {
@@ -16,7 +16,7 @@ struct RecordedResponseTests {
         #expect(pages.map(\.photos.count) == [2, 2, 2, 1])
         #expect(pages.map(\.hasMore) == [true, true, true, false])
         #expect(pages.map(\.totalCount) == [7, 7, 7, 7])
-        // The cursor is the id of the last photo (contract section 5); the last page has none.
+        // The cursor is the ID of the last photo (contract section 5); the last page has none.
         #expect(pages.dropLast().allSatisfy { $0.cursor == $0.photos.last?.id })
         #expect(pages.last?.cursor == nil)
         let photos = pages.flatMap(\.photos)
@@ -31,7 +31,7 @@ struct RecordedResponseTests {
         }
     }
 
-    @Test("counts; lastSyncAt only where there is one (trap 6)")
+    @Test("counts; lastSyncAt only if present (trap 6)")
     func status() throws {
         let sync = try Transcript("sync")
         let none = try SyncStatus(reading: #require(sync.body("status no device")))
@@ -41,7 +41,7 @@ struct RecordedResponseTests {
         #expect(own.lastSyncAt?.text == "2026-11-20T22:19:11.044832Z")
     }
 
-    @Test("devices, with nanoseconds in the first answer and microseconds later (trap 2)")
+    @Test("devices, with nanoseconds in the first response and microseconds later (trap 2)")
     func devices() throws {
         let upload = try Transcript("upload")
         let first = try RegisteredDevice.one(in: #require(upload.body("reg device")))
@@ -85,12 +85,12 @@ struct RecordedResponseTests {
         )
     }
 
-    @Test("a login without a key is none", arguments: ["", "{}", #"{"apiKey":""}"#, #"{"apiKey":"a\u0000"}"#])
+    @Test("a login without a key is invalid", arguments: ["", "{}", #"{"apiKey":""}"#, #"{"apiKey":"a\u0000"}"#])
     func keylessLogin(response: String) {
         #expect(throws: PhotoSyncError.self) { try LoginResponse(reading: Array(response.utf8)) }
     }
 
-    @Test("no answer with an error is taken for a success, whichever it is", arguments: ["auth", "sync", "upload"])
+    @Test("no error response is parsed as a success", arguments: ["auth", "sync", "upload"])
     func refusals(name: String) throws {
         for response in try Transcript(name).responses {
             guard let status = response.status, status >= 400 else { continue }

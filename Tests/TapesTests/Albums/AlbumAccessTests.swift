@@ -4,7 +4,8 @@ import Testing
 
 @testable import Tapes
 
-/// R10, R18, R19 and trap 22: what is allowed, how long a refusal is believed, the kill switch, and what is told.
+/// R10, R18, R19 and trap 22: what access allows, how long a refusal is trusted, the setting that turns albums off,
+/// and what is logged.
 @Suite struct AlbumAccessTests {
     private static func denied(_ fingerprint: String) -> AlbumAccess {
         AlbumAccess(.denied, fingerprint: fingerprint, detail: "no")
@@ -27,20 +28,20 @@ import Testing
         #expect(try bench.clips(id) == ["a pending \(reason.rawValue)"])
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.refusedFingerprint == "f1")
 
-        // The same grant: nothing but a look at it, and the try does not count.
+        // The same grant: it is only checked, and the attempt does not count.
         bench.library.forgetCalls()
         try bench.add(["b"], to: id)
         #expect(try await bench.service().associate(id).reason == reason)
         #expect(bench.library.calls == [.access("add_only")])
         #expect(try bench.store.clips(of: id).map(\.attempts) == [1, 0])
 
-        // Another grant: tried of itself, at once.
+        // Another grant: retried automatically, at once.
         bench.library.tell { $0.addOnly = AlbumAccess(.authorized, fingerprint: "f2") }
         #expect(try await bench.service().associate(id).state == .associated)
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.refusedFingerprint == nil)
     }
 
-    @Test("R10: the user's word tries again whatever the fingerprint", arguments: [false, true])
+    @Test("R10: an explicit request retries regardless of the fingerprint", arguments: [false, true])
     func asked(_ isGrant: Bool) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -52,7 +53,7 @@ import Testing
         #expect(try await bench.service().associate(id, isAsked: !isGrant).state == .associated)
     }
 
-    @Test("R10: limited goes on where it suffices; what it does not suffice for is refused, for that alone")
+    @Test("R10: limited access is used where it suffices; only operations beyond it are refused")
     func limited() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -69,14 +70,14 @@ import Testing
         bench.library.forgetCalls()
         #expect(try await bench.service().associate(other).reason == .accessLimited)
         #expect(bench.library.calls == [.access("add_only")])
-        // An album that is there can still be added to.
+        // An existing album can still be added to.
         try bench.add(["d"], to: id)
         #expect(try await bench.service().associate(id).state == .associated)
         #expect(try await bench.service().associate(other).reason == .accessLimited)
         #expect(!bench.library.work.contains("create"))
     }
 
-    @Test("R10: where the grant itself forbids a new album none is begun, and one that is there is added to")
+    @Test("R10: if the grant forbids new albums, none is created, and existing ones are added to")
     func forbidden() async throws {
         let bench = try AlbumBench()
         let old = try await bench.associated()
@@ -96,7 +97,7 @@ import Testing
         #expect(try await bench.service().associate(id).state == .associated)
     }
 
-    @Test("access that nobody was asked for is asked for, once")
+    @Test("access that has never been requested is requested once")
     func request() async throws {
         let bench = try AlbumBench()
         bench.library.tell {
@@ -108,7 +109,7 @@ import Testing
         #expect(bench.library.calls.prefix(3) == [.access("add_only"), .request("add_only"), .identity])
     }
 
-    @Test("status asks and changes nothing; a request keeps what was found")
+    @Test("status queries and changes nothing; a request stores the result")
     func status() async throws {
         let bench = try AlbumBench()
         let status = try await bench.service().status()
@@ -122,7 +123,7 @@ import Testing
         _ = try await bench.service().associate(try bench.tape("Summer", ["a"]))
         let address = ("test", "/one")
         #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == "none")
-        // What was refused is forgotten even when nobody answers.
+        // A refusal is forgotten even without a response.
         bench.library.tell { $0.failures["request"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().requestAccess(.addOnly).reason == .unreachable)
         #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == nil)
@@ -135,7 +136,7 @@ import Testing
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.libraryID == "test:one")
     }
 
-    @Test("R18: with albums off nobody is called, and tapes gather as pending")
+    @Test("R18: with albums off, the library is not called, and tapes become pending")
     func killSwitch() async throws {
         let bench = try AlbumBench()
         let linked = try await bench.associated()
@@ -157,11 +158,11 @@ import Testing
         #expect(try await service.removeClips([clip.id], of: linked).album.state == .skipped)
         _ = try await service.deleteTape(linked, keepingAlbum: false)
         #expect(bench.library.calls.isEmpty && bench.library.albums["album-1"]?.assets == ["/a"])
-        // Switched on again, what has gathered is made good.
+        // Switched on again, the pending updates are applied.
         #expect(try await bench.service().associate(id).state == .associated)
     }
 
-    @Test("R19: what happens is told with the ids of tape and album, titles and paths in the details alone")
+    @Test("R19: events contain the ids of tape and album; titles and paths are only in the details")
     func events() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c"])

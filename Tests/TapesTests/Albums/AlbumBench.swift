@@ -14,7 +14,7 @@ struct AlbumBench {
     let clock = Clock()
     let events = Events()
 
-    /// Stands still unless a test moves it.
+    /// Does not advance unless a test sets it.
     final class Clock: Sendable {
         private let value = Mutex(Date(timeIntervalSince1970: 1_790_000_000))
 
@@ -39,7 +39,7 @@ struct AlbumBench {
         self.library = library
     }
 
-    /// The service; another library is another setting of the user's.
+    /// The service; another library corresponds to another setting of the user.
     func service(
         _ policy: AlbumService.Policy = AlbumService.Policy(),
         library: ScriptedLibrary? = nil
@@ -58,7 +58,7 @@ struct AlbumBench {
 
     // MARK: Several processes
 
-    /// With a library that other processes see as well.
+    /// With a library that is shared with other processes.
     static func shared() throws -> AlbumBench {
         let temporary = try TemporaryDirectory(isInMemory: true)
         return try AlbumBench(ScriptedLibrary(file: temporary.file("library.json")), in: temporary)
@@ -116,7 +116,7 @@ struct AlbumBench {
         _ = try store.addClips(clips, to: tapeID, at: position, now: clock.now)
     }
 
-    /// A tape with these clips, in its album.
+    /// A tape with these clips and its album.
     func associated(_ title: String = "Summer", _ names: [String] = ["a"]) async throws -> String {
         let id = try tape(title, names)
         _ = try await service().associate(id)
@@ -141,13 +141,13 @@ struct AlbumBench {
 
     func link(_ tapeID: String) throws -> AlbumLink? { try store.albumLinks(of: tapeID).last }
 
-    /// What is in the album of a tape.
+    /// The content of a tape's album.
     func assets(_ tapeID: String) throws -> [String]? {
         try link(tapeID).flatMap { library.albums[$0.albumID]?.assets }
     }
 }
 
-/// Lines in the order in which they were kept.
+/// Lines in the order in which they were stored.
 final class Seen: Sendable {
     private let lines = Mutex<[String]>([])
 

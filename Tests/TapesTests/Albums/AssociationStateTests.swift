@@ -4,14 +4,14 @@ import Testing
 
 @testable import Tapes
 
-/// Contract 2.1 and 2.2: every arrow of the two machines, and no other.
+/// Contract 2.1 and 2.2: every transition of the two state machines, and no other.
 @Suite struct AssociationStateTests {
-    /// One arrow between two states of a tape.
+    /// One transition between two states of a tape.
     struct Arrow: Sendable, CustomTestStringConvertible {
         var before: String
         var event: String
         var after: String
-        /// What has happened to a tape in its album.
+        /// Events of a tape's album.
         var happens: @Sendable (AlbumBench, String) async throws -> Void
 
         var testDescription: String { "\(before) --\(event)--> \(after)" }
@@ -106,9 +106,9 @@ import Testing
         let link = try bench.link(id)
         try await arrow.happens(bench, id)
         #expect(try bench.state(id) == arrow.after)
-        // The row is kept whatever happens to the album.
+        // The row is kept regardless of the album.
         if let link { #expect(try bench.store.albumLinks(of: id).contains { $0.libraryID == link.libraryID }) }
-        // And the clips are all there, in their order.
+        // All clips are there, in order.
         #expect(try bench.store.clips(of: id).map(\.position) == Array(0..<bench.store.clips(of: id).count))
     }
 
@@ -127,7 +127,7 @@ import Testing
             bench.library.meddle { $0.albums = [:] }
             _ = try await bench.service().associate(id, isAsked: true)
         },
-        // R5: a new album is to be complete, so that its verdict on a clip may be another.
+        // R5: a new album must be complete, so its result for a clip may differ.
         Arrow("pending", "refused, then its album recreated", "linked") { bench, id in
             bench.library.tell { $0.resolutions["/a"] = .rejected("") }
             _ = try await bench.service().associate(id)

@@ -4,9 +4,9 @@ import Testing
 @testable import MediaStore
 @testable import Tapes
 
-/// R11, R12 and traps 7, 8, 9: what goes with a tape or a clip, and only where the flag says so.
+/// R11, R12 and traps 7, 8, 9: what is deleted with a tape or a clip, and only with the flag.
 @Suite struct DeletionTests {
-    @Test("R11: with the flag off the album stays, and nobody is asked; the same with --keep-album")
+    @Test("R11: with the flag off the album is kept, and the library is not called; the same with --keep-album")
     func flagOff() async throws {
         let bench = try AlbumBench()
         for service in [bench.service(), bench.service(AlbumBench.deleting)] {
@@ -67,7 +67,7 @@ import Testing
             lastError: "words"
         )
         #expect(try bench.store.albumTombstones() == [stone])
-        // The flag off stops the working-off, too; on again it is made good.
+        // With the flag off the pending deletion is not carried out either; on again it is.
         bench.library.forgetCalls()
         #expect(try await bench.service().reconcile(limit: 20) { _, _ in }.deletedAlbums == 0)
         #expect(try bench.service().reconcilePlan().tombstones.isEmpty && bench.library.calls.isEmpty)
@@ -76,7 +76,7 @@ import Testing
         #expect(try bench.library.albums.isEmpty && bench.store.albumTombstones().isEmpty)
     }
 
-    @Test("R11: in another library, or without the right, nothing is deleted")
+    @Test("R11: in another library, or without permission, nothing is deleted")
     func otherLibrary() async throws {
         let bench = try AlbumBench()
         let (first, second) = (try await bench.associated(), try await bench.associated())
@@ -89,11 +89,11 @@ import Testing
         }
         #expect(try await service.deleteTape(second, keepingAlbum: false).albums.first?.reason == .accessDenied)
         #expect(!bench.library.work.contains("delete") && bench.library.albums.count == 2)
-        // That refusal says nothing of adding.
+        // That refusal does not concern adding.
         #expect(try await bench.service().associate(try bench.tape("Third", ["c"])).state == .associated)
     }
 
-    @Test("R11: gone already is success; what others keep there is told")
+    @Test("R11: an album that is already deleted is a success; foreign files in it are reported")
     func ends() async throws {
         let bench = try AlbumBench()
         let (first, second) = (try await bench.associated(), try await bench.associated())
@@ -110,7 +110,7 @@ import Testing
         #expect(try bench.store.albumTombstones().isEmpty)
     }
 
-    @Test("R11, trap 7: an album that another tape holds is never deleted, neither now nor later")
+    @Test("R11, trap 7: an album that another tape uses is never deleted, neither now nor later")
     func held() async throws {
         let bench = try AlbumBench()
         let (id, other) = (try await bench.associated(), try bench.tape("Other", ["b"]))
@@ -129,14 +129,14 @@ import Testing
                 )
         )
         #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
-        // A tombstone from before the other tape got it.
+        // A tombstone from before the other tape got the album.
         let stone = AlbumTombstone(libraryID: "test:one", albumID: "album-1", tapeTitle: "")
         try bench.store.keep(stone)
         #expect(try await service.reconcile(limit: 0) { _, _ in }.deletedAlbums == 0)
         #expect(bench.library.albums.count == 1)
     }
 
-    @Test("R11: the flag is checked where the deleting is done, not above it alone")
+    @Test("R11: the flag is also checked by the deletion itself")
     func deepest() async throws {
         let bench = try AlbumBench()
         bench.library.meddle { $0.albums["album-1"] = .init(title: "", tapeID: "") }
@@ -147,7 +147,7 @@ import Testing
         #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
     }
 
-    @Test("R11, trap 9: every deletion of many goes the way of the single one")
+    @Test("R11, trap 9: bulk deletions use the same code as single ones")
     func all() async throws {
         let bench = try AlbumBench()
         var ids: [String] = []
@@ -156,7 +156,7 @@ import Testing
         #expect(bench.library.albums.count == 3 && bench.library.calls.isEmpty)
     }
 
-    @Test("a tape that is gone cannot be deleted")
+    @Test("a deleted tape cannot be deleted again")
     func gone() async throws {
         let bench = try AlbumBench()
         let error = await #expect(throws: TapesError.self) {
@@ -178,7 +178,7 @@ import Testing
         return outcome
     }
 
-    @Test("R12: with the flag off clips are removed from the tape only, also while another changes its album")
+    @Test("R12: with the flag off clips are removed from the tape only, even while another process changes its album")
     func removeFlagOff() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
@@ -191,7 +191,7 @@ import Testing
         #expect(bench.library.calls == [.arrange("album-1", ["/b"])])
     }
 
-    @Test("R12: with the flag on the asset goes; the empty album and its link stay")
+    @Test("R12: with the flag on the asset is removed; the empty album and its link are kept")
     func removeFlagOn() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
@@ -224,7 +224,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a"])
     }
 
-    @Test("R12: what the library does not take out stays there, softly")
+    @Test("R12: an asset that the library does not remove stays, with a warning")
     func removeFails() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b", "c"])
@@ -238,7 +238,7 @@ import Testing
         #expect(try bench.clips(id).isEmpty)
     }
 
-    @Test("a removal that is cancelled while another works on the album removes nothing")
+    @Test("a removal that is canceled while another process works on the album removes nothing")
     func removalCancelledWaiting() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -254,7 +254,7 @@ import Testing
         lock.release()
     }
 
-    @Test("R11: a deletion that is cancelled while it waits for another deletes nothing", arguments: [false, true])
+    @Test("R11: a deletion that is canceled while it waits for another deletes nothing", arguments: [false, true])
     func deletionCancelledWaiting(withAlbum: Bool) async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -269,7 +269,7 @@ import Testing
         lock.release()
     }
 
-    /// Runs `body` in a task, and cancels it while the library carries out a call.
+    /// Runs `body` in a task, and cancels it while the library executes a call.
     private func cancel<Value: Sendable>(
         during name: String,
         _ bench: AlbumBench,
@@ -292,7 +292,7 @@ import Testing
         return try await task.value
     }
 
-    @Test("R11: a deletion that is cancelled after it began also deletes the album")
+    @Test("R11: a deletion that is canceled after it began also deletes the album")
     func deletionCancelledLate() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -305,7 +305,7 @@ import Testing
         #expect(try bench.store.tape(id) == nil)
     }
 
-    @Test("R12: a removal that is cancelled after it began also removes from the album")
+    @Test("R12: a removal that is canceled after it began also removes from the album")
     func removalCancelledLate() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])

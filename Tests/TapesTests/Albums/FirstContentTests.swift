@@ -4,9 +4,9 @@ import Testing
 
 @testable import Tapes
 
-/// R1, R2, R4 and R7: how a tape gets its album, and what is left when that breaks off.
+/// R1, R2, R4 and R7: how a tape gets its album, and the state after an interruption.
 @Suite struct FirstContentTests {
-    @Test("R1: the first content makes one album, the next is added to it")
+    @Test("R1: the first clip creates one album, the next is added to it")
     func firstContent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape()
@@ -46,7 +46,7 @@ import Testing
         let seen = Seen()
         bench.library.tell { script in
             script.before = { [store = bench.store] call in
-                // What is committed when the library is asked.
+                // What is committed when the library is called.
                 let clips = (try? store.clips(of: id)) ?? []
                 let states = clips.map(\.association.rawValue).joined(separator: ",")
                 let link = (try? store.albumLinks(of: id))?.first?.albumID ?? "-"
@@ -57,14 +57,14 @@ import Testing
         #expect(
             seen.all == [
                 "access pending,pending -", "identity pending,pending -", "create pending,pending -",
-                // Trap 4: the identifier is there before anything is added.
+                // Trap 4: the identifier is stored before anything is added.
                 "resolve pending,pending album-1", "add pending,pending album-1", "arrange linked,linked album-1",
             ]
         )
         #expect(try bench.clips(id) == ["a linked", "b linked"])
     }
 
-    @Test("R2.1: reading is asked for by nobody who only adds")
+    @Test("R2.1: read access is not requested for adding only")
     func addOnly() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -73,7 +73,7 @@ import Testing
         #expect(bench.library.calls.filter { $0.name == "access" || $0.name == "request" } == [.access("add_only")])
     }
 
-    @Test("R2.3, trap 6: a tape that is gone once the lock is had gets no album")
+    @Test("R2.3, trap 6: a tape that was deleted before the lock was acquired gets no album")
     func goneTape() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -85,7 +85,7 @@ import Testing
         #expect(bench.library.calls.isEmpty)
     }
 
-    @Test("R2.7: every pending clip is added, the oldest first, wherever it stands")
+    @Test("R2.7: every pending clip is added, the oldest first, regardless of its position")
     func oldestFirst() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
@@ -97,7 +97,7 @@ import Testing
         #expect(try bench.clips(id) == ["c linked", "a linked", "b linked"])
     }
 
-    @Test("R2: adding a thousand clips costs one look at the album and one request")
+    @Test("R2: adding a thousand clips takes one query of the album and one request")
     func thousandClips() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -107,7 +107,7 @@ import Testing
         #expect(try bench.assets(id)?.count == 1001)
     }
 
-    @Test("R4: an album whose answer was lost is found by its mark")
+    @Test("R4: an album is found by its mark if the response to its creation was lost")
     func lostResponse() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -119,7 +119,7 @@ import Testing
         #expect(again.state == .associated && !again.isCreated && again.link?.albumID == "album-1")
         #expect(bench.library.albums.count == 1)
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
-        // A title is no mark: a tape without an intent does not look.
+        // A title is not a mark: a tape without an intent does not search.
         bench.library.forgetCalls()
         _ = try await bench.service().associate(try bench.tape("Summer", ["b"]))
         #expect(!bench.library.work.contains("marked"))
@@ -153,7 +153,7 @@ import Testing
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
     }
 
-    @Test("R7: after a lost answer each asset is there once, and what is there already is success")
+    @Test("R7: after a lost response each asset is stored once, and an existing one is a success")
     func idempotent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])

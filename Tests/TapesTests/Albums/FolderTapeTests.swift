@@ -5,9 +5,9 @@ import Testing
 
 @testable import Tapes
 
-/// Acceptance on the folder library, through the service: what a user sees.
+/// Acceptance tests of the folder library, through the service: what a user sees.
 @Suite struct FolderTapeTests {
-    /// A tape, its service and originals that are watched.
+    /// A tape, its service and monitored originals.
     private struct Bench {
         let fixture: FolderFixture
         let tape: String
@@ -65,7 +65,7 @@ import Testing
         AlbumService(store: store, directory: data, library: library, policy: policy)
     }
 
-    @Test("acceptance 1, 2, R6: one album by links, made by the first add and used by the next")
+    @Test("acceptance 1, 2, R6: one album of links, created by the first add and used by the next")
     func firstContent() async throws {
         let bench = try Bench()
         let first = try await bench.service().associate(bench.tape)
@@ -76,7 +76,7 @@ import Testing
         try bench.witness.check()
     }
 
-    @Test("acceptance 3: one title twice is two albums; one that was thrown away comes back complete")
+    @Test("acceptance 3: one title twice is two albums; a deleted album is created again, complete")
     func twoAlbums() async throws {
         let bench = try Bench()
         let first = try await bench.service().associate(bench.tape)
@@ -94,7 +94,7 @@ import Testing
         try bench.witness.check()
     }
 
-    @Test("acceptance 4: a rename changes no album; deleting leaves it, or takes it and nothing else")
+    @Test("acceptance 4: a rename changes no album; deleting keeps it, or deletes it and nothing else")
     func deleting() async throws {
         let bench = try Bench()
         _ = try await bench.service().associate(bench.tape)
@@ -111,7 +111,7 @@ import Testing
         try bench.witness.check()
     }
 
-    /// What an unmounted disk looks like.
+    /// The state of an unmounted disk.
     enum Loss: CaseIterable {
         case emptyMountPoint, noMountPoint, anotherLibrary
     }
@@ -150,13 +150,13 @@ import Testing
         try bench.witness.check()
     }
 
-    @Test("trap 1: a new tape in another library at the place does not draw the old ones there")
+    @Test("trap 1: a new tape in another library at the place does not move the old ones there")
     func otherDisk() async throws {
         let bench = try Bench()
         _ = try await bench.service().associate(bench.tape)
         let (root, away) = (bench.fixture.root, bench.fixture.pictures + "/away")
         try FileManager.default.moveItem(atPath: root, toPath: away)
-        // The user makes a library there, and says so.
+        // The user creates a library there, explicitly.
         let asking = bench.fixture.library(confirm: { _ in true })
         let service = Self.service(asking, bench.fixture.store, bench.fixture.data)
         #expect(try await service.requestAccess(.addOnly).addOnly?.state == .authorized)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Tapes
 
-/// R3, R5, R8 and traps 1, 3, 7: what finds an album, and what counts as its loss.
+/// R3, R5, R8 and traps 1, 3, 7: how an album is found, and when it counts as lost.
 @Suite struct IdentifierTests {
-    @Test("R3: an album of the right title is not adopted; one title twice is two albums, and is said")
+    @Test("R3: an album of the right title is not adopted; one title twice is two albums, and is reported")
     func title() async throws {
         let bench = try AlbumBench()
         bench.library.meddle { $0.albums["theirs"] = .init(title: "Tapes – Summer", tapeID: "") }
@@ -18,7 +18,7 @@ import Testing
         #expect(event.albumID == "album-2" && event.message.contains("album-1"))
     }
 
-    @Test("R3: only by hand does a tape get an album that is there; the identifier then stands")
+    @Test("R3: a tape gets an existing album only by an explicit link, which is then permanent")
     func linkByHand() async throws {
         let bench = try AlbumBench()
         bench.library.meddle { $0.albums["theirs"] = .init(title: "Holiday", tapeID: "") }
@@ -41,7 +41,7 @@ import Testing
         #expect(denied?.code == .libraryUnusable && denied?.value == "access_denied")
     }
 
-    @Test("unlinking forgets the album and leaves it; the next add makes another")
+    @Test("unlinking keeps the album but not its link; the next add creates another")
     func unlink() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -54,7 +54,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a"])
     }
 
-    @Test("R5: an album that is gone is made again, complete, under the tape's title of now")
+    @Test("R5: a deleted album is created again, complete, with the tape's current title")
     func recreated() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
@@ -70,7 +70,7 @@ import Testing
         )
     }
 
-    @Test("R5: gone between the look and the adding, it is made again once, and not for ever")
+    @Test("R5: an album deleted between query and add is created again once, not repeatedly")
     func goneMeanwhile() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a"])
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// What is found where a tape's album was: library, account and key, and whether that may be the same.
+    /// What is found in place of a tape's album: library, account and key, and whether it may be the same.
     @Test(
         "trap 1, 4.2: another library at the address, or one that nobody recognises, is no loss of albums",
         arguments: [
@@ -123,7 +123,7 @@ import Testing
             $0.identity = AlbumLibraryIdentity(libraryID: "test:one", accountID: "me", keyID: "k1", name: "")
         }
         let tape = try await bench.associated()
-        // All ids answer that there is no such album.
+        // All ids result in "no such album".
         bench.library.meddle { $0.albums = [:] }
         bench.library.tell {
             $0.identity = AlbumLibraryIdentity(libraryID: id, accountID: account, keyID: key, name: "")
@@ -136,7 +136,7 @@ import Testing
         if !isSame { #expect(try bench.state(tape) == "pending_association library_changed") }
     }
 
-    @Test("trap 1: the disk goes between opening the library and the verdict")
+    @Test("trap 1: the disk is unmounted between opening the library and the result")
     func unmountedMeanwhile() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -148,7 +148,7 @@ import Testing
         #expect(try bench.state(id) == "pending_association library_changed")
     }
 
-    @Test("trap 1: where a library was found before, none is made anew unasked")
+    @Test("trap 1: where a library was found before, none is created automatically")
     func rootGone() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -158,7 +158,7 @@ import Testing
         #expect(!bench.library.calls.contains(.request("add_only")))
     }
 
-    @Test("trap 1: another tape's album in the new library does not make the old links forgotten")
+    @Test("trap 1: another tape's album in the new library does not remove the old links")
     func otherLibraryInUse() async throws {
         let bench = try AlbumBench()
         let old = try await bench.associated()
@@ -167,13 +167,13 @@ import Testing
         #expect(try bench.link(new)?.libraryID == "test:two")
         try bench.add(["c"], to: old)
         #expect(try await bench.service().associate(old).reason == .libraryChanged)
-        // Back again, everything is as it was.
+        // After remounting, everything is as before.
         bench.library.tell { $0.identity.libraryID = "test:one" }
         #expect(try await bench.service().associate(old).state == .associated)
         #expect(try bench.assets(old) == ["/a", "/c"])
     }
 
-    @Test("2.1: another address, chosen by the user, gets an album of its own; the old link stays")
+    @Test("2.1: another address, chosen by the user, gets a separate album; the old link is kept")
     func otherAddress() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a"])
@@ -183,22 +183,22 @@ import Testing
         try bench.add(["b"], to: id)
         other.tell { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         _ = try await bench.service(library: other).associate(id)
-        // It has an album, but none in the library in use.
+        // It has an album, but none in the current library.
         #expect(try bench.state(id) == "pending_association unreachable")
         let outcome = try await bench.service(library: other).associate(id, isAsked: true)
         #expect(outcome.isCreated && outcome.addedClips == 2)
-        // It is said, once: the user may not have meant it.
+        // It is reported once: the user may not have intended it.
         #expect(outcome.formerLink?.libraryID == "test:one" && outcome.formerLink?.albumID == "album-1")
         try bench.add(["d"], to: id)
         #expect(try await bench.service(library: other).associate(id).formerLink == nil)
         #expect(other.albums["album-1"]?.assets == ["/a", "/b", "/d"])
         #expect(try bench.store.albumLinks(of: id).map(\.libraryID).sorted() == ["test:one", "test:two"])
-        // And back: the album there is still the one, and is made complete.
+        // And back: the album there is still linked, and is completed.
         #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
         #expect(bench.library.albums["album-1"]?.assets == ["/a", "/b", "/d"] && bench.library.albums.count == 1)
     }
 
-    @Test("trap 3: whoever may only add does not look, and makes no album at every add")
+    @Test("trap 3: without read permission, adding does not query, and does not create an album each time")
     func mayNotLook() async throws {
         let bench = try AlbumBench()
         bench.library.tell { $0.mayLook = false }
@@ -211,7 +211,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b", "/c"])
     }
 
-    @Test("trap 10: what an album counts proves nothing; what was added is not added again")
+    @Test("trap 10: an album's count proves nothing; added assets are not added again")
     func count() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a"])

@@ -6,7 +6,7 @@ import Testing
 
 /// R13, R16 and R17: old tapes, exports and copies.
 @Suite struct ReconcileTests {
-    @Test("R13: opening marks old tapes by one statement, and calls nobody")
+    @Test("R13: opening marks old tapes with one statement, without a call")
     func opening() async throws {
         let bench = try AlbumBench()
         var ids: [String] = []
@@ -22,13 +22,13 @@ import Testing
         #expect(try bench.state(empty) == "none")
         #expect(try bench.service().reconcilePlan().tapes.count == 50)
         #expect(bench.library.calls.isEmpty && bench.library.albums.isEmpty)
-        // Its next add makes its album, and no other.
+        // Its next add creates its album, and no other.
         try bench.add(["b"], to: ids[7])
         _ = try await bench.service().associate(ids[7])
         #expect(bench.library.albums.values.map(\.title) == ["Tapes – Old 7"])
     }
 
-    @Test("R13: reconciling works off so many at once, one at a time, those that were tried least first")
+    @Test("R13: reconciling processes a limited number, one at a time, the least attempted first")
     func limit() async throws {
         let bench = try AlbumBench()
         for number in 0..<5 {
@@ -60,7 +60,7 @@ import Testing
         #expect(outcome.stoppedBy == reason && outcome.done == done && outcome.left == 3 - done)
     }
 
-    @Test("R13: a full account stops it, an asset that fails alone does not")
+    @Test("R13: a full account stops it, an asset that fails individually does not")
     func full() async throws {
         let bench = try AlbumBench()
         for name in ["a", "b"] { try bench.tape(name, [name]) }
@@ -72,7 +72,7 @@ import Testing
         #expect(outcome.stoppedBy == .quota && outcome.done == 1)
     }
 
-    @Test("R13: where access is limited or refused nothing is done at all")
+    @Test("R13: with limited or denied access nothing is done")
     func limitedAccess() async throws {
         let bench = try AlbumBench()
         try bench.tape("Summer", ["a"])
@@ -87,7 +87,7 @@ import Testing
         #expect(bench.library.work.isEmpty)
     }
 
-    @Test("R13: nothing to do is nothing asked")
+    @Test("R13: without pending updates nothing is queried")
     func nothing() async throws {
         let bench = try AlbumBench()
         _ = try await bench.associated()
@@ -95,7 +95,7 @@ import Testing
         #expect(bench.library.calls.isEmpty)
     }
 
-    @Test("R13: --verify marks albums that are gone and makes none; the next reconcile does")
+    @Test("R13: --verify marks deleted albums and creates none; the next reconcile does")
     func verify() async throws {
         let bench = try AlbumBench()
         let (first, second) = (try await bench.associated("1"), try await bench.associated("2"))
@@ -109,7 +109,7 @@ import Testing
         #expect(try bench.state(first) == "associated" && bench.assets(first) == ["/a"])
     }
 
-    @Test("R13, trap 1: a verdict of another library marks nothing")
+    @Test("R13, trap 1: a result from another library marks nothing")
     func verifyElsewhere() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
@@ -127,7 +127,7 @@ import Testing
         #expect(error?.code == .libraryUnusable)
     }
 
-    @Test("R13: a damaged album is trouble of its own tape: the others are reconciled, and verified")
+    @Test("R13: a damaged album affects only its own tape: the others are reconciled, and verified")
     func damaged() async throws {
         let bench = try AlbumBench()
         let first = try await bench.associated("1")
@@ -142,7 +142,7 @@ import Testing
         }
         #expect(outcome.stoppedBy == nil && outcome.done == 2)
         #expect(seen.all == ["unreachable true words", "- false "])
-        // It has an album, and no other one is made.
+        // It has an album, and no other one is created.
         #expect(try bench.state(first) == "associated" && bench.library.albums.count == 2)
         #expect(try bench.clips(first) == ["a linked", "c pending unreachable"])
 
@@ -156,7 +156,7 @@ import Testing
         #expect(verified.all.count == 2 && verified.all.contains("damaged"))
     }
 
-    @Test("R13, trap 1: another library at the address stops it at the first tape that has its album elsewhere")
+    @Test("R13, trap 1: another library at the address stops it at the first tape whose album is elsewhere")
     func otherLibrary() async throws {
         let bench = try AlbumBench()
         var ids: [String] = []
@@ -171,7 +171,7 @@ import Testing
         #expect(states.count { $0 == "associated" } == 2)
     }
 
-    @Test("R16: a rendered file goes into the tape's own album, which is made if need be, and is no clip")
+    @Test("R16: a rendered file is added to the tape's album, which is created if necessary, and is not a clip")
     func filing() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -187,7 +187,7 @@ import Testing
         #expect(!refused.isFiled)
     }
 
-    @Test("R17, trap 7: a copy has no album of its original, and earns its own at once")
+    @Test("R17, trap 7: a copy does not have the album of its original, and gets its own at once")
     func copy() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
@@ -203,7 +203,7 @@ import Testing
         #expect(Array(bench.library.albums.keys) == ["album-1"])
     }
 
-    @Test("a new order is told to the library where there is an album, and makes none")
+    @Test("a new order is sent to the library if there is an album, and creates none")
     func order() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])

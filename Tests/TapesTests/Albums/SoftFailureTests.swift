@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// R9, R14, R15 and trap 5: what fails stays in the tape, each clip on its own, and is tried again.
+/// R9, R14, R15 and trap 5: failures are stored in the tape, clip by clip, and retried.
 @Suite struct SoftFailureTests {
     private static let unreachable = AlbumError(.unreachable(retryAfter: nil))
 
@@ -33,7 +33,7 @@ import Testing
         #expect(bench.library.albums.count == 1)
     }
 
-    @Test("R9: one minute, doubling, a day at most; the library's own wish when that is longer")
+    @Test("R9: backoff starts at one minute, doubles up to a day, or follows the library's longer delay")
     func backoff() {
         let minutes = (1...13).map { RetryPolicy.album.delay(after: $0) / .seconds(60) }
         #expect(minutes == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440])
@@ -42,7 +42,7 @@ import Testing
         #expect(RetryPolicy.album.delay(after: 1, retryAfter: .seconds(300)) == .seconds(300))
     }
 
-    @Test("R9: nothing is tried of itself before its time, and everything is when the user asks, or adds")
+    @Test("R9: nothing is retried automatically before its time; everything is on request or with an add")
     func waiting() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -64,7 +64,7 @@ import Testing
         #expect(try bench.store.clips(of: id).first?.attempts == 0)
     }
 
-    @Test("R9, trap 5: a partial answer is kept asset by asset; what worked is not tried again")
+    @Test("R9, trap 5: a partial response is stored per asset; successes are not repeated")
     func partial() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c", "d"])
@@ -83,7 +83,7 @@ import Testing
         #expect(bench.library.calls.contains(.add(["/b"], to: "album-1")))
     }
 
-    @Test("an asset that is not let in is asked for afresh, once; then it is refused for good")
+    @Test("a rejected asset is resolved again once; then it is refused permanently")
     func notAllowed() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c"])
@@ -92,7 +92,7 @@ import Testing
         #expect(try bench.clips(id) == ["a linked", "b failed asset_rejected", "c linked"])
         #expect(outcome.state == .partly && outcome.reason == .assetRejected)
         #expect(bench.library.work == ["create", "resolve", "add", "resolve", "add", "arrange"])
-        // For good: not tried again, asked or not, and no work left.
+        // Permanently: not retried, even on request, and no pending work.
         bench.library.forgetCalls()
         _ = try await bench.service().associate(id, isAsked: true)
         #expect(!bench.library.work.contains("add"))
@@ -126,7 +126,7 @@ import Testing
         #expect(try bench.clips(id).first == (state.hasPrefix("failed") ? "a \(state)" : "a linked"))
     }
 
-    @Test("R14: an original that is away is not waited for at every add, only in its own time")
+    @Test("R14: an unavailable original is not waited for at every add, only when it is due")
     func away() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -141,7 +141,7 @@ import Testing
         #expect(bench.library.calls.contains(.resolve(["/a"])))
     }
 
-    @Test("R15: a clip without identity is tried again with the next one, and without a path it has none")
+    @Test("R15: a clip without identity is retried with the next one, and without a path it has none")
     func unidentified() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -156,7 +156,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b"])
     }
 
-    @Test("answers that do not fit the question are no answers")
+    @Test("responses that do not match the request are invalid")
     func misfit() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -167,7 +167,7 @@ import Testing
         #expect(try bench.store.clips(of: id).first?.nextAttemptAt == bench.clock.now + 86_400)
     }
 
-    @Test("trap 8: an original that is there twice is one asset and two clips")
+    @Test("trap 8: an original that occurs twice is one asset and two clips")
     func twice() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "a"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// What the protocol `AlbumLibrary` promises (contract 4.1), of every library.
+/// The requirements of the protocol `AlbumLibrary` (contract 4.1), for every library.
 @Suite("every album library") struct LibraryConformanceTests {
     static let tapeID = "0b5b1c8e-5d1f-4a36-9df3-0d5e3f6f8a10"
     private static let otherTape = "5d1f0b5b-1c8e-4a36-9df3-0d5e3f6f8a11"
@@ -22,7 +22,7 @@ import Testing
         #expect(library.address == again.address)
     }
 
-    @Test("4.2: another library at the same address is not taken for this one", arguments: LibraryKind.allCases)
+    @Test("4.2: another library at the same address has another identity", arguments: LibraryKind.allCases)
     func otherIdentity(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])
@@ -114,7 +114,7 @@ import Testing
         }
         #expect(try await bench.albums() == [album.id: ["a.jpg"], other.id: ["a.jpg", "b.jpg", "c.jpg"]])
         #expect(try await library.remove([assets[0].id], from: album.id, hint: album.hint) == [.removed])
-        // An empty album stays.
+        // "R5: a deleted album is missing, and nothing else is"
         #expect(try await bench.albums()[album.id] == [])
         try witness.check()
     }
@@ -180,13 +180,13 @@ import Testing
         #expect(try await library.deleteAlbum(album.id, hint: album.hint) == .deleted)
         #expect(try await bench.open().deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
         #expect(try await bench.albums() == [other.id: ["a.jpg", "b.jpg"]])
-        // The assets are still there to be added.
+        // The assets can still be added.
         let again = try await library.createAlbum(title: Self.title, tapeID: Self.tapeID)
         #expect(try await library.add(assets, to: again.id, hint: again.hint) == [.added, .added])
         try witness.check()
     }
 
-    @Test("trap 1: a library that is away misses no album", arguments: LibraryKind.allCases)
+    @Test("trap 1: an unavailable library reports no album as missing", arguments: LibraryKind.allCases)
     func away(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])
@@ -208,7 +208,7 @@ import Testing
         #expect(try await bench.albums() == [link.albumID: ["a.jpg"]])
     }
 
-    @Test("4.1: what is cancelled ends as cancelled, and does nothing", arguments: LibraryKind.allCases)
+    @Test("4.1: a canceled call ends as canceled, and does nothing", arguments: LibraryKind.allCases)
     func cancelling(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let library = try bench.open()
@@ -235,7 +235,7 @@ import Testing
         #expect(try await bench.albums() == [album.id: ["a.jpg"]])
     }
 
-    @Test("R14: an original that is away affects no other, and is not refused", arguments: LibraryKind.allCases)
+    @Test("R14: an unavailable original affects no other, and is not refused", arguments: LibraryKind.allCases)
     func missingOriginals(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let clips = try ["a.jpg", "gone.jpg", "b.jpg"].map { try bench.clip($0) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// The libraries that keep to the protocol `AlbumLibrary`.
+/// The libraries that implement the protocol `AlbumLibrary`.
 enum LibraryKind: String, CaseIterable, CustomTestStringConvertible {
     case folder
     case immich2 = "Immich 2"
@@ -14,7 +14,7 @@ enum LibraryKind: String, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// A library that is set up and empty.
+    /// An empty library that is set up.
     func make() async throws -> any LibraryUnderTest {
         switch self {
         case .folder: try await FolderUnderTest()
@@ -24,7 +24,7 @@ enum LibraryKind: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// A library, and what a test does to it and sees of it from outside.
+/// A library with the actions of a test and its view from outside.
 protocol LibraryUnderTest: Sendable {
     var data: DataDirectory { get }
     var store: LibraryStore { get }
@@ -39,9 +39,9 @@ protocol LibraryUnderTest: Sendable {
     func albums() async throws -> [String: [String]]
     /// Titles of all albums, sorted.
     func titles() async throws -> [String]
-    /// Somebody else deletes an album.
+    /// Deletes an album from outside.
     func destroy(_ albumID: String) async throws
-    /// The library is away: unmounted, or not answering.
+    /// Makes the library unavailable: unmounted, or not responding.
     func takeAway() async throws
     func bringBack() async throws
 }
@@ -89,7 +89,7 @@ extension LibraryUnderTest {
         try store.clips(of: tapeID).map(\.association)
     }
 
-    /// Assets of clips, which the library must be able to name.
+    /// Assets of clips, which the library must be able to identify.
     func assets(_ clips: [ClipRecord], _ library: any AlbumLibrary) async throws -> [AlbumAsset] {
         try await library.resolveAssets(clips, mayUpload: true).map { resolution in
             guard case .asset(let id, false) = resolution else {
@@ -112,7 +112,7 @@ struct FolderUnderTest: LibraryUnderTest {
 
     func open() throws -> any AlbumLibrary { fixture.library() }
 
-    /// Another disk is mounted in the place.
+    /// Another disk is mounted at the path.
     func openOther() async throws -> any AlbumLibrary {
         let marker = fixture.root + "/.mediactl-library.json"
         let text = try String(contentsOfFile: marker, encoding: .utf8)

@@ -7,7 +7,7 @@ import Testing
 
 /// The acceptance of contract section 10 through the service, on every library.
 @Suite("tapes in every library") struct TapeConformanceTests {
-    @Test("acceptance 1, 2: the first add makes one album, the second uses it", arguments: LibraryKind.allCases)
+    @Test("acceptance 1, 2: the first add creates one album, the second uses it", arguments: LibraryKind.allCases)
     func firstAndSecond(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg", "b.jpg"])
@@ -85,7 +85,7 @@ import Testing
         #expect(try await bench.albums() == [link.albumID: ["b.jpg"]])
     }
 
-    @Test("acceptance 5, R9: a library that is away is made up for", arguments: LibraryKind.allCases)
+    @Test("acceptance 5, R9: updates for an unavailable library are applied later", arguments: LibraryKind.allCases)
     func away(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])
@@ -120,7 +120,7 @@ import Testing
         #expect(try await bench.titles() == ["Tapes – Summer"])
     }
 
-    @Test("acceptance 7: adding at once in several processes makes one album", arguments: LibraryKind.allCases)
+    @Test("acceptance 7: concurrent adds in several processes create one album", arguments: LibraryKind.allCases)
     func atOnce(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let tape = try bench.tape("Summer", ["a.jpg"])

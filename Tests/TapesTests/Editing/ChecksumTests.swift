@@ -6,11 +6,11 @@ import Testing
 
 @testable import Tapes
 
-@Suite("Checksums of originals, and finding those that have moved")
+@Suite("Checksums of originals, and the search for moved ones")
 struct ChecksumTests {
     let bench = Result { try EditingBench() }
 
-    /// By coreutils.
+    /// From coreutils.
     private func digest(_ tool: String, _ path: [UInt8]) async throws -> String {
         let ending = try await ChildProcess.run(tool, ["-b", String(decoding: path, as: UTF8.self)])
         return String(ending.output.prefix { $0 != " " })
@@ -20,7 +20,7 @@ struct ChecksumTests {
         try bench.get().store.clips(of: clip.tapeID).first { $0.id == clip.id }
     }
 
-    @Test("SHA-1 and SHA-256 are those of sha1sum and sha256sum, with length and time; the original is not touched")
+    @Test("SHA-1 and SHA-256 match sha1sum and sha256sum, with length and time; the original is not changed")
     func checksums() async throws {
         let bench = try bench.get()
         // More than one block.
@@ -39,7 +39,7 @@ struct ChecksumTests {
         try witness.check()
     }
 
-    @Test("checksums that are still valid are not made again; those of another length or time are")
+    @Test("checksums that are still valid are not recomputed; those of another length or time are")
     func cache() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
@@ -57,7 +57,7 @@ struct ChecksumTests {
         #expect(try await bench.editor.checksum(half) == clip)
     }
 
-    @Test("R14: an original that is away or cannot be read leaves the clip as it is")
+    @Test("R14: a missing or unreadable original leaves the clip unchanged")
     func away() async throws {
         let bench = try bench.get()
         let tape = try bench.editor.create(title: "x")
@@ -70,11 +70,11 @@ struct ChecksumTests {
         #expect(try await bench.editor.checksum(gone) == gone)
     }
 
-    @Test("a file that changes while it is read gives no checksum")
+    @Test("a file that changes during reading gets no checksum")
     func changing() async throws {
         let bench = try bench.get()
         let path = try bench.write([UInt8](repeating: 7, count: 2_000_000), "a.mp4")
-        // Between the looks before and after: as soon as the first one was taken.
+        // Between the two status queries: right after the first one.
         let original = try await OriginalReading.read(path) { _ in
             let file = fopen(path.map(CChar.init(bitPattern:)) + [0], "r+")
             if let file {
@@ -88,7 +88,7 @@ struct ChecksumTests {
         #expect(again?.digests?.sha256.hex == (try await digest("sha256sum", path)))
     }
 
-    @Test("cancelling ends the reading, and nothing is kept")
+    @Test("cancelling ends the reading, and nothing is stored")
     func cancelled() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg + [UInt8](repeating: 7, count: 3_000_000), "a.jpg")
@@ -98,7 +98,7 @@ struct ChecksumTests {
             for await _ in gate.stream {}
             return try await editor.checksum(clip)
         }
-        // Cancelled before it begins: the first block ends it.
+        // Canceled before it starts: the first block ends it.
         task.cancel()
         gate.continuation.finish()
         let error = await #expect(throws: TapesError.self) { try await task.value }
@@ -124,7 +124,7 @@ struct ChecksumTests {
         try FileManager.default.moveItem(atPath: bench.originals + "/" + old, toPath: url.path)
     }
 
-    @Test("moved originals are found by checksum, those in place left alone, others not found; none is touched")
+    @Test("moved originals are found by checksum, those in place left alone, others not found; none is changed")
     func relink() async throws {
         let bench = try bench.get()
         for (number, name) in ["here.jpg", "moved.jpg", "gone.jpg", "unread.jpg"].enumerated() {
@@ -136,7 +136,7 @@ struct ChecksumTests {
         try rename("moved.jpg", "a/b/other name.jpg")
         try FileManager.default.removeItem(atPath: bench.originals + "/gone.jpg")
         try FileManager.default.removeItem(atPath: bench.originals + "/unread.jpg")
-        // As long as the lost ones, and another content.
+        // As long as the lost ones, but with other content.
         try bench.write(EditingBench.jpeg + [99], "a/similar.jpg")
         let witness = try OriginalsWitness(bench.originals)
         let settled = [ClipSettlement(clipID: clips[1].id, association: .linked, assetID: clips[1].source)]
@@ -154,22 +154,22 @@ struct ChecksumTests {
         let after = try bench.store.clips(of: tape.id)
         #expect(after[1].source == bench.path("a/b/other name.jpg"))
         #expect(after[1].sha256 == clips[1].sha256)
-        // The album names the original by its old path.
+        // The album refers to the original by its old path.
         #expect(after[1].association == .pending)
         #expect([after[0], after[2], after[3]] == [before[0], before[2], before[3]])
-        // The checksums are valid for the file where it is now.
+        // The checksums are valid for the file at its new path.
         #expect(try await bench.editor.checksum(after[1]) == after[1])
         try witness.check()
     }
 
-    @Test("only the tapes that are named are relinked, and only files of the right length are read")
+    @Test("only the specified tapes are relinked, and only files of the right length are read")
     func relinkScope() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
         let (tape, _) = try await known(["a.jpg"])
         let (other, _) = try await known(["a.jpg"])
         try rename("a.jpg", "b/a.jpg")
-        // Reading it would fail, looking at it does not: a directory of the same length is no file.
+        // Reading it would fail, a status query does not: a directory of the same length is not a file.
         #expect(mkfifo(bench.originals + "/b/fifo", 0o600) == 0)
         let results = try await bench.editor.relink([tape], in: [bench.path("b")], isDryRun: false)
         #expect(results.map(\.clip.tapeID) == [tape.id])
@@ -177,7 +177,7 @@ struct ChecksumTests {
         #expect(try bench.order(other) == ["a.jpg"])
     }
 
-    @Test("of equal files the one with the same name is taken")
+    @Test("of several equal files the one with the same name is used")
     func relinkName() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "z.jpg")
@@ -188,7 +188,7 @@ struct ChecksumTests {
         #expect(try bench.order(tape) == ["new/z.jpg"])
     }
 
-    @Test("a live picture is found by its still; its video is the one beside it")
+    @Test("a live photo is found by its still image; its video is the one next to it")
     func relinkLive() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "1.jpg")

@@ -19,12 +19,12 @@ struct EditingBench {
     }
 
     var store: LibraryStore { editor.store }
-    /// Absolute, without links in it.
+    /// Absolute, without symbolic links in it.
     var originals: String { temporary.file("originals") }
 
     func path(_ name: String) -> [UInt8] { Array((originals + "/" + name).utf8) }
 
-    /// Writes a file, making its directory.
+    /// Writes a file, creating its directory.
     @discardableResult
     func write(_ bytes: [UInt8], _ name: String) throws -> [UInt8] {
         let url = URL(fileURLWithPath: originals + "/" + name)

@@ -47,15 +47,15 @@ struct InspectionTests {
         #expect((clip.size, clip.sha1, clip.sha256) == (nil, nil, nil))
     }
 
-    /// Its dates count from 2001 and its paths lead into another device: it is no format that is read.
-    @Test("trap 21: a database of the app is no medium", arguments: ["tapes.json", "tapes"])
+    /// Its dates count from 2001 and its paths refer to another device: its format is not supported.
+    @Test("trap 21: a database of the app is not a media file", arguments: ["tapes.json", "tapes"])
     func appDatabase(name: String) throws {
         let bench = try bench.get()
         let path = try bench.write(Array(#"[{"title":"Summer","createdAt":774000000.5,"clips":[]}]"#.utf8), name)
         #expect(tapesErrorCode { _ = try bench.editor.inspect(path, allowingMissing: false) } == .unknownMediaType)
     }
 
-    @Test("trap 17: names that are no UTF-8, with newlines, and long ones are kept byte by byte")
+    @Test("trap 17: names that are not UTF-8, with newlines, and long ones are kept byte by byte")
     func bytes() throws {
         let bench = try bench.get()
         for name: [UInt8] in [[0xff, 0xfe], Array("a\nb".utf8), [UInt8](repeating: 0x61, count: 251)] {
@@ -70,7 +70,7 @@ struct InspectionTests {
         }
     }
 
-    @Test("R6: a link stays the name of its original, and nothing is touched")
+    @Test("R6: a link stays the path of its original, and nothing is changed")
     func link() throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
@@ -112,7 +112,7 @@ struct InspectionTests {
         #expect(tapesErrorCode { _ = try bench.editor.inspect([0x2f, 0], allowingMissing: false) } == .fileNotFound)
     }
 
-    @Test("R14: a file that is away is taken by its extension when asked to, a directory or an empty file is not")
+    @Test("R14: a missing file is accepted by its extension on request; a directory or an empty file is not")
     func missing() throws {
         let bench = try bench.get()
         let (editor, away) = (bench.editor, Array("/nonexistent/disk/".utf8))
@@ -130,7 +130,10 @@ struct InspectionTests {
         #expect(tapesErrorCode { _ = try editor.inspect(empty, allowingMissing: true) } == .emptyFile)
     }
 
-    @Test("a video knows how long it is; null is unknown, not 0", .enabled(if: EditingMedia.isPossible, "needs ffmpeg"))
+    @Test(
+        "the length of a video is read; null is unknown, not 0",
+        .enabled(if: EditingMedia.isPossible, "needs ffmpeg")
+    )
     func duration() async throws {
         let bench = try bench.get()
         let path = bench.path("a.mp4")
@@ -147,7 +150,7 @@ struct InspectionTests {
         arguments: [
             ("a.jpg", "$/a.jpg"), ("./a.jpg", "$/a.jpg"), (".//./d///a.jpg", "$/d/a.jpg"), ("d/../a.jpg", "$/a.jpg"),
             ("d/./../d/a.jpg", "$/d/a.jpg"), ("..", "$$"), ("d/..", "$"), ("d/", "$/d/"), (".", "$"),
-            // Behind a link `..` is elsewhere, and of what is not there nothing is known.
+            // After a link `..` is another directory, and nothing is known about paths that do not exist.
             ("link/../a.jpg", "$/link/../a.jpg"), ("gone/../a.jpg", "$/gone/../a.jpg"),
             ("link/d/../../a.jpg", "$/link/../a.jpg"), ("link", "$/link"), ("gone/../..", "$/gone/../.."),
             ("/", "/"), ("/..", "/"), ("/../../x", "/x"), ("//x//y", "/x/y"), ("/.", "/"),
@@ -169,7 +172,7 @@ struct InspectionTests {
         #expect(String(decoding: absolute, as: UTF8.self) == whole)
     }
 
-    @Test("the current directory is known to the system as we know it")
+    @Test("the current directory is the same for the system and the program")
     func currentDirectory() throws {
         #expect(AbsolutePath.currentDirectory == Array(FileManager.default.currentDirectoryPath.utf8))
     }
@@ -182,7 +185,7 @@ struct InspectionTests {
         return clip
     }
 
-    @Test("a still and a video of one stem in one directory are one live picture, at the first's place")
+    @Test("a still and a video with one stem in one directory are one live photo, at the position of the first")
     func pairs() throws {
         let clips = [
             clip("/a/1.mov", .video, 3000), clip("/a/2.heic", .image), clip("/b/1.heic", .image),
@@ -196,7 +199,7 @@ struct InspectionTests {
         #expect(paired.map(\.durationMilliseconds) == [3000, nil, nil, nil])
     }
 
-    @Test("each file is in one pair at most; a dot that begins a name begins no extension")
+    @Test("each file is in one pair at most; a leading dot does not start an extension")
     func pairsOnce() throws {
         let editor = try bench.get().editor
         let twice = [clip("/1.heic", .image), clip("/1.mov", .video), clip("/1.jpg", .image), clip("/1.mp4", .video)]
@@ -208,7 +211,7 @@ struct InspectionTests {
     }
 }
 
-/// Real files, made by ffmpeg.
+/// Real files, created by ffmpeg.
 enum EditingMedia {
     static let isPossible = ["/usr/bin", "/usr/local/bin", "/bin"].contains {
         FileManager.default.isExecutableFile(atPath: $0 + "/ffmpeg")

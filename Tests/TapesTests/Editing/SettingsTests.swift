@@ -7,7 +7,7 @@ import Testing
 struct SettingsTests {
     let bench = Result { try EditingBench() }
 
-    /// A clip of a tape, as the store has it.
+    /// A clip of a tape, as stored.
     private func clip(_ kind: ClipRecord.Kind, milliseconds: Int64? = nil) throws -> ClipRecord {
         let bench = try bench.get()
         var clip = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "", kind: kind, source: [0x2f, 0x61])
@@ -21,7 +21,7 @@ struct SettingsTests {
         return change
     }
 
-    @Test("1.1: settings of a tape are kept, others stay")
+    @Test("1.1: settings of a tape are stored, others stay")
     func tape() throws {
         let editor = try bench.get().editor
         let tape = try editor.create(title: "x")
@@ -51,7 +51,7 @@ struct SettingsTests {
         #expect(tapesErrorCode { _ = try editor.set(change, on: tape) } == (isAllowed ? nil : .outOfRange))
     }
 
-    /// Each with the duration, what is set at once, and what comes of it.
+    /// Each with the duration, the values that are set together, and the result.
     static let trims: [(duration: Int64?, start: Int64?, end: Int64?, code: OutcomeCode?)] = [
         (1000, 400, 599, nil), (1000, 400, 600, .trimTooLong), (1000, 1000, nil, .trimTooLong), (1000, 999, nil, nil),
         (1000, nil, 999, nil), (1000, 0, 0, nil), (1000, -1, nil, .outOfRange), (1000, nil, -1, .outOfRange),
@@ -59,7 +59,7 @@ struct SettingsTests {
         (nil, .max, 1, .outOfRange), (0, 0, 0, .trimTooLong),
     ]
 
-    @Test("trap 20: the trims of a known duration leave something", arguments: trims)
+    @Test("trap 20: trims must not exceed a known duration", arguments: trims)
     func trim(row: (duration: Int64?, start: Int64?, end: Int64?, code: OutcomeCode?)) throws {
         let bench = try bench.get()
         let clip = try clip(.video, milliseconds: row.duration)
@@ -73,18 +73,18 @@ struct SettingsTests {
         #expect(kept.trimEndMilliseconds == (row.code == nil ? row.end ?? 0 : 0))
     }
 
-    @Test("trap 20: one trim is checked with the other that is there already")
+    @Test("trap 20: one trim is checked together with the stored other one")
     func trimTwice() throws {
         let bench = try bench.get()
         let clip = try clip(.video, milliseconds: 1000)
         _ = try bench.editor.set(change { $0.trimStartMilliseconds = 600 }, on: clip)
-        // With what the store has by now, not with what the caller still holds.
+        // With the current values of the store, not with those of the caller.
         let change = change { $0.trimEndMilliseconds = 400 }
         #expect(tapesErrorCode { _ = try bench.editor.set(change, on: clip) } == .trimTooLong)
         #expect(try bench.store.clips(of: clip.tapeID)[0].trimEndMilliseconds == 0)
     }
 
-    @Test("1.2: values out of their range are refused, and nothing of the change is kept")
+    @Test("1.2: values out of range are refused, and no part of the change is stored")
     func ranges() throws {
         let bench = try bench.get()
         let video = try clip(.video)
@@ -117,7 +117,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("1.2: what is allowed is kept, at the ends of its range too; what is not named stays")
+    @Test("1.2: valid values are stored, including the limits of their range; unspecified ones stay")
     func allowed() throws {
         let bench = try bench.get()
         let video = try clip(.video)

@@ -3,7 +3,7 @@ import MediaStore
 import Tapes
 import Testing
 
-@Suite("Tapes are made, named and arranged")
+@Suite("Tapes are created, named and arranged")
 struct TapeEditorTests {
     let bench = Result { try EditingBench() }
 
@@ -45,7 +45,7 @@ struct TapeEditorTests {
         #expect(try bench.store.albumLinks(of: tape.id) == [link])
     }
 
-    @Test("a tape is named by id, by the beginning of one, or by its exact title; several are told")
+    @Test("a tape is selected by id, by id prefix, or by its exact title; ambiguous ones are listed")
     func named() throws {
         let bench = try bench.get()
         let editor = bench.editor
@@ -62,7 +62,7 @@ struct TapeEditorTests {
         #expect(Set(error?.candidates ?? []) == [one.id, two.id])
     }
 
-    @Test("a clip is selected by number, file name, path, id, or the beginning of an id")
+    @Test("a clip is selected by number, file name, path, id, or id prefix")
     func clipNamed() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "b.jpg"] { try bench.write(EditingBench.jpeg, name) }
@@ -84,7 +84,7 @@ struct TapeEditorTests {
         }
     }
 
-    @Test("a name that several clips have selects none, and they are listed")
+    @Test("a name of several clips selects none, and they are listed")
     func clipAmbiguous() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "2"] { try bench.write(EditingBench.jpeg, name) }
@@ -99,7 +99,7 @@ struct TapeEditorTests {
         #expect(try bench.editor.clip(named: "#2", of: tape) == clips[1])
     }
 
-    @Test("clips are inserted and moved to clamped places")
+    @Test("clips are inserted and moved to clamped positions")
     func arrange() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "b.jpg", "c.jpg", "d.jpg"] { try bench.write(EditingBench.jpeg, name) }
@@ -125,7 +125,7 @@ struct TapeEditorTests {
         #expect(try bench.store.clips(of: copy.id).map(\.source) == clips.map(\.source))
     }
 
-    @Test("what is gone is told by name")
+    @Test("missing items are reported by name")
     func gone() throws {
         let bench = try bench.get()
         let editor = bench.editor
@@ -141,7 +141,7 @@ struct TapeEditorTests {
         #expect(tapesErrorCode { _ = try editor.clip(named: "#1", of: tape) } == .clipNotFound)
     }
 
-    @Test("an unusable store says so")
+    @Test("an unusable store is reported")
     func unusable() throws {
         let bench = try bench.get()
         let clip = ClipRecord(id: "no id", tapeID: "", kind: .image, source: [0x2f])

@@ -61,7 +61,7 @@ import Testing
         #expect(try clips(document([clip])) == [expected])
     }
 
-    @Test func whatIsNotKnownIsNull() throws {
+    @Test func unknownValuesAreNull() throws {
         let bare = ClipRecord(id: "bare", tapeID: "t", kind: .video, source: nil)
         let document = try document([bare, ExportFixtures.still("/a.jpg")])
         let found = try clips(document)
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Trap 17: a path is bytes.
-    @Test func bytesThatAreNoTextComeInBase64() throws {
+    @Test func bytesThatAreNotTextAreInBase64() throws {
         let clip = ExportFixtures.video([0x2F, 0xFF, 0x61], 1)
         let found = try clips(document([clip]))
         #expect(found[0]["path"] as? String == "/\u{FFFD}a")

@@ -1,7 +1,7 @@
 import Foundation
 import MediaStore
 
-/// Tapes and clips with little in them.
+/// Minimal tapes and clips.
 enum ExportFixtures {
     static func tape(
         _ title: String = "Summer",

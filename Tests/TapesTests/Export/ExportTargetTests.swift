@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// Where an export may write: what is there already is only ever given up when it is a plain file of nobody's.
+/// Where an export may write: only a regular file that is not an original is ever replaced.
 @Suite struct ExportTargetTests {
     private let home: TemporaryDirectory
 
@@ -19,14 +19,14 @@ import Testing
         try ExportTarget.check(Array(home.file(name).utf8), replacing: isReplacing, originals: originals)
     }
 
-    @Test func aPlainFileIsReplacedWhenThatIsWanted() throws {
+    @Test func aRegularFileIsReplacedOnRequest() throws {
         try check("new.m3u8", replacing: false)
         try check("mine.m3u8")
         let error = #expect(throws: TapesError.self) { try check("mine.m3u8", replacing: false) }
         #expect(error?.code == .targetExists)
     }
 
-    /// R6: under whatever name.
+    /// R6: under any name.
     @Test(arguments: ["original.mp4", "hard.mp4", "soft.mp4", "dir/../original.mp4"], [true, false])
     func noOriginal(_ name: String, _ isReplacing: Bool) throws {
         let manager = FileManager.default
@@ -38,7 +38,7 @@ import Testing
         #expect(error?.detail == "it is an original of a tape")
     }
 
-    /// A link is not followed either: neither it nor what it leads to is given up.
+    /// A link is not followed either: neither it nor its target is replaced.
     @Test(arguments: ["fifo", "dir", "link", "dangling"])
     func onlyRegularFiles(_ name: String) throws {
         #expect(mkfifo(home.file("fifo"), 0o600) == 0)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Tapes
 
-/// What ffmpeg and ffprobe say.
+/// The output of ffmpeg and ffprobe.
 @Suite struct FFmpegReportTests {
-    @Test func piecesMayEndAnywhere() {
+    @Test func outputMayBeSplitAnywhere() {
         let told = Mutex<[Int]>([])
         let report = FFmpegReport { frames in told.withLock { $0.append(frames) } }
         for piece in [
@@ -45,7 +45,7 @@ import Testing
                 pictureMilliseconds: 5000,
                 frameRate: .init(30_000, 1001)
             ),
-            // Of a variable rate there is an average only: 90,000 is that of the time stamps.
+            // A variable rate has only an average: 90,000 is that of the time stamps.
             Case(
                 name: "a rate of time stamps is none of frames",
                 json: #"{"streams":[{"codec_type":"video","r_frame_rate":"90000/1","avg_frame_rate":"24/1"}]}"#,

@@ -8,14 +8,14 @@ struct Film {
     var width: Int
     var height: Int
     var seconds: Double
-    /// Three bytes a pixel.
+    /// Three bytes per pixel.
     var pixels: Data
-    /// 16 bits, one channel, 48,000 samples a second.
+    /// 16 bits, one channel, 48,000 samples per second.
     var sound: Data
 
     var frameCount: Int { pixels.count / (width * height * 3) }
 
-    /// The colour of a pixel.
+    /// The color of a pixel.
     func color(_ frame: Int, _ x: Int, _ y: Int) -> Color {
         let offset = ((frame * height + y) * width + x) * 3
         let values = Array(pixels[offset..<offset + 3])
@@ -30,10 +30,10 @@ struct Film {
         }
     }
 
-    /// The colours of some pixels of a frame.
+    /// The colors of some pixels of a frame.
     func colors(_ frame: Int, _ points: [(Int, Int)]) -> [Color] { points.map { color(frame, $0.0, $0.1) } }
 
-    /// The colour of the middle of each frame, repetitions left out.
+    /// The color of the center of each frame, without repetitions.
     var middles: [Color] {
         (0..<frameCount).map { color($0, width / 2, height / 2) }
             .reduce(into: []) { colors, color in if colors.last != color { colors.append(color) } }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// Little films, made and looked at with the installed ffmpeg.
+/// Short films, created and inspected with the installed ffmpeg.
 struct FilmKit {
     static let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     static let isInstalled = (try? FFmpeg(searchPath: searchPath).requirePrograms()) != nil
@@ -16,7 +16,7 @@ struct FilmKit {
 
     init() throws { home = try TemporaryDirectory() }
 
-    /// Names in the directory, hidden ones too.
+    /// Names in the directory, including hidden ones.
     var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: home.path).sorted() }
     }
@@ -29,7 +29,7 @@ struct FilmKit {
         return result
     }
 
-    /// Gives a file one more name; names are bytes.
+    /// Gives a file an additional name; names are bytes.
     static func link(_ path: [UInt8], _ other: [UInt8]) throws {
         let names = [path, other].map { $0.map(CChar.init(bitPattern:)) + [0] }
         try #require(Glibc.link(names[0], names[1]) == 0, "\(String(cString: strerror(errno)))")
@@ -53,7 +53,7 @@ struct FilmKit {
         return clip(home.file(name))
     }
 
-    /// Makes a picture; it is shown for 0.2 s.
+    /// Creates a picture; it is shown for 0.2 s.
     @discardableResult
     func still(_ name: String, _ picture: String) async throws -> ClipRecord {
         let arguments = ["-v", "error", "-f", "lavfi", "-i", picture, "-frames:v", "1", "-q:v", "1"]
@@ -78,7 +78,7 @@ struct FilmKit {
 
     // MARK: Films
 
-    /// Renders in 64 by 36 and 30 frames a second, and looks at it.
+    /// Renders in 64 by 36 at 30 frames per second, and decodes the result.
     @discardableResult
     func film(_ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> Film {
         try await render(tape, clips: clips)
@@ -97,9 +97,9 @@ struct FilmKit {
             .render(tape, clips: clips, to: Array(home.file(name).utf8), options: options, progress: progress)
     }
 
-    /// Everything that is to be seen and heard.
+    /// All decoded pictures and sound.
     func look(_ path: [UInt8]) async throws -> Film {
-        // A name that any program can be given.
+        // A name that is valid for any program.
         let copy = home.file("copy")
         try Self.link(path, Array(copy.utf8))
         let pixels = home.file("pixels")

@@ -12,7 +12,7 @@ import Testing
         return text.components(separatedBy: "\n")
     }
 
-    @Test func everyClipIsANameAndAPathInTheTapesOrder() throws {
+    @Test func everyClipIsANameAndAPathInTheOrderOfTheTape() throws {
         let found = try lines(
             ExportFixtures.tape("Été"),
             ExportFixtures.video("/media/b clip.mov", 61_499),
@@ -36,12 +36,12 @@ import Testing
         arguments: [(nil, "-1"), (0, "1"), (499, "1"), (1499, "1"), (1500, "2"), (3_600_000, "3600")]
             as [(Int64?, String)]
     )
-    func secondsAreWhole(_ milliseconds: Int64?, _ expected: String) throws {
+    func secondsAreWholeNumbers(_ milliseconds: Int64?, _ expected: String) throws {
         let found = try lines(ExportFixtures.tape(), ExportFixtures.video("/a.mov", milliseconds))
         #expect(found[2] == "#EXTINF:\(expected),a.mov")
     }
 
-    /// Neither a title nor a name begins a line of its own, and no path is lost.
+    /// Neither a title nor a name starts a new line, and no path is lost.
     @Test(
         arguments: [
             ("/m/a\n/etc/passwd", "#EXTINF:1,passwd", "file:///m/a%0A/etc/passwd"),
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Trap 17: a path is bytes.
-    @Test func bytesThatAreNoTextStayAsTheyAre() throws {
+    @Test func bytesThatAreNotTextAreUnchanged() throws {
         let path = Array("/m/caf".utf8) + [0xE9] + Array(".mov".utf8)
         let bytes = try TapeExport.m3u8.bytes(of: ExportFixtures.tape(), clips: [ExportFixtures.video(path, nil)])
         let expected = Array("#EXTM3U\n#PLAYLIST:Summer\n#EXTINF:-1,caf\\xe9.mov\n".utf8) + path + [0x0A]

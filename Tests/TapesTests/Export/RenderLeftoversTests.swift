@@ -7,7 +7,7 @@ import Testing
 
 @testable import Tapes
 
-/// Files of a rendering that was killed (tapes contract section 8).
+/// Files of a killed rendering (tapes contract section 8).
 @Suite struct RenderLeftoversTests {
     private func names(_ directory: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasPrefix(".mediactl-render-") }
@@ -21,7 +21,7 @@ import Testing
         return (temporary, try DataDirectory.open(temporary.file("data")), films)
     }
 
-    /// Renders in a process of its own, until it is killed.
+    /// Renders in a separate process, until it is killed.
     private func kill(_ films: String, _ data: String?) async {
         let place = [films, data ?? ""]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
@@ -34,14 +34,14 @@ import Testing
         }
     }
 
-    @Test("files of a rendering that was killed are found by its mark and removed, wherever they are")
+    @Test("files of a killed rendering are found by its mark and removed, wherever they are")
     func killed() async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }
         await kill(films, temporary.file("data"))
         #expect(try names(films).count == 2)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: nil)
-        // The parts and the draft beside the film, and the links to the originals.
+        // The parts and the draft next to the film, and the links to the originals.
         let found = try leftovers.find()
         #expect(found.count == 3 && found.allSatisfy { $0.kind == .renderLeftover })
         #expect(try names(films).count == 2)
@@ -78,7 +78,7 @@ import Testing
         #expect(try !system.find().contains { String(decoding: $0.path ?? [], as: UTF8.self).contains(name) })
     }
 
-    @Test("only what was found is removed, and its mark with the last of its files") func foundOnly() async throws {
+    @Test("only found files are removed, and the mark with the last of its files") func foundOnly() async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }
         await kill(films, temporary.file("data"))
@@ -139,7 +139,7 @@ import Testing
         #expect(try leftovers.remove(found).isEmpty && leftovers.find().isEmpty)
     }
 
-    @Test("files of a rendering that runs stay, with a mark and without", arguments: [true, false])
+    @Test("files of a running rendering stay, with a mark and without", arguments: [true, false])
     func running(_ isMarked: Bool) async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }
@@ -153,7 +153,7 @@ import Testing
         #expect(try RenderMark.all(in: data).abandoned.isEmpty)
     }
 
-    @Test("only names of ours are removed") func foreign() async throws {
+    @Test("only the program's own names are removed") func foreign() async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }
         let id = UUID().uuidString.lowercased()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tapes
 
-/// The parts that a video is made of.
+/// The parts of a video.
 @Suite struct RenderPlanTests {
     private typealias Part = RenderPlan.Part
     private typealias Segment = RenderPlan.Segment
@@ -29,8 +29,9 @@ import Testing
         )
     }
 
-    /// 3 s, 0.8 s, 2 s with 0.5 s between, of which the short clip gives 0.4 s at each end: nothing of it is left alone.
-    @Test func transitionsArePartsOfTheirOwn() throws {
+    /// 3 s, 0.8 s, 2 s with 0.5 s between them, of which the short clip contributes 0.4 s at each end: none of it is
+    /// shown alone.
+    @Test func transitionsAreSeparateParts() throws {
         #expect(
             try plan([3000, 800, 2000], .crossfade).segments == [
                 Segment(begin: 0, count: 26, part: Part(clip: 0, skipped: 0)),
@@ -53,16 +54,16 @@ import Testing
         )
     }
 
-    /// A clip is 9.99 frames: rounded one by one, a hundred would be 1000.
+    /// A clip is 9.99 frames: rounded individually, a hundred would be 1000.
     @Test(arguments: [TapeRecord.Transition.none, .crossfade])
-    func roundingDoesNotAddUp(_ transition: TapeRecord.Transition) throws {
+    func roundingErrorsDoNotAccumulate(_ transition: TapeRecord.Transition) throws {
         let lengths = [Int64](repeating: 333, count: 100)
         let plan = try plan(lengths, transition, 100, frameRate: 30)
         let total = TapeTiming(tape: ExportFixtures.tape(transition: transition, milliseconds: 100), lengths: lengths)
             .total
         #expect(total == (transition == .none ? 33_300 : 23_400))
         #expect(plan.frameCount == (transition == .none ? 999 : 702))
-        // Part joins part.
+        // The parts are contiguous.
         let ends = plan.segments.map { $0.begin + $0.count }
         #expect([0] + ends.dropLast() == plan.segments.map(\.begin))
     }
@@ -75,7 +76,7 @@ import Testing
         #expect(shown == [.crossfade, .slideLeftToRight, .slideRightToLeft])
     }
 
-    @Test func whatIsShorterThanAFrameIsNoPart() throws {
+    @Test func aClipShorterThanAFrameIsNotAPart() throws {
         #expect(try plan([10, 1000, 10]).segments.map(\.part.clip) == [1])
         #expect(try plan([10]).frameCount == 0)
         #expect(try plan([]).frameCount == 0)
@@ -87,13 +88,13 @@ import Testing
             (.portrait, 854, 480, 854), (.landscape, 1000, 1000, 562),
         ] as [(TapeRecord.Orientation, Int, Int, Int)]
     )
-    func bothSidesAreEven(_ orientation: TapeRecord.Orientation, _ long: Int, _ width: Int, _ height: Int) throws {
+    func widthAndHeightAreEven(_ orientation: TapeRecord.Orientation, _ long: Int, _ width: Int, _ height: Int) throws {
         let format = try RenderFormat(orientation, .init(longSide: long))
         #expect((format.width, format.height) == (width, height))
     }
 
     @Test(arguments: [(0, 30), (15, 30), (1921, 30), (20_000, 30), (1920, 0), (1920, 241), (-2, 30)])
-    func noVideoIsLikeThat(_ longSide: Int, _ frameRate: Int) {
+    func impossibleVideosAreRefused(_ longSide: Int, _ frameRate: Int) {
         let error = #expect(throws: TapesError.self) {
             try RenderFormat(.portrait, .init(longSide: longSide, frameRate: frameRate))
         }

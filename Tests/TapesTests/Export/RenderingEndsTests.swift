@@ -7,10 +7,10 @@ import Testing
 
 @testable import Tapes
 
-/// How a rendering ends when it does not end well: what is said, and that nothing is left behind.
+/// How a rendering fails: what is reported, and that no files are left behind.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct RenderingEndsTests {
-    /// A still that takes ffmpeg minutes.
+    /// A still that takes ffmpeg minutes to render.
     private func endless(_ kit: FilmKit) async throws -> ClipRecord {
         var clip = try await kit.still("a.png", "color=red:s=64x36")
         clip.imageMilliseconds = 3_600_000
@@ -24,7 +24,7 @@ struct RenderingEndsTests {
         }
     }
 
-    @Test func cancellingEndsFFmpegAtOnceAndLeavesNothing() async throws {
+    @Test func cancelingEndsFFmpegAtOnceAndLeavesNoFiles() async throws {
         let kit = try FilmKit()
         let before = try Self.temporaryNames
         let clip = try await endless(kit)
@@ -43,8 +43,8 @@ struct RenderingEndsTests {
         #expect(try Self.temporaryNames == before)
     }
 
-    /// The name may be taken while the work is done; who has it keeps it.
-    @Test func nothingIsReplacedUnasked() async throws {
+    /// Another process may create the file during the rendering; it is kept.
+    @Test func nothingIsReplacedWithoutARequest() async throws {
         let kit = try FilmKit()
         let clip = try await kit.still("a.png", "color=red:s=64x36")
         let error = await #expect(throws: TapesError.self) {
@@ -57,7 +57,7 @@ struct RenderingEndsTests {
         #expect(try kit.names == ["a.png", "film.mp4"])
     }
 
-    @Test func aFullDiskIsSaidToBeFull() async throws {
+    @Test func aFullDiskIsReportedAsFull() async throws {
         guard SmallDisk.isAvailable else { return }
         let kit = try FilmKit()
         let disk = try SmallDisk(kibibytes: 64)
@@ -73,7 +73,7 @@ struct RenderingEndsTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
     }
 
-    @Test func whatFFmpegSaysLastIsTold() async throws {
+    @Test func theLastMessageOfFFmpegIsReported() async throws {
         let kit = try FilmKit()
         let path = kit.home.file("a.png")
         try Data("no picture".utf8).write(to: URL(filePath: path))
@@ -85,7 +85,7 @@ struct RenderingEndsTests {
         #expect(try kit.names == ["a.png"])
     }
 
-    @Test func aVideoThatWasReplacedByAShorterOneIsNotMadeUp() async throws {
+    @Test func aVideoReplacedByAShorterOneIsAnError() async throws {
         let kit = try FilmKit()
         var clip = try await kit.video("a.mov", "color=red:s=64x36:r=30:d=0.3")
         clip.durationMilliseconds = 60_000

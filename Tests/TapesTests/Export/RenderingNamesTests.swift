@@ -6,11 +6,11 @@ import Testing
 
 @testable import Tapes
 
-/// Whatever a file is called, and whatever it holds, it is one file.
+/// Regardless of its name and content, a file is one file.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct RenderingNamesTests {
-    /// Trap 17, and names that mean something to ffmpeg or to a shell: options, patterns, protocols, lines.
-    @Test func everyNameIsTheNameOfAFile() async throws {
+    /// Trap 17, and names with a meaning for ffmpeg or a shell: options, patterns, protocols, lines.
+    @Test func everyNameIsUsedAsAFileName() async throws {
         let kit = try FilmKit()
         try await kit.still("p.jpg", "color=red:s=64x36")
         try await kit.video("v.mov", "color=blue:s=64x36:r=30:d=0.1")
@@ -32,7 +32,7 @@ struct RenderingNamesTests {
         let rendering = TapeRendering(searchPath: FilmKit.searchPath)
         try await rendering.render(FilmKit.tape(), clips: clips, to: target, options: options)
         #expect(try await kit.look(target).middles == [.red, .blue])
-        // Once more in the same place.
+        // Once more at the same path.
         options.isReplacing = true
         try await rendering.render(FilmKit.tape(), clips: [clips[0]], to: target, options: options)
         let film = try await kit.look(target)
@@ -53,14 +53,14 @@ struct RenderingNamesTests {
         #expect(try await kit.look(Array(target.utf8)).frameCount == 6)
     }
 
-    /// A playlist in the clothes of a video leads nowhere.
+    /// A playlist with a video's extension is not followed.
     @Test(
         arguments: [
             "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:9/x.ts\n#EXT-X-ENDLIST\n",
             "ffconcat version 1.0\nfile /etc/passwd\n",
         ]
     )
-    func noContentLeadsElsewhere(_ text: String) async throws {
+    func noContentReferencesOtherFiles(_ text: String) async throws {
         let kit = try FilmKit()
         try Data(text.utf8).write(to: URL(filePath: kit.home.file("clip.mp4")))
         let error = await #expect(throws: TapesError.self) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// What is refused before any work is done.
+/// Errors that are reported before any work is done.
 @Suite struct RenderingRefusalTests {
     private let home: TemporaryDirectory
     private let clip: ClipRecord
@@ -15,7 +15,7 @@ import Testing
         try Data([1]).write(to: URL(filePath: home.file("a.png")))
         clip = ExportFixtures.still(home.file("a.png"))
         for name in ["ffmpeg", "ffprobe"] {
-            // Fails the test that gets as far as running it.
+            // Fails the test that runs it.
             try Data("#!/bin/false\n".utf8).write(to: URL(filePath: home.file(name)))
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: home.file(name))
         }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["ffmpeg", "ffprobe"])
-    func aMissingProgramIsNamed(_ name: String) async throws {
+    func aMissingProgramIsReported(_ name: String) async throws {
         try FileManager.default.removeItem(atPath: home.file(name))
         let error = try await refusal([clip])
         #expect(error.code == .programMissing)
@@ -49,7 +49,7 @@ import Testing
         #expect(error.detail == "\(name) is not in PATH")
     }
 
-    @Test func theProgramsAreRun() async throws {
+    @Test func theProgramsAreStarted() async throws {
         let error = try await refusal([clip])
         #expect(error.code == .clipUndecodable)
         // `ffprobe` is the first.
@@ -61,9 +61,9 @@ import Testing
         try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(filePath: home.file(name)))
     }
 
-    /// An ffmpeg after 7.0 reads the images of which an HEIC photo consists, and shows one of them.
+    /// An ffmpeg after 7.0 reads the tiles of an HEIC photo, and shows one of them.
     @Test(arguments: [("mov,mp4,m4a,3gp,3g2,mj2", true), ("ico", false)])
-    func onePartOfAPhotoIsNotThePhoto(_ format: String, _ isRefused: Bool) async throws {
+    func oneTileOfAPhotoIsNotThePhoto(_ format: String, _ isRefused: Bool) async throws {
         let stream = #"{"codec_type":"video","disposition":{"attached_pic":0}}"#
         try program("ffprobe", "echo '{\"streams\":[\(stream),\(stream)],\"format\":{\"format_name\":\"\(format)\"}}'")
         try program("ffmpeg", "echo frame=119")
@@ -72,7 +72,7 @@ import Testing
         #expect(error.detail == (isRefused ? "it is a grid of 2 images" : "119 of 120 frames were rendered"))
     }
 
-    /// An ffmpeg that says what it likes.
+    /// A fake ffmpeg with chosen output.
     @Test(
         arguments: [
             ("echo frame=119; exit 0", "119 of 120 frames were rendered"),
@@ -83,7 +83,7 @@ import Testing
             ("kill -9 $$", "ffmpeg was terminated by signal 9"),
         ]
     )
-    func whatItSaysIsRead(_ script: String, _ detail: String) async throws {
+    func theOutputOfFFmpegIsParsed(_ script: String, _ detail: String) async throws {
         try program("ffprobe", "echo '{}'")
         try program("ffmpeg", script)
         #expect(try await refusal([clip]).detail == detail)
@@ -96,13 +96,13 @@ import Testing
             ("gone/film.mp4", "no such directory"), ("", "the extension must be .mp4, .mov or .mkv"),
         ]
     )
-    func placesThatCannotBe(_ target: String, _ detail: String) async throws {
+    func invalidTargetPaths(_ target: String, _ detail: String) async throws {
         let error = try await refusal([clip], to: target)
         #expect(error.code == .targetUnusable)
         #expect(error.detail == detail)
     }
 
-    @Test func whatIsThereStays() async throws {
+    @Test func existingFilesAreKept() async throws {
         try Data("mine".utf8).write(to: URL(filePath: home.file("film.mp4")))
         #expect(try await refusal([clip]).code == .targetExists)
         try FileManager.default.createDirectory(atPath: home.file("dir.mp4"), withIntermediateDirectories: false)
@@ -111,7 +111,7 @@ import Testing
         #expect(try String(contentsOfFile: home.file("film.mp4"), encoding: .utf8) == "mine")
     }
 
-    /// R6: an original is never touched, under whatever name.
+    /// R6: an original is never changed, under any name.
     @Test func noOriginalIsReplaced() async throws {
         try Data("original".utf8).write(to: URL(filePath: home.file("a.mp4")))
         try FileManager.default.linkItem(atPath: home.file("a.mp4"), toPath: home.file("hard.mp4"))
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// R6: nor one of another tape, nor one that came into the place while there was work.
+    /// R6: nor one of another tape, nor one that was created at the path during the rendering.
     @Test func noOriginalOfAnotherTapeIsReplaced() async throws {
         let path = home.file("other.mp4")
         try Data("original".utf8).write(to: URL(filePath: path))
@@ -144,7 +144,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "original")
     }
 
-    @Test func clipsThatCannotBeShown() async throws {
+    @Test func clipsThatCannotBeRendered() async throws {
         let bare = ClipRecord(id: "x", tapeID: "t", kind: .video, source: nil)
         #expect(try await refusal([]).code == .nothingToExport)
         #expect(try await refusal([bare]).code == .nothingToExport)
@@ -153,7 +153,7 @@ import Testing
         #expect(gone.path == Array(home.file("gone.mov").utf8))
         #expect(gone.value == "video-clip")
         #expect(try await refusal([ExportFixtures.still(home.path)]).code == .notRegularFile)
-        // The video of a live picture stands in for its still.
+        // The video of a live photo replaces its still.
         let live = ExportFixtures.live(home.file("gone.heic"), video: home.file("gone.mov"))
         #expect(try await refusal([live]).code == .fileNotFound)
         #expect(try await refusal([clip], longSide: 65).code == .outOfRange)

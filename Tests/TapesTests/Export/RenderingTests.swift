@@ -6,18 +6,18 @@ import Testing
 
 @testable import Tapes
 
-/// `tapes export --render`: what is to be seen and heard, read back with the installed ffmpeg.
+/// `tapes export --render`: pictures and sound, decoded with the installed ffmpeg.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct RenderingTests {
-    /// Mixed sizes, rates and kinds in one video of one codec, with silence where there is no sound. R6: not one original
-    /// is touched.
+    /// Mixed sizes, rates and kinds in one video of one codec, with silence where there is no sound. R6: no original
+    /// is changed.
     @Test func clipsOfAllKindsBecomeOneVideo() async throws {
         let kit = try FilmKit()
         var loud = try await kit.video("a.mov", "color=red:s=64x36:r=25:d=0.4", sound: "sine=440:d=0.4")
         loud.durationMilliseconds = 400
         let clips = [
             loud, try await kit.still("b.jpg", "color=blue:s=50x50"),
-            // Does not say how long it is.
+            // Does not contain its duration.
             try await kit.video("c.mkv", "color=lime:s=100x20:r=60:d=0.3", ["-f", "matroska", "-live", "1"]),
         ]
         let paths = clips.compactMap { $0.source.map { String(decoding: $0, as: UTF8.self) } }
@@ -40,7 +40,7 @@ struct RenderingTests {
         #expect(steps.map { $0[0] } == steps.map { $0[0] }.sorted())
     }
 
-    /// A still, and a video that ends before the middle of a frame, last at every rate.
+    /// A still, and a video that ends in the middle of a frame, have the right length at every rate.
     @Test(arguments: [1, 5, 10, 24]) func everyRate(_ rate: Int) async throws {
         let kit = try FilmKit()
         var clips = [try await kit.still("a.png", "color=red:s=64x36")]
@@ -60,8 +60,8 @@ struct RenderingTests {
         "color=black:s=64x36,drawbox=0:0:32:18:red:fill,drawbox=32:0:32:18:lime:fill,"
         + "drawbox=0:18:32:18:blue:fill,drawbox=32:18:32:18:white:fill"
 
-    /// Quarter turns are clockwise; the whole picture is fitted in, or fills the frame and loses its edges.
-    @Test func turnsAndShapes() async throws {
+    /// Rotations are clockwise; the whole picture is fitted in, or fills the frame and loses its edges.
+    @Test func rotationsAndAspectRatios() async throws {
         let kit = try FilmKit()
         let picture = try await kit.still("a.png", Self.quarters)
         var clips = [ClipRecord](repeating: picture, count: 6)
@@ -77,7 +77,7 @@ struct RenderingTests {
         clips.append(try await heldOnEnd(kit))
         let film = try await kit.film(FilmKit.tape(), clips)
         try #require(film.frameCount == 42)
-        // The quarters of the frame, and of the part of it that a picture on end takes (20 by 36).
+        // The quarters of the frame, and of the part of it that a portrait picture occupies (20 by 36).
         let wide = [(16, 9), (48, 9), (16, 27), (48, 27)]
         let narrow = [(26, 9), (38, 9), (26, 27), (38, 27)]
         let edges = [(2, 18), (61, 18)]
@@ -85,17 +85,18 @@ struct RenderingTests {
         #expect(film.colors(6, narrow) == [.blue, .red, .white, .green])
         #expect(film.colors(6, edges) == [.black, .black])
         #expect(film.colors(12, wide) == [.white, .blue, .green, .red])
-        // On end and filling: all of the width is covered.
+        // Portrait and filling: the full width is covered.
         #expect(film.colors(18, wide) == [.green, .white, .red, .blue])
         #expect(film.color(18, 2, 9) == .green)
         #expect(film.colors(24, [(15, 18), (32, 18), (48, 18)]) == [.red, .blue, .green])
         #expect(film.colors(24, edges) == [.black, .black])
-        // 64 by 64, of which 36 rows are seen; the edges are 7 wide.
+        // 64 by 64, of which 36 rows are visible; the edges are 7 wide.
         #expect(film.colors(30, edges + [(12, 1)]) == [.red, .green, .blue])
         #expect(film.colors(36, narrow) == [.blue, .red, .white, .green])
     }
 
-    /// The four quarters from a camera that was held on end, and says so (Exif orientation 6: a quarter clockwise).
+    /// The four quarters from a camera held upright, with the orientation in its data (Exif orientation 6: 90°
+    /// clockwise).
     private func heldOnEnd(_ kit: FilmKit) async throws -> ClipRecord {
         let clip = try await kit.still("c.jpg", Self.quarters)
         let exif: [UInt8] =
@@ -107,8 +108,8 @@ struct RenderingTests {
         return clip
     }
 
-    /// Trap 20: the length is that of the clips less the overlaps; and a slide goes where its name says. What is chosen at
-    /// random for this tape is one of each: see `TapeTimingTests`.
+    /// Trap 20: the length is that of the clips minus the overlaps; and a slide moves in the direction of its name.
+    /// The random choices for this tape include one of each: see `TapeTimingTests`.
     @Test func transitions() async throws {
         let kit = try FilmKit()
         let tape = FilmKit.tape(.randomise, 400)
@@ -125,20 +126,20 @@ struct RenderingTests {
         #expect(film.frameCount == 66)
         #expect(abs(film.seconds - 2.2) < 0.034)
         #expect(film.middles.filter { $0 != .other } == [.red, .blue, .green, .red])
-        // Half way through each: at 0.6, 1.2 and 1.6 s. From the right comes blue, from the left comes red.
+        // Halfway through each: at 0.6, 1.2 and 1.6 s. Blue enters from the right, red from the left.
         let edges = [(4, 18), (60, 18)]
         #expect(film.colors(18, edges) == [.red, .blue])
         #expect(film.colors(36, edges) == [.other, .other])
         #expect(film.colors(48, edges) == [.red, .green])
-        // The sound comes and goes with its picture.
+        // The sound fades with its picture.
         let (half, whole, gone) = (film.loudness(1.19..<1.21), film.loudness(0.85..<0.95), film.loudness(1.45..<2.15))
         #expect(whole > 1000)
         #expect((whole / 4..<whole * 3 / 4).contains(half))
         #expect(gone < 30)
     }
 
-    /// Trims, the volume, and what a live picture shows.
-    @Test func whatIsSeenAndHeardOfAClip() async throws {
+    /// Trims, the volume, and what is shown of a live photo.
+    @Test func picturesAndSoundOfAClip() async throws {
         let kit = try FilmKit()
         let colors = ["red", "lime", "blue"].enumerated()
             .map { "color=\($1):s=64x36:r=30:d=0.3[\($0)]" }.joined(separator: ";")
@@ -149,7 +150,7 @@ struct RenderingTests {
         )
         (trimmed.trimStartMilliseconds, trimmed.trimEndMilliseconds) = (300, 300)
         trimmed.volume = 0.25
-        // Longer than its picture by more than reading ever begins before it.
+        // Longer than its picture by more than the lead of any reading.
         let late = try await kit.video("b.mov", "color=white:s=64x36:r=30:d=0.2", sound: "sine=440:d=2.8")
         var live = kit.clip(kit.home.file("c.jpg"), .live)
         live.pairedSource = late.source
@@ -168,7 +169,7 @@ struct RenderingTests {
     }
 }
 
-/// What must never change of an original.
+/// What must never change in an original.
 private struct Facts: Equatable {
     var inode: UInt64
     var modified: Date

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tapes
 
-/// What ffmpeg is told, without running it.
+/// The arguments of ffmpeg, without running it.
 @Suite struct SegmentRecipeTests {
     private static let video = RenderClip(
         source: Array("/m/a.mov".utf8),
@@ -37,9 +37,9 @@ import Testing
     private static let form =
         "format=yuv420p,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"
 
-    @Test func aClipThatStandsAlone() throws {
+    @Test func aClipWithoutTransitions() throws {
         let recipe = try recipe(.init(begin: 0, count: 45, part: .init(clip: 0, skipped: 0)))
-        // 1.5 s are 45 frames, all of which are read for the picture that may stand at their end.
+        // 1.5 s are 45 frames, all of which are read for the picture that may be repeated at their end.
         #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/0.mov"])
         #expect(
             recipe.graph.text
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    /// The last half second of ten goes over into a still. Reading begins two seconds before.
+    /// The last half second of ten fades into a still. Reading starts two seconds before.
     @Test(
         arguments: [
             (.crossfade, "fade"), (.slideLeftToRight, "slideright"), (.slideRightToLeft, "slideleft"),
@@ -97,8 +97,8 @@ import Testing
         #expect(chains[5].text == "[a0][a1]acrossfade=nb_samples=24000[a]")
     }
 
-    /// Two seconds before what is wanted, or before the picture ends, where that is earlier: behind it there is none that
-    /// could stand. At 30 frames a second.
+    /// Two seconds before the required part, or before the picture ends, if that is earlier: after it there is no
+    /// picture to repeat. At 30 frames per second.
     @Test(
         arguments: [
             (start: 0, pictureEnd: 20_000, skipped: 0, seek: nil, frames: 0),
@@ -112,7 +112,7 @@ import Testing
             (start: 9000, pictureEnd: 100, skipped: 0, seek: nil, frames: 270),
         ] as [(start: Int64, pictureEnd: Int64, skipped: Int, seek: String?, frames: Int)]
     )
-    func whereReadingBegins(_ start: Int64, _ pictureEnd: Int64, _ skipped: Int, _ seek: String?, _ frames: Int) throws
+    func whereReadingStarts(_ start: Int64, _ pictureEnd: Int64, _ skipped: Int, _ seek: String?, _ frames: Int) throws
     {
         var clip = Self.video
         (clip.start, clip.pictureEnd) = (start, pictureEnd)
@@ -125,14 +125,14 @@ import Testing
     }
 
     @Test(arguments: [(0, ""), (1, "transpose=clock,"), (2, "hflip,vflip,"), (3, "transpose=cclock,")])
-    func quarterTurnsAreClockwise(_ turns: Int, _ expected: String) throws {
+    func rotationsAreClockwise(_ turns: Int, _ expected: String) throws {
         var clip = Self.video
         clip.quarterTurns = turns
         let recipe = try recipe(.init(begin: 0, count: 1, part: .init(clip: 0, skipped: 0)), [clip])
         #expect(recipe.graph.text.contains("start_time=0:eof_action=pass,\(expected)scale="))
     }
 
-    /// Sound that does not divide by the frame rate is rounded on the time line of the whole.
+    /// Sound that is not divisible by the frame rate is rounded on the time line of the whole.
     @Test func samplesDoNotDrift() throws {
         let format = try RenderFormat(.landscape, .init(longSide: 64, frameRate: 7))
         let counts = (0..<7).map { frame in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tapes
 
-/// How long the video of a tape is (trap 20).
+/// The length of a tape's video (trap 20).
 @Suite struct TapeTimingTests {
     struct Case: CustomTestStringConvertible {
         var name: String
@@ -59,11 +59,11 @@ import Testing
         #expect(TapeRendering.milliseconds(of: tape, clips: example.clips) == example.expected)
     }
 
-    @Test func chanceIsTheSameEveryTime() {
+    @Test func randomChoicesAreReproducible() {
         let tape = ExportFixtures.tape(transition: .randomise)
         let chosen = (0..<60).map { tape.transition(after: $0) }
         #expect(chosen == (0..<60).map { tape.transition(after: $0) })
-        // FNV-1a of "1b671a64-40d5-491e-99b0-da01ff1f3341#0" to "…#3", computed elsewhere.
+        // FNV-1a of "1b671a64-40d5-491e-99b0-da01ff1f3341#0" to "…#3", computed independently.
         #expect(Array(chosen[..<4]) == Self.expected)
         #expect(Set(chosen) == [.crossfade, .slideLeftToRight, .slideRightToLeft])
         var other = tape

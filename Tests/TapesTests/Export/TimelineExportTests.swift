@@ -78,7 +78,7 @@ import Testing
         #expect(
             found.children.map(\.source_range) == [[1500, 8000], [0, 3000], [0, 2000], [0, 4000], [0, 40]]
         )
-        // A still is available as long as it is shown.
+        // A still is available for the time it is shown.
         #expect(
             found.children.map(\.available_range) == [[0, 10_000], [0, 3000], [0, 2000], [0, 4000], [0, 40]]
         )
@@ -90,7 +90,7 @@ import Testing
         )
         #expect(found.duration == 17_040)
         #expect(found.children.map(\.metadata?.path_base64) == [nil, nil, nil, nil, "L/8="])
-        // Nothing is known of the sound of files that were not read: it is in the timeline.
+        // Whether an unread file has sound is not known: it is in the timeline.
         #expect(found.sound.map(\.type) == ["clip", "gap", "clip", "gap", "clip"])
         #expect(found.sound.map(\.source_range) == [[1500, 8000], [0, 3000], [0, 2000], [0, 4000], [0, 40]])
         #expect(
@@ -105,7 +105,7 @@ import Testing
         )
     }
 
-    @Test func aLengthThatIsNotKnownIsNotMadeUp() async throws {
+    @Test func anUnknownLengthIsNotInvented() async throws {
         let bare = ClipRecord(id: "bare", tapeID: "t", kind: .video, source: nil)
         let found = try await load(
             ExportFixtures.tape(transition: .crossfade),
@@ -119,14 +119,14 @@ import Testing
         #expect(found.children[2].name == "bare")
     }
 
-    /// Trap 20: the track is as long as the video. The cut lies in the middle of each transition.
+    /// Trap 20: the track is as long as the video. The cut is in the middle of each transition.
     @Test(
         arguments: [
             (.crossfade, "SMPTE_Dissolve"), (.slideLeftToRight, "Custom_Transition"),
             (.slideRightToLeft, "Custom_Transition"),
         ] as [(TapeRecord.Transition, String)]
     )
-    func transitionsLieOverTheCut(_ kind: TapeRecord.Transition, _ type: String) async throws {
+    func transitionsAreCenteredOnTheCut(_ kind: TapeRecord.Transition, _ type: String) async throws {
         let tape = ExportFixtures.tape(transition: kind, milliseconds: 1000)
         let clips = [
             ExportFixtures.video("/a.mov", 5000, trim: (500, 0)), ExportFixtures.still("/b.jpg", 3000),
@@ -146,7 +146,7 @@ import Testing
 
     // MARK: Media
 
-    /// A video of which this is known, and its id.
+    /// A video with these properties, and its ID.
     private func video(
         _ id: String,
         _ milliseconds: Int64,
@@ -159,8 +159,9 @@ import Testing
         return (clip, ClipMedia(frameRate: rate, milliseconds: milliseconds, hasSound: hasSound))
     }
 
-    /// Times are frames of each video. By hand: 25 a second for 4 s are 100, of which 0.5 s and 1 s are 12.5, so 13, and
-    /// 25; 30000/1001 a second for 5.005 s are 150; a still of 2 s has the rate of the first video.
+    /// Times are frames of each video. Calculated by hand: 25 per second for 4 s are 100, of which 0.5 s and 1 s are
+    /// 12.5, rounded to 13, and 25; 30000/1001 per second for 5.005 s are 150; a still of 2 s has the rate of the
+    /// first video.
     @Test func timesAreFramesOfTheMedia() async throws {
         let (a, b) = (video("a", 4000, .init(25), trim: (500, 1000)), video("b", 5005, .init(30_000, 1001)))
         let clips = [a.clip, ExportFixtures.still("/s.jpg", 2000), b.clip]
@@ -174,7 +175,7 @@ import Testing
         #expect(found.same_again)
     }
 
-    /// Silence is a gap as long as its pictures, and no track where everything is silent.
+    /// Silence is a gap as long as its pictures, and there is no track if everything is silent.
     @Test func silenceIsAGap() async throws {
         let (a, b) = (video("a", 4000, .init(25)), video("b", 1000, .init(50), hasSound: false))
         let media = ["a": a.media, "b": b.media]
@@ -188,8 +189,8 @@ import Testing
         )
     }
 
-    /// A transition has its two halves in the frames of the clip that each is taken from: of 500 ms these are 250 ms, which
-    /// is 6.25, so 6, of 25, and 7.5, so 8, of 30. Sound dissolves where both clips have it.
+    /// A transition's halves are in frames of their clips: half of 500 ms is 250 ms, which is 6.25, rounded to 6, of
+    /// 25, and 7.5, rounded to 8, of 30. Sound cross-fades where both clips have it.
     @Test func transitionsAreFramesOfBothClips() async throws {
         let tape = ExportFixtures.tape(transition: .slideLeftToRight, milliseconds: 500)
         let clips = [
@@ -208,7 +209,7 @@ import Testing
         #expect(found.same_again)
     }
 
-    /// Real files, compared with what ffprobe says of them.
+    /// Real files, compared with the output of ffprobe.
     @Test(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
     func realMedia() async throws {
         let kit = try FilmKit()

@@ -6,14 +6,14 @@ import Testing
 
 @testable import Tapes
 
-/// Clips that this ffmpeg cannot decode are found before a rendering starts, all of them.
+/// All clips that this ffmpeg cannot decode are found before a rendering starts.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct UndecodableClipTests {
     /// An HEIC photo of libheif's heif-enc: 64 by 36 pixels.
     private static let photo = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/still.heic")
 
-    /// ffmpeg before 6.1 knows no HEIC; a later one decodes this photo, which is one image.
+    /// ffmpeg before 6.1 does not support HEIC; a later one decodes this photo, which is one image.
     private static let readsPhotos = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -27,7 +27,7 @@ struct UndecodableClipTests {
 
     init() throws { kit = try FilmKit() }
 
-    /// In their places: #1 a picture, #2 an HEIC photo, #3 a video, #4 sound alone, #5 no medium.
+    /// By position: #1 a picture, #2 an HEIC photo, #3 a video, #4 only sound, #5 not a media file.
     private func clips() async throws -> [ClipRecord] {
         try FileManager.default.copyItem(at: Self.photo, to: URL(filePath: kit.home.file("b.heic")))
         try await FilmKit.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=1", kit.home.file("d.wav")])
@@ -41,7 +41,7 @@ struct UndecodableClipTests {
         return clips
     }
 
-    @Test func allAreNamedBeforeAnythingIsRendered() async throws {
+    @Test func allAreListedBeforeAnythingIsRendered() async throws {
         let clips = try await clips()
         let before = try kit.names
         let hasBegun = Mutex(false)
@@ -57,27 +57,27 @@ struct UndecodableClipTests {
         #expect(found.clips.allSatisfy { !$0.detail.isEmpty && !$0.detail.contains("mediactl-render") })
         #expect(!hasBegun.withLock { $0 })
         #expect(try kit.names == before)
-        // The dry run says the same.
+        // The dry run reports the same.
         let checked = await #expect(throws: TapesError.self) {
             try await TapeRendering(searchPath: FilmKit.searchPath).check(FilmKit.tape(), clips: clips)
         }
         #expect((checked?.underlying as? UndecodableClips)?.clips.map(\.number) == expected)
         #expect(try kit.names == before)
-        // Without them there is a film.
+        // Without them the film is rendered.
         let good = [clips[0], clips[2]]
         try await TapeRendering(searchPath: FilmKit.searchPath).check(FilmKit.tape(), clips: good)
         try await kit.render(clips: good)
     }
 
-    /// The video of a live picture is played, so that its still need not be decoded.
-    @Test func theStillOfALivePictureIsNotNeeded() async throws {
+    /// The video of a live photo is played, so its still need not be decoded.
+    @Test func theStillOfALivePhotoIsNotNeeded() async throws {
         let clips = try await clips()
         var live = clips[1]
         (live.kind, live.pairedSource) = (.live, clips[2].source)
         #expect(try await kit.film(FilmKit.tape(), [live]).frameCount == 9)
     }
 
-    /// Sound in a form that ffmpeg does not know, as some telephones record beside the usual one.
+    /// Sound in a format that ffmpeg does not support, as some phones record in addition to the usual one.
     @Test func soundThatCannotBeDecoded() async throws {
         var clip = try await kit.video("a.mov", "color=red:s=64x36:r=30:d=0.3", sound: "sine=440:d=0.3")
         let url = URL(filePath: kit.home.file("a.mov"))
@@ -88,7 +88,7 @@ struct UndecodableClipTests {
         let clips = [clip]
         let error = await #expect(throws: TapesError.self) { try await kit.render(clips: clips) }
         #expect((error?.underlying as? UndecodableClips)?.clips.map(\.number) == [1])
-        // What is not heard is not decoded.
+        // Sound that is muted is not decoded.
         clip.volume = 0
         #expect(try await kit.film(FilmKit.tape(), [clip]).frameCount == 9)
     }

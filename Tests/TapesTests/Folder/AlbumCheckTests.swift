@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// What was changed in the folder of an album by hand is found, and repaired on request.
+/// Manual changes in the folder of an album are found, and repaired on request.
 @Suite struct AlbumCheckTests {
     private struct Bench {
         let fixture: FolderFixture
@@ -40,7 +40,7 @@ import Testing
             try await service.verify(tape).findings.map { Self.words($0) }.sorted()
         }
 
-        /// `show` sees this much.
+        /// `show` performs these checks.
         func seen() async throws -> [String]? {
             let record = try #require(try fixture.store.tape(tape))
             return try await service.look(at: record, try fixture.store.clips(of: tape))?.map { Self.words($0) }
@@ -52,7 +52,7 @@ import Testing
             return ([finding.kind.rawValue] + names).joined(separator: " ")
         }
 
-        /// The folder as it should be.
+        /// The expected folder.
         func expectWhole(_ others: [String] = []) throws {
             let names = [".mediactl-album.json", "0001-a.jpg", "0002-b.jpg", "0003-c.jpg", "tape.m3u8"] + others
             #expect(try fixture.names() == names.sorted())
@@ -63,24 +63,24 @@ import Testing
         }
     }
 
-    @Test("an album that shows its tape has no findings") func whole() async throws {
+    @Test("an album that matches its tape has no findings") func whole() async throws {
         let bench = try await Bench()
         #expect(try await bench.findings().isEmpty)
         #expect(try await bench.seen() == [])
         let folder = try OriginalsWitness(bench.fixture.root)
         #expect(try await bench.service.repair(bench.tape).repaired.isEmpty)
         try folder.check()
-        // Rule R8: a rename changes no album, and makes no difference.
+        // Rule R8: a rename changes no album, and is not a finding.
         _ = try bench.fixture.store.changeTape(bench.tape, at: Date()) { $0.title = "Winter" }
         #expect(try await bench.findings().isEmpty)
     }
 
-    /// A change by hand.
+    /// A manual change.
     enum Change: String, CaseIterable {
         case deleted, renamed, replaced, deletedPlaylist, editedPlaylist, unfinishedWrite, swapped, forgotten
     }
 
-    @Test("changes by hand are found and repaired; foreign files stay", arguments: Change.allCases)
+    @Test("manual changes are found and repaired; foreign files stay", arguments: Change.allCases)
     func changed(_ change: Change) async throws {
         let bench = try await Bench()
         let files = FileManager.default
@@ -96,7 +96,7 @@ import Testing
         case .renamed:
             try files.moveItem(atPath: path("0002-b.jpg"), toPath: path("best.jpg"))
             expected = ["link_renamed 0002-b.jpg best.jpg", "playlist_outdated tape.m3u8"]
-            // Only the names of the manifest are looked at.
+            // Only names in the manifest are checked.
             seen = ["link_missing 0002-b.jpg"]
         case .replaced:
             try files.removeItem(atPath: path("0002-b.jpg"))
@@ -113,7 +113,7 @@ import Testing
             try bench.fixture.write("half", to: path(".tape.m3u8.mediactl-part"))
             expected = ["temporary_file .tape.m3u8.mediactl-part"]
         case .swapped:
-            // As 0.1.0 left it after a move: the order of adding.
+            // As 0.1.0 left it after a move: in the order of adding.
             let first = try #require(try bench.fixture.store.clips(of: bench.tape).last)
             _ = try bench.fixture.store.moveClip(first.id, of: bench.tape, to: 0, now: Date())
             expected = [
@@ -157,7 +157,9 @@ import Testing
         #expect(try String(contentsOfFile: bench.fixture.path("tape.m3u8"), encoding: .utf8) == "mine")
     }
 
-    @Test("a link that a clip left, and that was deleted, is forgotten; one that only resembles ours stays")
+    @Test(
+        "a deleted link without a clip is removed from the manifest; one that only resembles a link of the program stays"
+    )
     func leftovers() async throws {
         let bench = try await Bench()
         let clip = try #require(try bench.fixture.store.clips(of: bench.tape).first)
@@ -166,7 +168,7 @@ import Testing
         #expect(try bench.fixture.names().contains("0003-a.jpg"))
         try FileManager.default.removeItem(atPath: bench.fixture.path("0003-a.jpg"))
         try FileManager.default.removeItem(atPath: bench.fixture.path("0001-b.jpg"))
-        // Another way to the same file: not our link.
+        // Another path to the same file: not a link of the program.
         let absolute = bench.fixture.originals + "/b.jpg"
         try FileManager.default.createSymbolicLink(
             atPath: bench.fixture.path("mine.jpg"),
@@ -179,7 +181,7 @@ import Testing
         #expect((try bench.fixture.manifest()["entries"] as? [Any])?.count == 2)
     }
 
-    @Test("a renaming that was interrupted is reported, and finished") func interrupted() async throws {
+    @Test("an interrupted renaming is reported, and finished") func interrupted() async throws {
         let bench = try await Bench()
         let file = bench.fixture.path(".mediactl-album.json")
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -194,7 +196,7 @@ import Testing
         try bench.expectWhole()
     }
 
-    @Test("an album that was deleted by hand is reported, and made again") func deletedAlbum() async throws {
+    @Test("an album that was deleted by hand is reported, and created again") func deletedAlbum() async throws {
         let bench = try await Bench()
         try FileManager.default.removeItem(atPath: bench.fixture.root + "/Tapes – Summer")
         #expect(try await bench.findings() == ["album_missing Tapes – Summer"])
@@ -204,8 +206,8 @@ import Testing
         try bench.expectWhole()
     }
 
-    @Test("trap 1: without the marker nothing is found missing, and nothing is repaired") func unmounted() async throws
-    {
+    @Test("trap 1: without the marker nothing is reported missing, and nothing is repaired")
+    func unmounted() async throws {
         let bench = try await Bench()
         try FileManager.default.moveItem(atPath: bench.fixture.root, toPath: bench.fixture.pictures + "/away")
         try FileManager.default.createDirectory(atPath: bench.fixture.root, withIntermediateDirectories: false)
@@ -217,7 +219,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.fixture.root).isEmpty)
     }
 
-    @Test("clips that the library refused are tried again") func failedClips() async throws {
+    @Test("clips that the library refused are retried") func failedClips() async throws {
         let bench = try await Bench()
         let clip = try #require(try bench.fixture.store.clips(of: bench.tape).first)
         let link = try #require(try bench.fixture.store.albumLinks(of: bench.tape).first)
@@ -283,7 +285,7 @@ import Testing
         #expect(kinds == ["clip_pending 2", "original_missing 2"])
     }
 
-    /// Creates a tape and its album in a process of its own, until it is killed before the manifest.
+    /// Creates a tape and its album in a separate process, which is killed before the manifest is written.
     private func killCreation(_ title: String, _ bench: Bench) async throws {
         let id = UUID().uuidString.lowercased()
         try bench.fixture.store.create(TapeRecord(id: id, title: title, createdAt: Date()))

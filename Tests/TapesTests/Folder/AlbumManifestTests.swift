@@ -10,7 +10,8 @@ import Testing
 
     private func read(_ rest: String) -> AlbumManifest? { AlbumManifest(Array((Self.head + rest).utf8)) }
 
-    /// What others have written comes back to the byte: numbers of any size, keys of any kind, elements that are no links.
+    /// Content written by other programs is preserved byte by byte: numbers of any size, keys of any kind, elements
+    /// that are not links.
     @Test func unknownKeysArePreserved() throws {
         let rest = """
             "title":"x","createdAt":"2026-01-01T00:00:00Z","nextSequence":2,
@@ -61,11 +62,11 @@ import Testing
         #"{"format":"mediactl.album","version":1,"libraryId":"l","tapeId":"t"}"#,
         #"{"format":"mediactl.album","version":1,"id":"a","libraryId":"l","tapeId":"t"} x"#,
     ])
-    func whatIsNoManifest(text: String) { #expect(AlbumManifest(Array(text.utf8)) == nil) }
+    func invalidManifests(text: String) { #expect(AlbumManifest(Array(text.utf8)) == nil) }
 
-    /// A damaged or a wicked manifest: no name leads out of the folder, no sequence comes back.
+    /// A damaged or malicious manifest: no name refers outside of the folder, and no sequence is repeated.
     @Test(arguments: ["../x", "a/b", "..", ".", "", ".mediactl-album.json", "tape.m3u8"])
-    func namesThatAreNoLinks(name: String) throws {
+    func namesThatAreNotLinks(name: String) throws {
         let manifest = try #require(
             read(#""entries":[{"seq":1,"link":"\#(name)","target":"/p/a"}]}"#)
         )

@@ -31,10 +31,10 @@ import Testing
     @Test(arguments: [
         // 200 bytes fit.
         (String(repeating: "a", count: 200), 200), (String(repeating: "a", count: 201), 200),
-        // A character of 2 bytes across the 200th is left out whole; so is a family of 25.
+        // A character of 2 bytes at the 200th byte is dropped whole; so is a family emoji of 25.
         ("a" + String(repeating: "é", count: 120), 199),
         (String(repeating: "a", count: 180) + "👨‍👩‍👧‍👦" + "b", 180),
-        // What stands at the end after the cut is cut too.
+        // Trailing characters are also trimmed after truncation.
         (String(repeating: "a", count: 198) + ". b", 198),
         // One character of 400 bytes is cut between its scalars.
         ("a" + String(repeating: "\u{327}", count: 200), 199),
@@ -51,7 +51,7 @@ import Testing
         (12345, "/p/x", "12345-x"), (3, "/p/.hidden.jpg", "0003-_hidden.jpg"), (4, "/p/a\nb\t.jpg", "0004-a_b_.jpg"),
         (5, "/p/name. ", "0005-name"), (6, "/p/...", "0006-_"), (7, "/p/Cafe\u{301}.jpg", "0007-Caf\u{e9}.jpg"),
         (8, "/p/dir/", "0008-dir"),
-        // What reorders a line, or breaks it, controls; what joins characters does not.
+        // Characters that reorder or break a line are control characters; those that join characters are not.
         (9, "/p/a\u{202e}gpj\u{2066}\u{200f}\u{2028}.mov", "0009-a_gpj___.mov"),
         (10, "/p/👨‍👩‍👧.jpg", "0010-👨‍👩‍👧.jpg"),
     ])
@@ -63,10 +63,10 @@ import Testing
         "trap 17: each byte that is no UTF-8 becomes _",
         arguments: [
             ([0xff, 0xfe, 0x2e, 0x6a], "0001-__.j"),
-            // A sequence cut short, then a letter; Latin-1 é; a lone surrogate; an overlong slash.
+            // A truncated sequence, then a letter; Latin-1 é; a lone surrogate; an overlong slash.
             ([0xe2, 0x80, 0x61], "0001-__a"), ([0x63, 0xe9], "0001-c_"), ([0xed, 0xa0, 0x80], "0001-___"),
             ([0xc0, 0xaf], "0001-__"),
-            // U+FFFD itself is text.
+            // U+FFFD itself is valid text.
             ([0xef, 0xbf, 0xbd], "0001-\u{fffd}"),
         ] as [([UInt8], String)]
     )
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Names of 255 bytes, of 300 on a file system that has them, with and without extension.
+        // Names of 255 bytes, and of 300 on a file system that supports them, with and without extension.
         (String(repeating: "a", count: 255), 255, ""), (String(repeating: "a", count: 251) + ".jpg", 255, ".jpg"),
         (String(repeating: "a", count: 300) + ".jpeg", 255, ".jpeg"),
         // 5 of the prefix, 246 of 123 letters, 4 of the extension; with one byte before them one letter fewer fits.
@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// What links say, and what they mean (contract section 5; R6: no link on the way is resolved).
+/// The targets of links, and the files they refer to (contract section 5; R6: no link on the way is resolved).
 @Suite struct LinkTargetTests {
     private static let pictures = "/home/me/Pictures"
 
@@ -107,15 +107,15 @@ import Testing
         ("/home/me/Pictures/2024/a.jpg", "/home/me/Pictures/Tapes/X", "../../2024/a.jpg"),
         ("/home/me/Pictures/a.jpg", "/home/me/Pictures/Tapes/X", "../../a.jpg"),
         ("/home/me/Pictures/a.jpg", "/home/me/Pictures/sub/Tapes/X", "../../../a.jpg"),
-        // Else absolute.
+        // Otherwise absolute.
         ("/mnt/a.jpg", "/home/me/Pictures/Tapes/X", "/mnt/a.jpg"),
         ("/home/me/Pictures/a.jpg", "/srv/Tapes/X", "/home/me/Pictures/a.jpg"),
         ("/home/me/Pictures2/a.jpg", "/home/me/Pictures/Tapes/X", "/home/me/Pictures2/a.jpg"),
-        // Parts that cannot be counted.
+        // Components that cannot be counted.
         ("/home/me/Pictures/../a.jpg", "/home/me/Pictures/Tapes/X", "/home/me/Pictures/../a.jpg"),
         ("/home/me/Pictures//a.jpg", "/home/me/Pictures/Tapes/X", "/home/me/Pictures//a.jpg"),
     ])
-    func thereAndBack(source: String, folder: String, target: String) {
+    func pathsAndTargetsRoundTrip(source: String, folder: String, target: String) {
         let targets = LinkTarget(folder: Array(folder.utf8), pictures: Array(Self.pictures.utf8))
         #expect(targets.target(of: Array(source.utf8)) == Array(target.utf8))
         #expect(targets.source(of: Array(target.utf8)) == Array(source.utf8))
@@ -125,11 +125,11 @@ import Testing
         let targets = LinkTarget(folder: Array("/home/me/Pictures/Tapes/X".utf8), pictures: nil)
         let source = Array("/home/me/Pictures/a.jpg".utf8)
         #expect(targets.target(of: source) == source)
-        // What an earlier setting made relative is still understood.
+        // Targets that an earlier setting made relative are still resolved.
         #expect(targets.source(of: Array("../../a.jpg".utf8)) == source)
     }
 
-    @Test(arguments: ["", "../../../../../../a"]) func whatMeansNothing(target: String) {
+    @Test(arguments: ["", "../../../../../../a"]) func invalidTargets(target: String) {
         let targets = LinkTarget(folder: Array("/home/me/Tapes/X".utf8), pictures: nil)
         #expect(targets.source(of: Array(target.utf8)) == nil)
     }

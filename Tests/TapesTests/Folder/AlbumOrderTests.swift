@@ -7,7 +7,7 @@ import Testing
 
 @testable import Tapes
 
-/// The names of the links are the order of the tape (tapes contract section 5).
+/// The names of the links are in the order of the tape (tapes contract section 5).
 @Suite struct AlbumOrderTests {
     private static let manifest = ".mediactl-album.json"
 
@@ -46,20 +46,20 @@ import Testing
 
         func links() throws -> [String] { try fixture.names().filter { $0.hasPrefix("0") } }
 
-        /// Names of links, with what a person sees who opens them.
+        /// Names of links, with the content that a user sees.
         func contents() throws -> [String: String] {
             var contents: [String: String] = [:]
             for name in try links() { contents[name] = try String(contentsOfFile: fixture.path(name), encoding: .utf8) }
             return contents
         }
 
-        /// What a player plays.
+        /// The files that a player plays.
         func playlist() throws -> [String] {
             try String(contentsOfFile: fixture.path("tape.m3u8"), encoding: .utf8)
                 .split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
         }
 
-        /// Every entry of the manifest is a link on the disk, and the other way round.
+        /// Every entry of the manifest is a link on the disk, and vice versa.
         func expectConsistent(_ comment: Comment? = nil) throws {
             let entries = try #require(try fixture.manifest()["entries"] as? [[String: Any]])
             #expect(entries.compactMap { $0["link"] as? String }.sorted() == (try links()), comment)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// An original `directory/name`, which says where it is from.
+    /// An original `directory/name` whose content is its path.
     private static func original(_ name: String, _ fixture: FolderFixture) throws -> [UInt8] {
         let path = fixture.originals + "/" + name
         try FileManager.default.createDirectory(
@@ -86,13 +86,13 @@ import Testing
         return Array(path.utf8)
     }
 
-    @Test("links have the numbers of their clips, whatever the order of adding") func moved() async throws {
+    @Test("links have the numbers of their clips, regardless of the order of adding") func moved() async throws {
         let bench = try await Bench()
         let witness = try bench.fixture.witness()
         try await bench.arrange("c.jpg", "a.jpg", "b.jpg")
         #expect(try bench.contents() == ["0001-c.jpg": "c.jpg", "0002-a.jpg": "a.jpg", "0003-b.jpg": "b.jpg"])
         #expect(try bench.playlist() == ["./0001-c.jpg", "./0002-a.jpg", "./0003-b.jpg"])
-        // The order of adding stays in the manifest.
+        // The manifest keeps the order of adding.
         let entries = try #require(try bench.fixture.manifest()["entries"] as? [[String: Any]])
         #expect(entries.map { $0["seq"] as? Int } == [1, 2, 3])
         #expect(entries.map { $0["link"] as? String } == ["0002-a.jpg", "0003-b.jpg", "0001-c.jpg"])
@@ -100,7 +100,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("links of one name are exchanged in a circle without one taking the place of another") func circle()
+    @Test("links of one name are exchanged in a cycle without replacing one another") func circle()
         async throws
     {
         let names = ["1/x.jpg", "2/x.jpg", "3/x.jpg", "4/x.jpg"]
@@ -142,7 +142,7 @@ import Testing
         #expect(try bench.playlist() == ["./0001-b.jpg", "./0002-a.jpg", "./0001-b.jpg", "./0004-c.jpg"])
     }
 
-    @Test("a clip without a link is played by its path, and keeps its number free") func withoutLink() async throws {
+    @Test("a clip without a link is played by its path, and its number stays unused") func withoutLink() async throws {
         var bench = try await Bench(["a.jpg", "b.jpg"])
         bench.paths["c.jpg"] = try Self.original("c.jpg", bench.fixture)
         try await bench.arrange("c.jpg", "a.jpg", "b.jpg")
@@ -155,7 +155,7 @@ import Testing
         #expect(try bench.playlist() == [bench.fixture.originals + "/b.jpg", "./0002-a.jpg"])
     }
 
-    @Test("foreign files keep their names, and what took the place of a link is not renamed") func foreign()
+    @Test("foreign files keep their names, and a file in place of a link is not renamed") func foreign()
         async throws
     {
         let bench = try await Bench()
@@ -164,7 +164,7 @@ import Testing
             atPath: bench.fixture.path("0002-a.jpg"),
             withDestinationPath: "elsewhere"
         )
-        // No longer ours: another target, and no link at all.
+        // No longer links of the program: one with another target, and one that is not a link.
         try FileManager.default.removeItem(atPath: bench.fixture.path("0002-b.jpg"))
         try bench.fixture.write("also mine", to: bench.fixture.path("0002-b.jpg"))
         try await bench.arrange("c.jpg", "a.jpg", "b.jpg")
@@ -182,7 +182,7 @@ import Testing
         #expect(try bench.fixture.names() == names)
     }
 
-    @Test("what is in order is not written again") func unchanged() async throws {
+    @Test("files that are up to date are not written again") func unchanged() async throws {
         let bench = try await Bench()
         try await bench.arrange("a.jpg", "b.jpg", "c.jpg")
         let folder = try OriginalsWitness(bench.fixture.root)
@@ -190,7 +190,7 @@ import Testing
         try folder.check()
     }
 
-    @Test("an album that a newer version keeps is not renamed") func newer() async throws {
+    @Test("an album of a newer version is not renamed") func newer() async throws {
         let bench = try await Bench()
         let file = bench.fixture.path(Self.manifest)
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -202,7 +202,7 @@ import Testing
         try folder.check()
     }
 
-    @Test("a name in the manifest that leads out of the folder is not used") func unsafeName() async throws {
+    @Test("a name in the manifest that refers outside of the folder is not used") func unsafeName() async throws {
         let bench = try await Bench(["a.jpg"])
         let file = bench.fixture.path(Self.manifest)
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -219,7 +219,7 @@ import Testing
         .renamesPlanned, .linkParked, .linkRenamed, .linksRenamed, .playlistWritten,
     ]
 
-    /// What comes after the kill.
+    /// The run after the kill.
     enum Next: CaseIterable {
         case sameOrder, otherOrder, add
     }
@@ -249,7 +249,7 @@ import Testing
             )
             let library = FolderLibrary(root: root, directory: data, store: try LibraryStore(in: data))
             let tape = TapeRecord(id: FolderFixture.tapeID, title: "Summer", createdAt: Date())
-            // A circle of three, and one that moves to the end and back.
+            // A cycle of three, and one that moves to the end and back.
             let clips = ["3/x.jpg", "1/x.jpg", "2/x.jpg", "y.jpg"].map { name in
                 ClipRecord(
                     id: UUID().uuidString.lowercased(),
@@ -272,7 +272,7 @@ import Testing
             ]
         case .add:
             bench.paths["z.jpg"] = try Self.original("z.jpg", bench.fixture)
-            // Only the links are completed by this; the number of the new one is not final.
+            // This only completes the links; the number of the new one is not final.
             let result = try await bench.fixture.add([try #require(bench.paths["z.jpg"])], to: bench.album)
             #expect(result == [.added])
             try bench.fixture.write("mine", to: bench.fixture.path("0004-x.jpg"))

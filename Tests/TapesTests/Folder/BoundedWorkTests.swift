@@ -5,7 +5,7 @@ import Testing
 @testable import Tapes
 
 @Suite struct BoundedWorkTests {
-    @Test("R14: a file system that does not answer is unreachable after the limit") func hanging() async throws {
+    @Test("R14: a file system that does not respond is unreachable after the timeout") func hanging() async throws {
         let gate = DispatchSemaphore(value: 0)
         let laterStep = DispatchSemaphore(value: 0)
         let second = Mutex<AlbumError.Kind?>(nil)
@@ -22,13 +22,13 @@ import Testing
             }
         }
         #expect(kind == .unreachable(retryAfter: nil))
-        // Should it come back after all, it does no more.
+        // If it responds later, nothing more is done.
         gate.signal()
         laterStep.wait()
         #expect(second.withLock { $0 } == .cancelled)
     }
 
-    @Test("R14: the limit is for each step, not for the whole") func slowButSteady() async throws {
+    @Test("R14: the timeout is for each step, not for the whole") func slowButSteady() async throws {
         let value = try await BoundedWork.run(stallLimit: .milliseconds(100)) { steps throws(AlbumError) in
             let end = ContinuousClock.now + .milliseconds(250)
             var count = 0
@@ -41,7 +41,7 @@ import Testing
         #expect(value > 1)
     }
 
-    @Test func cancellingEndsItAtTheNextStep() async throws {
+    @Test func cancelingEndsItAtTheNextStep() async throws {
         let started = DispatchSemaphore(value: 0)
         let task = Task {
             try await BoundedWork.run(stallLimit: .seconds(30)) { steps throws(AlbumError) in
@@ -54,7 +54,7 @@ import Testing
         #expect(try await albumErrorKind { try await task.value } == .cancelled)
     }
 
-    @Test func cancellingDoesNotWaitForAStepThatHangs() async throws {
+    @Test func cancelingDoesNotWaitForAStepThatHangs() async throws {
         let started = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
         let task = Task {
@@ -69,7 +69,7 @@ import Testing
         gate.signal()
     }
 
-    @Test func whatWasCancelledBeforeDoesNotBegin() async throws {
+    @Test func workCanceledBeforeDoesNotStart() async throws {
         let begun = Atomic(false)
         let task = Task {
             while !Task.isCancelled { await Task.yield() }

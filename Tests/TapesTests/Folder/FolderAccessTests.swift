@@ -16,17 +16,17 @@ import Testing
 
     // MARK: Asking
 
-    @Test func theDefaultRootIsMadeWhereThereArePictures() async throws {
+    @Test func theDefaultRootIsCreatedWhereThereArePictures() async throws {
         let fixture = try FolderFixture()
         #expect(try await allowed(fixture) == .notDetermined)
-        // Looking has made nothing.
+        // The query has created nothing.
         #expect(!fixture.exists(fixture.root))
         #expect(try await fixture.library.requestAccess(.addOnly).state == .authorized)
         #expect(try await fixture.library.requestAccess(.readWrite).state == .authorized)
         #expect(fixture.exists(fixture.root + "/.mediactl-library.json"))
     }
 
-    @Test func theDefaultRootIsNotMadeWhereThereAreNone() async throws {
+    @Test func theDefaultRootIsNotCreatedWithoutPictures() async throws {
         let fixture = try FolderFixture()
         try FileManager.default.removeItem(atPath: fixture.pictures)
         #expect(try await fixture.library.requestAccess(.addOnly).state == .notDetermined)
@@ -37,7 +37,7 @@ import Testing
         #expect(try await library.requestAccess(.addOnly).state == .notDetermined)
     }
 
-    @Test func aConfiguredRootIsMadeAnywhere() async throws {
+    @Test func aConfiguredRootIsCreatedAnywhere() async throws {
         let fixture = try FolderFixture()
         let root = fixture.temporary.file("a/b/c")
         let library = fixture.library(at: root, isConfigured: true)
@@ -45,7 +45,10 @@ import Testing
         #expect(fixture.exists(root + "/.mediactl-library.json"))
     }
 
-    @Test("whoever can be asked is asked, and a no is kept apart from never having asked", arguments: [true, false])
+    @Test(
+        "a user at a terminal is prompted, and a no differs from never having been prompted",
+        arguments: [true, false]
+    )
     func asking(response: Bool) async throws {
         let fixture = try FolderFixture()
         let asked = Mutex<[[UInt8]]>([])
@@ -57,14 +60,14 @@ import Testing
         #expect(access.state == (response ? .authorized : .denied))
         #expect(asked.withLock { $0 } == [Array(fixture.root.utf8)])
         #expect(fixture.exists(fixture.root) == response)
-        // The one that refused has the fingerprint that the next look has, so that nobody is asked again and again (R10).
+        // The refused one has the fingerprint of the next query, so that there is no prompt each time (R10).
         if !response { #expect(try await library.access(.addOnly).fingerprint == access.fingerprint) }
-        // A library that is there is not asked for.
+        // There is no prompt for an existing library.
         if response { _ = try await library.requestAccess(.addOnly) }
         #expect(asked.withLock { $0.count } == 1)
     }
 
-    @Test func anExistingDirectoryBecomesTheRootWithAllThatIsInIt() async throws {
+    @Test func anExistingDirectoryBecomesTheRootWithItsContent() async throws {
         let fixture = try FolderFixture()
         try FileManager.default.createDirectory(atPath: fixture.root, withIntermediateDirectories: false)
         try fixture.write("mine", to: fixture.root + "/note.txt")
@@ -73,7 +76,7 @@ import Testing
         #expect(note == "mine")
     }
 
-    @Test("two processes that make the root make one library") func atOnce() async throws {
+    @Test("two processes that create the root create one library") func atOnce() async throws {
         let fixture = try FolderFixture()
         let library = fixture.library
         let ids = try await withThrowingTaskGroup(of: String.self) { group in
@@ -89,7 +92,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.root) == [".mediactl-library.json"])
     }
 
-    @Test(arguments: ["file", "below a file"]) func whereNoRootCanBe(place: String) async throws {
+    @Test(arguments: ["file", "below a file"]) func invalidRoots(place: String) async throws {
         let fixture = try FolderFixture()
         try fixture.write("x", to: fixture.temporary.file("file"))
         let root = fixture.temporary.file(place == "file" ? "file" : "file/Tapes")
@@ -100,7 +103,7 @@ import Testing
         #expect(kind == .unauthorized(.addOnly))
     }
 
-    @Test("a newer version's library is left alone") func newerMarker() async throws {
+    @Test("a newer version's library is not changed") func newerMarker() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         let marker = fixture.root + "/.mediactl-library.json"
@@ -115,18 +118,18 @@ import Testing
 
     // MARK: Rights
 
-    /// Rights of the root, and what follows from them for somebody who does not own it.
+    /// Permissions of the root, and their effect for a user who does not own it.
     @Test(
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement),
         arguments: [
             (0o777, AlbumAccess.State.authorized, AlbumAccess.State.authorized),
-            // Adding needs no right to read.
+            // Adding requires no read permission.
             (0o773, .authorized, .limited(missing: ["read"])),
-            // Albums that are there may still be added to.
+            // Existing albums can still be added to.
             (0o775, .limited(missing: ["write"]), .limited(missing: ["write"])),
             (0o771, .limited(missing: ["write"]), .limited(missing: ["write", "read"])), (0o776, .denied, .denied),
             (0o770, .denied, .denied),
-            // The sticky bit keeps entries of others.
+            // The sticky bit protects entries of others.
             (0o1777, .authorized, .limited(missing: ["unlink"])),
         ]
     )
@@ -140,7 +143,7 @@ import Testing
             if case .library(let access) = sight { access.state } else { nil }
         }
         #expect(states == [addOnly, readWrite])
-        // Root, or the owner, may do everything all the same.
+        // Root, or the owner, may do everything regardless.
         if geteuid() == 0 { #expect(try await allowed(fixture, .readWrite) == .authorized) }
     }
 
@@ -183,7 +186,7 @@ import Testing
         #expect(try await elsewhere.requestAccess(.addOnly).state == .restricted)
     }
 
-    @Test("R10: the fingerprint changes with mode, owner and library, and with nothing else") func fingerprint()
+    @Test("R10: the fingerprint changes with mode, owner and library only") func fingerprint()
         async throws
     {
         let fixture = try FolderFixture()
@@ -228,7 +231,7 @@ import Testing
             ]
         }
         #expect(kinds == [.insufficient(["write"]), .unauthorized(.addOnly), .unauthorized(.readWrite)])
-        // Still there for its owner.
+        // Its owner still has it.
         #expect(try await library.album(album.id, hint: nil) == .found(title: album.title, hint: album.hint))
     }
 

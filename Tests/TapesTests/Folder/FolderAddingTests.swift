@@ -25,7 +25,7 @@ import Testing
         #expect(ISO8601DateFormatter().date(from: try #require(manifest["createdAt"] as? String)) != nil)
     }
 
-    @Test("R3: a folder of the right name is never adopted, not even an empty one") func taken() async throws {
+    @Test("R3: a folder with the right name is never adopted, not even an empty one") func taken() async throws {
         let fixture = try await FolderFixture.ready()
         try FileManager.default.createDirectory(
             atPath: fixture.root + "/Tapes – Summer",
@@ -65,7 +65,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("R6: targets are absolute where originals or root are not below the pictures") func absolute() async throws {
+    @Test("R6: targets are absolute if originals or root are not below the pictures") func absolute() async throws {
         let fixture = try await FolderFixture.ready()
         let elsewhere = fixture.temporary.file("elsewhere.jpg")
         try fixture.write("x", to: elsewhere)
@@ -79,8 +79,8 @@ import Testing
         #expect(try outside.target("0001-a.jpg") == String(decoding: path, as: UTF8.self))
     }
 
-    /// `..` of a folder behind a link leads to where the folder really is.
-    @Test func targetsAreAbsoluteWhereALinkIsOnTheWay() async throws {
+    /// `..` of a folder reached by a link leads to the folder's real parent.
+    @Test func targetsAreAbsoluteIfALinkIsInThePath() async throws {
         let fixture = try FolderFixture()
         let real = fixture.temporary.file("real")
         try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: false)
@@ -93,7 +93,7 @@ import Testing
         #expect(content == "a.jpg")
     }
 
-    @Test("R6: an original that is itself a link stays what is referred to") func originalThatIsALink() async throws {
+    @Test("R6: an original that is itself a link is not resolved") func originalThatIsALink() async throws {
         let fixture = try await FolderFixture.ready()
         try fixture.original("real.jpg")
         try FileManager.default.createSymbolicLink(
@@ -106,7 +106,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("trap 17: names that are no text, that hold a line break, that are as long as names can be") func names()
+    @Test("trap 17: names that are not text, that contain a line break, that have the maximum length") func names()
         async throws
     {
         let fixture = try await FolderFixture.ready()
@@ -128,13 +128,14 @@ import Testing
         let raw = Data(Array("../../2024/f".utf8) + [0xff, 0xfe])
         #expect(entries[0]["target"] == nil)
         #expect((entries[0]["targetBase64"] as? String).flatMap { Data(base64Encoded: $0) } == raw)
-        // Known again by its bytes.
+        // Recognized by its bytes.
         #expect(try await fixture.add(paths, to: album) == [.alreadyInAlbum, .alreadyInAlbum, .alreadyInAlbum])
         try witness.check()
     }
 
-    /// No byte of the original is needed: it may be on a disk that is away, or unreadable, or a name of 300 bytes there.
-    @Test("R14: an original that is away can be linked") func dangling() async throws {
+    /// No byte of the original is needed: it may be on an unmounted disk, unreadable, or have a name of 300 bytes
+    /// there.
+    @Test("R14: a missing original can be linked") func dangling() async throws {
         let fixture = try await FolderFixture.ready()
         let away = "/media/away/" + String(repeating: "x", count: 296) + ".jpg"
         let clips = [fixture.clip(Array(away.utf8)), fixture.clip(Array((fixture.originals + "/gone.jpg").utf8))]
@@ -148,7 +149,7 @@ import Testing
         #expect(try fixture.target("0002-gone.jpg") == "../../2024/gone.jpg")
     }
 
-    @Test func whatNoLinkCanHold() async throws {
+    @Test func pathsThatNoLinkCanHold() async throws {
         let fixture = try await FolderFixture.ready()
         let tooLong = Array(("/" + String(repeating: "a/", count: 2048)).utf8)
         let clips = [fixture.clip([0x61]), fixture.clip([0x2f, 0]), fixture.clip(tooLong)]
@@ -157,7 +158,7 @@ import Testing
         }
         let none = ClipRecord(id: "x", tapeID: "y", kind: .image, source: nil)
         #expect(try await fixture.library.resolveAssets([none], mayUpload: true) == [.unidentified])
-        // Should they be added all the same, the others are.
+        // If they are added anyway, the others are added.
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()
         let results = try await fixture.add([[0x61], [0x2f, 0], tooLong, path], to: album)
@@ -187,13 +188,13 @@ import Testing
         try fixture.write("mine", to: fixture.path("0001-a.jpg"))
         try fixture.write("mine too", to: fixture.path("0007-note.txt"))
         #expect(try await fixture.add([try fixture.original("a.jpg")], to: album) == [.added])
-        // A number that anything has used is used.
+        // A number that was ever used is not reused.
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0007-note.txt", "0008-a.jpg"])
         let mine = try String(contentsOfFile: fixture.path("0001-a.jpg"), encoding: .utf8)
         #expect(mine == "mine")
     }
 
-    @Test("a link that was removed by hand is made again when its original is added again") func removedByHand()
+    @Test("a link that was removed by hand is created again when its original is added again") func removedByHand()
         async throws
     {
         let fixture = try await FolderFixture.ready()
@@ -203,7 +204,7 @@ import Testing
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0002-b.jpg"])
-        // Something else in its place stays; the original gets a new number.
+        // Another file in its place stays; the original gets a new number.
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         try fixture.write("mine", to: fixture.path("0001-a.jpg"))
         #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])
@@ -213,7 +214,7 @@ import Testing
         #expect(entries.map { $0["seq"] as? Int } == [2, 3])
     }
 
-    @Test("numbers are never used again") func sequences() async throws {
+    @Test("numbers are never reused") func sequences() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = [try fixture.original("a.jpg"), try fixture.original("b.jpg")]
         let album = try await fixture.album()
@@ -223,7 +224,7 @@ import Testing
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0003-b.jpg"])
     }
 
-    @Test("a manifest of a newer version is read, and not written") func newerManifest() async throws {
+    @Test("a manifest of a newer version is read, but not written") func newerManifest() async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Tapes
 
-/// Removing and deleting: only what the manifest names, and only while it is a link (trap 18).
+/// Removing and deleting: only files in the manifest, and only if they are links (trap 18).
 @Suite struct FolderDeletingTests {
-    @Test("R6, R12: removing takes the link away, never the original") func removing() async throws {
+    @Test("R6, R12: removing deletes the link, never the original") func removing() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg", "c.jpg"].map { try fixture.original($0) }
         let witness = try fixture.witness()
@@ -24,7 +24,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("trap 18: what has taken the place of a link stays") func removingWhatIsNoLink() async throws {
+    @Test("trap 18: a file in place of a link stays") func removingWhatIsNoLink() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
         let album = try await fixture.album()
@@ -39,7 +39,7 @@ import Testing
         #expect(fixture.exists(directory + "/note"))
     }
 
-    @Test("R6, R11: deleting an album leaves every original") func deleting() async throws {
+    @Test("R6, R11: deleting an album keeps every original") func deleting() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.mov"].map { try fixture.original($0) }
         let witness = try fixture.witness()
@@ -50,14 +50,15 @@ import Testing
         try await fixture.library.arrange(album.id, hint: album.hint, tape: fixture.tape(), clips: clips)
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .deleted)
         #expect(!fixture.exists(fixture.root + "/Tapes – Summer"))
-        // The other album of the same originals is whole.
+        // The other album of the same originals is complete.
         #expect(try fixture.names(in: "Tapes – Summer (2)").count == 3)
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
         try witness.check()
     }
 
-    /// A file, a link of the user's own, a directory with files, a link to a directory, a name of ours that is no link now.
-    @Test("trap 18: foreign things keep the folder, to the last byte") func keptForeign() async throws {
+    /// A file, a link of the user, a directory with files, a link to a directory, a name of the program that is no
+    /// longer a link.
+    @Test("trap 18: foreign files keep the folder, unchanged") func keptForeign() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
         let album = try await fixture.album()
@@ -71,7 +72,7 @@ import Testing
         try files.removeItem(atPath: fixture.path("0002-b.jpg"))
         try files.createDirectory(atPath: fixture.path("0002-b.jpg"), withIntermediateDirectories: false)
         try fixture.write("mine", to: fixture.path("0002-b.jpg/kept"))
-        // A playlist that is none of ours.
+        // A playlist of another program.
         try fixture.write("my own list", to: fixture.path("tape.m3u8"))
         let originals = try fixture.witness()
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .keptForeign(6))
@@ -81,8 +82,11 @@ import Testing
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
     }
 
-    /// The manifest of an album comes from a directory that others may write to.
-    @Test("trap 18: a wicked manifest leads nowhere", arguments: ["../../2024/a.jpg", "../note", "..", "more/x"])
+    /// The manifest of an album is read from a directory that others may write to.
+    @Test(
+        "trap 18: paths in a malicious manifest are not followed",
+        arguments: ["../../2024/a.jpg", "../note", "..", "more/x"]
+    )
     func wickedManifest(name: String) async throws {
         let fixture = try await FolderFixture.ready()
         try FileManager.default.createSymbolicLink(

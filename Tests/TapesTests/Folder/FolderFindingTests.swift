@@ -6,9 +6,9 @@ import Testing
 
 @testable import Tapes
 
-/// Which folder is which album (contract section 5, finding): the manifest says so, never the name.
+/// Which folder belongs to which album (contract section 5, finding): the manifest decides, never the name.
 @Suite struct FolderFindingTests {
-    @Test("R3: an album that was renamed by hand stays ours", arguments: [true, false]) func renamed(hint: Bool)
+    @Test("R3: an album that was renamed by hand is still found", arguments: [true, false]) func renamed(hint: Bool)
         async throws
     {
         let fixture = try await FolderFixture.ready()
@@ -19,7 +19,7 @@ import Testing
             atPath: fixture.root + "/Tapes – Summer",
             toPath: fixture.root + "/Italy \u{1F1EE}\u{1F1F9}"
         )
-        // Another folder takes the name.
+        // Another folder gets the name.
         _ = try await fixture.album(tapeID: UUID().uuidString.lowercased())
         let found = try await fixture.library.album(album.id, hint: hint ? album.hint : nil)
         let place = Array((fixture.root + "/Italy \u{1F1EE}\u{1F1F9}").utf8)
@@ -28,7 +28,7 @@ import Testing
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID)?.hint == place)
     }
 
-    @Test("R5: only a look at the whole root says that an album is missing") func missing() async throws {
+    @Test("R5: only a scan of the whole root proves that an album is missing") func missing() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         try FileManager.default.removeItem(atPath: fixture.root + "/Tapes – Summer")
@@ -38,8 +38,11 @@ import Testing
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
     }
 
-    /// A folder of the title without a manifest, with one of another id, with one that is no manifest.
-    @Test("R3: what has the name only is not ours", arguments: ["none", "other", "broken", "directory", "fifo"])
+    /// A folder with the title but without a manifest, with one of another ID, with an invalid one.
+    @Test(
+        "R3: a folder that only has the name is not the album",
+        arguments: ["none", "other", "broken", "directory", "fifo"]
+    )
     func lookalikes(manifest: String) async throws {
         let fixture = try await FolderFixture.ready()
         let id = UUID().uuidString.lowercased()
@@ -57,25 +60,25 @@ import Testing
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
     }
 
-    @Test("R5: a damaged manifest where the album was is a doubt, not a missing album") func damaged() async throws {
+    @Test("R5: a damaged manifest at the album's place is an error, not a missing album") func damaged() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         try fixture.write("{", to: fixture.path(".mediactl-album.json"))
         let kind = try await albumErrorKind { try await fixture.library.album(album.id, hint: album.hint) }
         #expect(kind == .albumDamaged)
-        // What the words promise: without the file the album is gone, and a new one gets a folder of its own.
+        // As the message states: without the file the album is missing, and a new one gets a separate folder.
         try FileManager.default.removeItem(atPath: fixture.path(".mediactl-album.json"))
         #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
         _ = try await fixture.album()
         #expect(fixture.exists(fixture.path(".mediactl-album.json", in: "Tapes – Summer (2)")))
     }
 
-    @Test("trap 18: a directory that is a link is not looked into") func linkedDirectory() async throws {
+    @Test("trap 18: a directory that is a link is not searched") func linkedDirectory() async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()
         _ = try await fixture.add([path], to: album)
-        // The folder is moved out, and a link to it takes its place.
+        // The folder is moved out, and replaced by a link to it.
         let outside = fixture.temporary.file("outside")
         try FileManager.default.moveItem(atPath: fixture.root + "/Tapes – Summer", toPath: outside)
         try FileManager.default.createSymbolicLink(
@@ -90,7 +93,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("a copy of an album does not take its place") func copied() async throws {
+    @Test("a copy of an album does not replace it") func copied() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         let copy = fixture.root + "/A copy"
@@ -100,16 +103,16 @@ import Testing
         #expect(try fixture.names().contains("0001-a.jpg"))
     }
 
-    @Test("R4: an album is found by the mark of its tape, whatever its name") func marked() async throws {
+    @Test("R4: an album is found by the mark of its tape, regardless of its name") func marked() async throws {
         let fixture = try await FolderFixture.ready()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
-        // Of the same title, and the first by name.
+        // With the same title, and the first by name.
         _ = try await fixture.album(tapeID: UUID().uuidString.lowercased())
         let album = try await fixture.album()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID.uppercased()) == album)
     }
 
-    @Test("trap 18: a manifest that is a link is nobody's") func linkedManifest() async throws {
+    @Test("trap 18: a manifest that is a link is ignored") func linkedManifest() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         let outside = fixture.temporary.file("manifest.json")
@@ -123,7 +126,8 @@ import Testing
         #expect(fixture.exists(outside) && fixture.exists(fixture.path(".mediactl-album.json")))
     }
 
-    /// Adding needs no right to read: the hint is enough, and where it is not, nothing is said to be missing (trap 3).
+    /// Adding requires no read permission: the hint is sufficient, and if it is not, nothing is reported missing
+    /// (trap 3).
     @Test(
         "R5: who may not list the root says of no album that it is missing",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)

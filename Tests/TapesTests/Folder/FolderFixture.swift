@@ -12,7 +12,7 @@ struct FolderFixture {
     let store: LibraryStore
     let library: FolderLibrary
 
-    /// The root is `Pictures/Tapes` in the home by default, which is not configured then.
+    /// The root is `Pictures/Tapes` in the home directory by default, which is then not configured.
     init(root: String? = nil, confirm: (@Sendable ([UInt8]) async -> Bool)? = nil) throws {
         temporary = try TemporaryDirectory(isInMemory: true)
         let pictures = temporary.file("Pictures")
@@ -42,7 +42,7 @@ struct FolderFixture {
         )
     }
 
-    /// A library at another place, or the same with somebody to ask.
+    /// A library at another path, or the same with a prompt.
     func library(
         at root: String? = nil,
         isConfigured: Bool = false,
@@ -51,7 +51,7 @@ struct FolderFixture {
         Self.library(root ?? self.root, isConfigured: isConfigured, pictures, data, store, confirm)
     }
 
-    /// A fixture whose library is made and known.
+    /// A fixture whose library is created and recorded.
     static func ready(root: String? = nil) async throws -> FolderFixture {
         let fixture = try FolderFixture(root: root)
         #expect(try await fixture.library.requestAccess(.addOnly).state == .authorized)
@@ -59,7 +59,7 @@ struct FolderFixture {
         return fixture
     }
 
-    /// Keeps in the store which library is there, as the album service does.
+    /// Stores the identity of the library, as the album service does.
     func remember() async throws {
         let identity = try await library.identity()
         var record = AlbumLibraryRecord(kind: library.kind, address: library.address, updatedAt: Date())
@@ -69,13 +69,12 @@ struct FolderFixture {
 
     var pictures: String { temporary.file("Pictures") }
     var root: String { String(decoding: library.root.path, as: UTF8.self) }
-    /// Where originals are.
+    /// The directory of originals.
     var originals: String { pictures + "/2024" }
 
     // MARK: Originals
 
-    /// Makes an original.
-    ///
+    /// Creates an original.
     /// - Returns: Its path.
     @discardableResult
     func original(_ name: String, _ content: String? = nil) throws -> [UInt8] {
@@ -143,7 +142,7 @@ struct FolderFixture {
     }
 }
 
-/// The kind of error that something ends with; nil when it ends well.
+/// The kind of error that is thrown; nil on success.
 func albumErrorKind<Value>(_ body: () async throws -> Value) async throws -> AlbumError.Kind? {
     do {
         _ = try await body()

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Tapes
 
-/// Which library it is (contract 4.2), and trap 1.
+/// The identity of a library (contract 4.2), and trap 1.
 @Suite struct FolderIdentityTests {
-    @Test func theMarkerIsTheLibrary() async throws {
+    @Test func theMarkerIdentifiesTheLibrary() async throws {
         let fixture = try await FolderFixture.ready()
         let data = try Data(contentsOf: URL(fileURLWithPath: fixture.root + "/.mediactl-library.json"))
         let marker = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
@@ -26,7 +26,7 @@ import Testing
         #expect(try await fixture.library(at: fixture.temporary.file("other")).identity().libraryID == "folder:" + id)
     }
 
-    @Test func whereNothingEverWasThereIsNoLibraryYet() async throws {
+    @Test func aPathWithoutAMarkerIsNotALibraryYet() async throws {
         let fixture = try FolderFixture()
         let missing = try await albumErrorKind { try await fixture.library.identity() }
         #expect(missing == .unauthorized(.addOnly))
@@ -35,7 +35,7 @@ import Testing
         #expect(empty == .unauthorized(.addOnly))
     }
 
-    /// What may happen to a root behind our back.
+    /// What may happen to a root unnoticed.
     enum Loss: String, CaseIterable {
         case unmounted, removed, replacedByFile, damagedMarker, foreignMarker, fifoMarker
     }
@@ -44,7 +44,7 @@ import Testing
         let marker = fixture.root + "/.mediactl-library.json"
         let files = FileManager.default
         switch loss {
-        // The mount point stays behind, empty.
+        // The mount point remains, empty.
         case .unmounted:
             try files.moveItem(atPath: fixture.root, toPath: fixture.root + "-away")
             try files.createDirectory(atPath: fixture.root, withIntermediateDirectories: false)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("trap 1: a root that is gone is another library, and nothing is said to be missing", arguments: Loss.allCases)
+    @Test("trap 1: a missing root is another library, and no album is reported missing", arguments: Loss.allCases)
     func gone(loss: Loss) async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
@@ -79,26 +79,26 @@ import Testing
             { try await library.arrange(album.id, hint: album.hint, tape: fixture.tape(), clips: []) },
         ]
         for call in calls { #expect(try await albumErrorKind(call) == .libraryChanged) }
-        // Nothing was made anew.
+        // Nothing was created again.
         if loss == .unmounted { #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.root).isEmpty) }
         if loss == .removed { #expect(!fixture.exists(fixture.root)) }
         try witness.check()
     }
 
-    @Test("trap 1: another disk at the same place has its own albums, and says of none that it is gone")
+    @Test("trap 1: another disk at the same path has its own albums, and reports none as missing")
     func anotherLibrary() async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()
         let known = try await fixture.library.identity().libraryID
         try lose(fixture, .unmounted)
-        // The other disk has a library of its own, made elsewhere.
+        // The other disk has a separate library, created elsewhere.
         let other = try await FolderFixture.ready()
         try FileManager.default.copyItem(
             atPath: other.root + "/.mediactl-library.json",
             toPath: fixture.root + "/.mediactl-library.json"
         )
-        // The service compares this with what it remembers.
+        // The service compares this with the stored identity.
         #expect(try await fixture.library.identity().libraryID != known)
         for hint in [album.hint, nil] {
             let found = try await albumErrorKind { try await fixture.library.album(album.id, hint: hint) }
@@ -108,7 +108,7 @@ import Testing
         }
         let added = try await albumErrorKind { try await fixture.add([path], to: album) }
         #expect(added == .libraryChanged)
-        // An album that was copied there carries the mark of the other library.
+        // An album that was copied there has the mark of the other library.
         try FileManager.default.copyItem(
             atPath: fixture.root + "-away/Tapes – Summer",
             toPath: fixture.root + "/Tapes – Summer"
@@ -118,7 +118,7 @@ import Testing
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
     }
 
-    @Test("trap 1: a library that is gone is made anew only when somebody says so") func madeAnew() async throws {
+    @Test("trap 1: a missing library is created again only on an explicit request") func madeAnew() async throws {
         let fixture = try await FolderFixture.ready()
         let before = try await fixture.library.identity()
         try lose(fixture, .removed)
@@ -126,7 +126,7 @@ import Testing
         #expect(refusing.state == .denied && !fixture.exists(fixture.root))
         #expect(try await fixture.library { _ in true }.requestAccess(.addOnly).state == .authorized)
         #expect(try await fixture.library.identity() != before)
-        // A marker that is there is never replaced, whatever it says.
+        // An existing marker is never replaced, regardless of its content.
         try fixture.write("{", to: fixture.root + "/.mediactl-library.json")
         let damaged = try await albumErrorKind { try await fixture.library { _ in true }.requestAccess(.addOnly) }
         #expect(damaged == .libraryChanged)
@@ -145,7 +145,7 @@ import Testing
         #expect(library.address == expected && library.kind == "folder")
     }
 
-    @Test func identifiersOfOthersAreMistakes() async throws {
+    @Test func identifiersOfOtherLibrariesAreErrors() async throws {
         let fixture = try await FolderFixture.ready()
         for id in ["", "x", "../x"] {
             let kind = try await albumErrorKind { try await fixture.library.album(id, hint: nil) }
@@ -155,7 +155,7 @@ import Testing
             }
             #expect(added == .rejected(status: nil))
         }
-        // Nothing is asked for nothing.
+        // Empty requests need no access.
         #expect(try await fixture.library.add([], to: UUID().uuidString, hint: nil).isEmpty)
         #expect(try await fixture.library.remove([], from: UUID().uuidString, hint: nil).isEmpty)
     }

@@ -7,18 +7,18 @@ import Testing
 
 @testable import Tapes
 
-/// What a process that died between two steps leaves, and what the next one makes of it (R7): the states are built by hand,
-/// as `TapeFailpoint` names them.
+/// What a process killed between two steps leaves, and how the next one handles it (R7): the states are built by
+/// hand, with the names of `TapeFailpoint`.
 @Suite struct FolderInterruptionTests {
     private static let manifest = ".mediactl-album.json"
 
-    @Test("folderMade: a folder without a manifest is nobody's album") func folderWithoutManifest() async throws {
+    @Test("folderMade: a folder without a manifest is not an album") func folderWithoutManifest() async throws {
         let fixture = try await FolderFixture.ready()
         try FileManager.default.createDirectory(
             atPath: fixture.root + "/Tapes – Summer",
             withIntermediateDirectories: false
         )
-        // What the writing of the first manifest left.
+        // A leftover of writing the first manifest.
         try fixture.write("{\"format", to: fixture.path(Self.manifest + ".mediactl-part"))
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
         let album = try await fixture.album()
@@ -26,13 +26,13 @@ import Testing
         #expect(try fixture.names() == [Self.manifest + ".mediactl-part"])
     }
 
-    @Test("manifestWritten: R4 finds the album that nobody has heard of") func albumWithoutLink() async throws {
+    @Test("manifestWritten: R4 finds an album that is in no tape") func albumWithoutLink() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == album)
     }
 
-    /// A manifest of one link, and further links that it does not name.
+    /// A manifest of one link, and further links that it does not contain.
     private func linksWithoutEntries(_ fixture: FolderFixture, _ paths: [[UInt8]]) async throws -> MadeAlbum {
         let album = try await fixture.album()
         _ = try await fixture.add([paths[0]], to: album)
@@ -42,7 +42,7 @@ import Testing
         return album
     }
 
-    @Test("linksMade: links that the manifest lacks are taken in, each original once") func adopting() async throws {
+    @Test("linksMade: links that the manifest lacks are adopted, each original once") func adopting() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg", "c.jpg"].map { try fixture.original($0) }
         let witness = try fixture.witness()
@@ -57,7 +57,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("only a link whose name and target are those that we make is taken in") func lookalikes() async throws {
+    @Test("only a link with a name and target of the program is adopted") func lookalikes() async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()
@@ -73,7 +73,7 @@ import Testing
         #expect(try await fixture.library.deleteAlbum(album.id, hint: nil) == .keptForeign(4))
     }
 
-    @Test("a link of a clip that was removed meanwhile is left alone, and its number is not used again")
+    @Test("a link of a clip that was removed in the meantime is kept, and its number is not reused")
     func strayLink() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
@@ -83,7 +83,7 @@ import Testing
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0002-b.jpg", "0003-c.jpg"])
     }
 
-    @Test("manifestRewritten: the playlist is written by the next round") func manifestWithoutPlaylist() async throws {
+    @Test("manifestRewritten: the playlist is written by the next run") func manifestWithoutPlaylist() async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()
@@ -93,7 +93,7 @@ import Testing
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "tape.m3u8"])
     }
 
-    @Test("a temporary file that is longer than what comes next leaves nothing behind") func temporaryFile()
+    @Test("a temporary file that is longer than the next content leaves nothing behind") func temporaryFile()
         async throws
     {
         let fixture = try await FolderFixture.ready()
@@ -105,7 +105,7 @@ import Testing
         #expect(try fixture.manifest()["nextSequence"] as? Int == 2)
     }
 
-    @Test("deleting goes on where it was broken off") func deleting() async throws {
+    @Test("an interrupted deletion is continued") func deleting() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
         let album = try await fixture.album()
@@ -131,7 +131,7 @@ import Testing
         let album = try await fixture.album()
         _ = try await fixture.add([paths[0]], to: album)
         let before = try fixture.manifest()["nextSequence"] as? Int
-        // Targets of this length are kept in the inode; the manifest needs pages that are not there.
+        // Targets of this length are stored in the inode; the manifest needs pages that are not available.
         try disk.fill()
         let kind = try await albumErrorKind { try await fixture.add(paths, to: album) }
         #expect(kind == .quota)
@@ -139,7 +139,7 @@ import Testing
         #expect(!(try fixture.names().contains { $0.hasSuffix("mediactl-part") }))
         let created = try await albumErrorKind { try await fixture.album("Tapes – Other") }
         #expect(created == .quota)
-        // No folder without a manifest was left.
+        // No folder without a manifest remains.
         #expect(!fixture.exists(fixture.root + "/Tapes – Other"))
         try disk.empty()
         let results = try await fixture.add(paths, to: album)
@@ -149,7 +149,7 @@ import Testing
         try witness.check()
     }
 
-    /// Targets of more than 60 bytes need a page of their own on this file system.
+    /// Targets of more than 60 bytes need a separate page on this file system.
     @Test(
         "R7: links that a full disk let through are known again when there is room",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
@@ -161,7 +161,7 @@ import Testing
         let paths = (0..<12).map { Array("\(long)\($0).jpg".utf8) }
         let album = try await fixture.album()
         _ = try await fixture.add([paths[0]], to: album)
-        // Twelve entries of 2 KiB make seven pages: there is room for the manifest, or for some links, not for both.
+        // Twelve entries of 2 KiB take seven pages: there is room for the manifest, or for some links, not for both.
         try disk.fill(leavingPages: 9)
         let kind = try await albumErrorKind { try await fixture.add(paths, to: album) }
         let links = try fixture.names().filter { $0.hasPrefix("0") }.count
@@ -183,7 +183,7 @@ import Testing
         let fixture = try await FolderFixture.ready(root: disk.path + "/Tapes")
         let paths = (0..<5).map { Array("/away/\($0).jpg".utf8) }
         let album = try await fixture.album()
-        // The manifest needs no inode of its own with this; of those for links three are left.
+        // The manifest needs no additional inode here; three are left for links.
         try fixture.write("half", to: fixture.path(Self.manifest + ".mediactl-part"))
         var volume = statvfs()
         try #require(statvfs(disk.path, &volume) == 0)
@@ -199,7 +199,7 @@ import Testing
 
     // MARK: Two at once
 
-    @Test("two tasks that add to one album make each link once") func twoAtOnce() async throws {
+    @Test("two tasks that add to one album create each link once") func twoAtOnce() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try (0..<30).map { try fixture.original("\($0).jpg") }
         let witness = try fixture.witness()
@@ -223,13 +223,13 @@ import Testing
         try witness.check()
     }
 
-    @Test("a library that another process has is waited for") func locked() async throws {
+    @Test("a library locked by another process is waited for") func locked() async throws {
         let fixture = try await FolderFixture.ready()
         let id = try await fixture.library.identity().libraryID.dropFirst("folder:".count)
         let lock = try await AlbumLock.acquire(.folderLibrary(String(id)), in: fixture.data)
         let library = fixture.library
         let waiting = Task { try await library.createAlbum(title: "Tapes – Summer", tapeID: FolderFixture.tapeID) }
-        // Looking needs no lock.
+        // Reading needs no lock.
         #expect(try await library.albumMarked(FolderFixture.tapeID) == nil)
         #expect(!fixture.exists(fixture.root + "/Tapes – Summer"))
         let cancelled = Task { try await library.createAlbum(title: "Tapes – Other", tapeID: "x") }
@@ -242,9 +242,9 @@ import Testing
 
     // MARK: Cost
 
-    /// What happens in the folder of an album, as inotify(7) counts it.
+    /// Events in the folder of an album, as counted by inotify(7).
     private struct Cost: Equatable {
-        /// Of the folder itself: once to reach it, once to list it.
+        /// Events of the folder itself: one to reach it, one to list it.
         var openings = 0
         var newManifests = 0
         var links = 0
@@ -276,10 +276,10 @@ import Testing
         return cost
     }
 
-    @Test("1,000 clips are one listing and one manifest, as 10 are") func cost() async throws {
+    @Test("1,000 clips take one listing and one manifest, as 10 do") func cost() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
-        // R14: nobody looks at originals, so there need not be any.
+        // R14: originals are not accessed, so they need not exist.
         let paths = (0..<1000).map { Array((fixture.originals + "/IMG_\($0).jpg").utf8) }
         let folder = fixture.root + "/Tapes – Summer"
         let few = try await cost(in: folder) { _ = try await fixture.add(Array(paths.prefix(10)), to: album) }

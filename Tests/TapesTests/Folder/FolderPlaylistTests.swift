@@ -11,7 +11,7 @@ import Testing
         try String(contentsOfFile: fixture.path("tape.m3u8"), encoding: .utf8)
     }
 
-    @Test("trap 11: the playlist and the links have the order of the tape") func order() async throws {
+    @Test("trap 11: the playlist and the links are in the order of the tape") func order() async throws {
         let fixture = try await FolderFixture.ready()
         let video = try fixture.original("clip.mov")
         let still = try fixture.original("a.jpg")
@@ -79,7 +79,7 @@ import Testing
         #expect(try await arrange(paths.reversed()) != first)
     }
 
-    @Test("a file of that name that others have made stays", arguments: ["text", "link", "directory"])
+    @Test("a file of that name created by others stays", arguments: ["text", "link", "directory"])
     func foreign(kind: String) async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")

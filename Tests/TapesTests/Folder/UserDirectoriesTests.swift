@@ -12,13 +12,13 @@ import Testing
         (#"XDG_PICTURES_DIR="/srv/pictures//""#, "/srv/pictures"),
         (##"  XDG_PICTURES_DIR = "$HOME/a b/c" # comment"##, "/home/me/a b/c"),
         (#"XDG_PICTURES_DIR="$HOME/with \"quotes\" and \\""#, #"/home/me/with "quotes" and \"#),
-        // `$HOME/` alone stands for "none".
+        // `$HOME/` alone means "none".
         (#"XDG_PICTURES_DIR="$HOME/""#, nil),
         (#"XDG_PICTURES_DIR="$HOME""#, nil),
-        // The last line that makes sense counts.
+        // The last valid line counts.
         ("XDG_PICTURES_DIR=\"/a\"\nXDG_PICTURES_DIR=\"/b\"\nXDG_PICTURES_DIR=\"c\"", "/b"),
         ("# XDG_PICTURES_DIR=\"/a\"\nXDG_MUSIC_DIR=\"/b\"", "/home/me/Pictures"),
-        // Neither absolute nor below the home; not quoted; not closed; another variable.
+        // Neither absolute nor below the home directory; not quoted; not closed; another variable.
         (#"XDG_PICTURES_DIR="pictures""#, "/home/me/Pictures"),
         (#"XDG_PICTURES_DIR="$HOMEpictures""#, "/home/me/Pictures"),
         (#"XDG_PICTURES_DIR=/a"#, "/home/me/Pictures"),
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// Trap 17: a path need not be text.
-    @Test func bytesStayBytes() {
+    @Test func bytesArePreserved() {
         let line = Array("XDG_PICTURES_DIR=\"$HOME/".utf8) + [0xff, 0xe9] + Array("\"\n".utf8)
         let expected = Array("/home/me/".utf8) + [0xff, 0xe9]
         #expect(UserDirectories.pictures(in: line, home: Array("/home/me".utf8)) == .path(expected))
@@ -49,7 +49,7 @@ import Testing
         #expect(UserDirectories.pictures(environment: environment) == expected.map { Array($0.utf8) })
     }
 
-    @Test func theConfigurationDirectoryIsBelowTheHomeByDefault() throws {
+    @Test func theConfigurationDirectoryIsBelowHomeByDefault() throws {
         let home = try TemporaryDirectory()
         try FileManager.default.createDirectory(atPath: home.file(".config"), withIntermediateDirectories: false)
         let file = home.file(".config/user-dirs.dirs")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// Who we are to the server, and what the key may (contract 4.2, 4.3, 6.1).
+/// The account on the server, and the permissions of the key (contract 4.2, 4.3, 6.1).
 @Suite("access to Immich")
 struct ImmichAccessTests {
     struct Scope: Sendable, CustomTestStringConvertible {
@@ -56,19 +56,19 @@ struct ImmichAccessTests {
         Scope(permissions: ["user.read"], addOnly: .denied, readWrite: .denied),
     ]
 
-    @Test("4.3: the permissions of a key make a level", arguments: scopes)
+    @Test("4.3: the permissions of a key determine the level", arguments: scopes)
     func levels(_ scope: Scope) async throws {
         let bench = try await ImmichBench(permissions: scope.permissions)
         let library = try bench.library()
         #expect(try await library.access(.addOnly).state == scope.addOnly)
         #expect(try await library.access(.readWrite).state == scope.readWrite)
-        // Asked once per process, without side effect.
+        // Queried once per process, without side effect.
         let lines = try await bench.report().requests.map(\.line)
         let asked = ["GET /server/version", "GET /api-keys/me"]
         #expect(lines == asked + (["all", "user.read"].contains(scope.permissions[0]) ? ["GET /users/me"] : []))
     }
 
-    @Test("4.3: no key is not determined, and asks nobody")
+    @Test("4.3: without a key the level is not determined, and no request is sent")
     func noKey() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library(key: nil)
@@ -77,7 +77,7 @@ struct ImmichAccessTests {
         #expect(try await bench.report().requests.isEmpty)
     }
 
-    @Test("4.3: a key that the server does not take is denied", arguments: [2, 3])
+    @Test("4.3: a key that the server rejects is denied", arguments: [2, 3])
     func wrongKey(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let access = try await bench.library(key: "s3cret").access(.addOnly)
@@ -88,7 +88,7 @@ struct ImmichAccessTests {
         #expect(try await bench.library(key: "other").access(.addOnly).fingerprint != access.fingerprint)
     }
 
-    @Test("R10: the fingerprint changes with the rights, and only with them")
+    @Test("R10: the fingerprint changes with the permissions only")
     func fingerprint() async throws {
         let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])
         try await bench.server.add(key: "key-2", permissions: ["album.create", "albumAsset.create", "asset.upload"])
@@ -98,7 +98,7 @@ struct ImmichAccessTests {
         #expect(!first.contains("key-1"))
     }
 
-    @Test("a refusal makes the next look ask anew")
+    @Test("a refusal makes the next query contact the server again")
     func refusalForgets() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -109,7 +109,7 @@ struct ImmichAccessTests {
         #expect(try await library.access(.addOnly).state == .denied)
     }
 
-    @Test("4.3: asking for access says what the key lacks, and looks again")
+    @Test("4.3: requesting access reports the missing permissions, and queries again")
     func request() async throws {
         let bench = try await ImmichBench(permissions: ["album.create"])
         let library = try bench.library()
@@ -121,7 +121,7 @@ struct ImmichAccessTests {
         #expect(try await bench.report().requests.filter { $0.path == "/api-keys/me" }.count == 2)
     }
 
-    @Test("6.1: every call carries the key and asks for JSON, and nothing else proves who we are")
+    @Test("6.1: every call sends the key and accepts JSON, without other credentials")
     func headers() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -148,7 +148,7 @@ struct ImmichAccessTests {
         #expect(isTaken || error?.detail == "the server is Immich \(text); version 2 or later is required")
     }
 
-    @Test("a server without any version of Immich is not taken for an old one")
+    @Test("a server without a version of Immich is not reported as an old one")
     func otherServer() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: ["path": "version$", "status": 404, "times": 2, "body": "{}"])
@@ -165,7 +165,7 @@ struct ImmichAccessTests {
 
     // MARK: 4.2
 
-    @Test("4.2: the account is the library where the key may say whose it is")
+    @Test("4.2: the account identifies the library if the key may read it")
     func account() async throws {
         let bench = try await ImmichBench(permissions: ["user.read"])
         let library = try bench.library()
@@ -193,7 +193,7 @@ struct ImmichAccessTests {
         #expect(other.accountID != identity.accountID)
     }
 
-    @Test("4.2: without user.read the key itself is enough, and another such key is not")
+    @Test("4.2: without user.read the key itself identifies the library, and another such key does not")
     func keyOnly() async throws {
         let scopes = ["album.create"]
         let bench = try await ImmichBench(permissions: scopes)
@@ -208,7 +208,7 @@ struct ImmichAccessTests {
         #expect(error?.kind == .libraryChanged)
     }
 
-    @Test("4.2: a key that has lost user.read still is the key of before")
+    @Test("4.2: a key that lost user.read still identifies the same library")
     func lostUserRead() async throws {
         let bench = try await ImmichBench(permissions: ["album.create"])
         let library = try bench.library()

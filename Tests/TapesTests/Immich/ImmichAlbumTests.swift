@@ -4,10 +4,10 @@ import Testing
 
 @testable import Tapes
 
-/// Albums of Immich and what is in them (contract 6.2).
+/// Albums of Immich and their content (contract 6.2).
 @Suite("albums of Immich")
 struct ImmichAlbumTests {
-    @Test("6.2: an album is made with title and mark, and with no assets", arguments: [2, 3])
+    @Test("6.2: an album is created with title and mark, and without assets", arguments: [2, 3])
     func create(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
@@ -22,7 +22,7 @@ struct ImmichAlbumTests {
         #expect(try await library.album(made.id, hint: nil) == .found(title: made.title, hint: nil))
     }
 
-    @Test("R4: a lost answer to a creation is not repeated, and the mark finds the album", arguments: [2, 3])
+    @Test("R4: a creation with a lost response is not repeated, and the mark finds the album", arguments: [2, 3])
     func lostCreation(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
@@ -40,7 +40,7 @@ struct ImmichAlbumTests {
         #expect(list.query == (major == 2 ? "" : "isOwned=true"))
     }
 
-    @Test("R4: the mark is a line of its own, also among the user's")
+    @Test("R4: the mark is a separate line, even among the user's text")
     func mark() throws {
         func album(_ description: String) throws -> ImmichAlbum {
             let text = #"{"id":"a","albumName":"b","description":"\#(description)"}"#
@@ -52,7 +52,7 @@ struct ImmichAlbumTests {
         #expect(try !album("not mediactl tape 1").carries("mediactl tape 1"))
     }
 
-    @Test("R5, trap 2: an album that is gone is missing, nonsense is not", arguments: [2, 3])
+    @Test("R5, trap 2: a deleted album is missing, an invalid response is not", arguments: [2, 3])
     func missing(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
@@ -68,7 +68,7 @@ struct ImmichAlbumTests {
         #expect(taken?.kind == .albumMissing)
     }
 
-    @Test("4.1: an id that no server makes is a mistake, without a call", arguments: ["", "x", "../albums", "a/b"])
+    @Test("4.1: an id that no server creates is an error, without a call", arguments: ["", "x", "../albums", "a/b"])
     func malformed(_ id: String) async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -83,7 +83,7 @@ struct ImmichAlbumTests {
         #expect(try await bench.report().requests.isEmpty)
     }
 
-    @Test("4.1: empty lists are answered without a call")
+    @Test("4.1: empty lists return without a call")
     func empty() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -93,7 +93,7 @@ struct ImmichAlbumTests {
         #expect(try await bench.report().requests.isEmpty)
     }
 
-    @Test("trap 3: a key that may not look does not, and the album is presumed good")
+    @Test("trap 3: a key without read permission does not query, and the album is assumed to exist")
     func mayNotLook() async throws {
         let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])
         let library = try bench.library()
@@ -103,7 +103,7 @@ struct ImmichAlbumTests {
         #expect(try await bench.lines().isEmpty)
     }
 
-    @Test("trap 3: a right that was taken away since is noticed", arguments: [2, 3])
+    @Test("trap 3: a permission that was revoked is detected", arguments: [2, 3])
     func noLongerMayLook(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
@@ -116,7 +116,7 @@ struct ImmichAlbumTests {
 
     // MARK: Partial answers
 
-    @Test("6.2: each element is read: added, there already, not ours; twice in one request is once", arguments: [2, 3])
+    @Test("6.2: each element is read: added, duplicate, not found; a repeated asset is sent once", arguments: [2, 3])
     func partial(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
@@ -126,12 +126,12 @@ struct ImmichAlbumTests {
         #expect(try await library.add([AlbumAsset(own[0])], to: made.id, hint: nil) == [.added])
         let asked = [own[0], own[1], foreign[0], SampleID.asset, own[1]].map(AlbumAsset.init)
         let results = try await library.add(asked, to: made.id, hint: nil)
-        // R7: what is there already is success.
+        // R7: an existing asset is a success.
         #expect(results == [.alreadyInAlbum, .added, .notAllowed, .notAllowed, .alreadyInAlbum])
         #expect(try await bench.report().albums.first?.assets == own)
     }
 
-    @Test("6.2: every word of an answer, in any order; what is left out has failed")
+    @Test("6.2: every value of a response, in any order; omitted elements have failed")
     func words() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -158,7 +158,7 @@ struct ImmichAlbumTests {
         )
     }
 
-    @Test("6.2: chunks of 250; when a later one fails, the earlier ones stand")
+    @Test("6.2: chunks of 250; if a later one fails, the earlier ones are kept")
     func chunks() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -176,7 +176,7 @@ struct ImmichAlbumTests {
         #expect(report.requests.filter { $0.method == "PUT" }.map { $0.json?.ids?.count } == [250, nil, 250, 250, 100])
     }
 
-    @Test("6.2: an album that goes between two chunks is missing for all")
+    @Test("6.2: an album deleted between two chunks is missing for all")
     func goneBetweenChunks() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -189,7 +189,7 @@ struct ImmichAlbumTests {
         #expect(error?.kind == .albumMissing)
     }
 
-    @Test("R7: an answer that was lost is asked for again, and each asset is there once")
+    @Test("R7: a request with a lost response is repeated, and each asset is stored once")
     func lostResponse() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -201,14 +201,14 @@ struct ImmichAlbumTests {
         #expect(try await bench.report().albums.first?.assets == ids)
     }
 
-    @Test("R11, R12: removing and deleting take nothing from the server", arguments: [2, 3])
+    @Test("R11, R12: removing and deleting delete no asset from the server", arguments: [2, 3])
     func removal(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         let ids = try await bench.server.add(assets: [[:], [:]])
         _ = try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil)
-        // DELETE with a body; one that is not there is removed.
+        // DELETE with a body; an asset that is not in the album counts as removed.
         let wanted = [ids[0], SampleID.asset].map { Array($0.utf8) }
         #expect(try await library.remove(wanted, from: made.id, hint: nil) == [.removed, .removed])
         #expect(try await bench.report().albums.first?.assets == [ids[1]])
@@ -218,7 +218,7 @@ struct ImmichAlbumTests {
         #expect(report.assets.map(\.id) == ids)
     }
 
-    @Test("6.2: an album of version 2 with its assets in it, and one of version 3, are read alike")
+    @Test("6.2: an album of version 2 with its assets in it, and one of version 3, are read the same way")
     func forms() throws {
         let version2 =
             #"{"id":"a","albumName":"b","ownerId":"o","assets":[{"id":"x"}],"assetCount":1}"#

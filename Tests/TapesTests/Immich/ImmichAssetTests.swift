@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// The server's names for originals (contract 6.3), without sending them.
+/// The asset IDs of originals on the server (contract 6.3), without uploading.
 @Suite("assets of Immich")
 struct ImmichAssetTests {
     /// SHA-1 of `abc` (FIPS 180-4, appendix A.1 of its examples).
@@ -21,7 +21,7 @@ struct ImmichAssetTests {
         #expect(ImmichChecksum(hex: String(repeating: "g", count: 40)) == nil)
     }
 
-    @Test("6.3, trap 14: one check by SHA-1 for all, answers matched by id", arguments: [2, 3])
+    @Test("6.3, trap 14: one check by SHA-1 for all, responses matched by id", arguments: [2, 3])
     func check(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let ids = try await bench.server.add(assets: [
@@ -29,7 +29,7 @@ struct ImmichAssetTests {
         ])
         let clips = [try bench.clip("a.jpg", "abc"), try bench.clip("b.jpg", "other"), try bench.clip("c.jpg", "abc")]
         let found = try await bench.library().resolveAssets(clips, mayUpload: false)
-        // R15: what the server has not stays unidentified.
+        // R15: files that are not on the server stay unidentified.
         #expect(found.map(\.assetID) == [ids[0], nil, ids[0]])
         #expect(found[1] == .unidentified)
         let requests = try await bench.report().requests.filter { $0.method == "POST" }
@@ -39,7 +39,7 @@ struct ImmichAssetTests {
         #expect(asked.first?["checksum"] == Self.base64OfABC)
     }
 
-    @Test("trap 10, 6.3: what is in the trash is linked, and said to be hidden")
+    @Test("trap 10, 6.3: an asset in the trash is linked, and reported as hidden")
     func trashed() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -48,11 +48,11 @@ struct ImmichAssetTests {
         #expect(found == [.asset(Array(ids[0].utf8), isHidden: true)])
         let made = try await library.createAlbum(title: "a", tapeID: "t")
         #expect(try await library.add(ids.map(AlbumAsset.init), to: made.id, hint: nil) == [.added])
-        // The count leaves it out, so it proves nothing.
+        // The count omits it, so it proves nothing.
         #expect(try await library.album(made.id, hint: nil) == .found(title: "a", hint: nil))
     }
 
-    @Test("4.3, 6.3: a key that may read and not upload looks file by file")
+    @Test("4.3, 6.3: a key that may read but not upload searches file by file")
     func search() async throws {
         let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.read"])
         let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC]])
@@ -65,7 +65,7 @@ struct ImmichAssetTests {
         #expect(requests.first?.json?.checksum == Self.base64OfABC)
     }
 
-    @Test("4.3: a key that can name no asset at all is told so")
+    @Test("4.3: a key that cannot identify any asset is reported")
     func noWay() async throws {
         let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create"])
         let clip = try bench.clip("a.jpg", "abc")
@@ -73,7 +73,7 @@ struct ImmichAssetTests {
         #expect(error?.kind == .insufficient(["asset.upload"]))
     }
 
-    @Test("6.3: blocks of 5,000, and what is not answered has failed")
+    @Test("6.3: blocks of 5,000; elements without a response have failed")
     func blocks() async throws {
         let bench = try await ImmichBench()
         let files = (0..<5001).map { number in
@@ -92,7 +92,7 @@ struct ImmichAssetTests {
 
     // MARK: Originals
 
-    @Test("trap 14, R14: a checksum is made once, kept, and taken from there while the file is the same")
+    @Test("trap 14, R14: a checksum is computed once, stored, and reused while the file is unchanged")
     func cache() async throws {
         let bench = try await ImmichBench()
         let tapeID = UUID().uuidString.lowercased()
@@ -104,12 +104,12 @@ struct ImmichAssetTests {
         var kept = try #require(try bench.store.clips(of: tapeID).first)
         #expect(kept.sha1 == Self.sha1OfABC)
         #expect(kept.size == 3)
-        // Another digest than the file's shows that it is not read again.
+        // A digest other than the file's shows that it is not read again.
         let wrong = String(repeating: "0", count: 40)
         kept.sha1 = wrong
         let zeros = try await bench.server.add(assets: [["checksum": wrong]])
         #expect(try await bench.library().resolveAssets([kept], mayUpload: false).map(\.assetID) == [zeros[0]])
-        // Another length, or another time, makes it void.
+        // Another length, or another time, invalidates it.
         for (size, time) in [(4, kept.modifiedNanoseconds), (3, 1)] {
             var stale = kept
             (stale.size, stale.modifiedNanoseconds) = (Int64(size), time)
@@ -118,13 +118,13 @@ struct ImmichAssetTests {
         #expect(try bench.store.clips(of: tapeID).first?.sha1 == Self.sha1OfABC)
     }
 
-    @Test("R14: an original that is away is unavailable, and keeps no other one back")
+    @Test("R14: a missing original is unavailable, and does not delay others")
     func away() async throws {
         let bench = try await ImmichBench()
         let ids = try await bench.server.add(assets: [["checksum": Self.sha1OfABC]])
         var lost = try bench.clip("lost.jpg", "lost")
         try FileManager.default.removeItem(atPath: bench.directory.file("lost.jpg"))
-        // A checksum that is known does not stand for a file that may have become another one.
+        // A stored checksum is not used for a file that may have changed.
         (lost.sha1, lost.size, lost.modifiedNanoseconds) = (Self.sha1OfABC, 3, 1)
         let empty = try bench.clip("empty.jpg", "")
         var directory = try bench.clip("x.jpg", "abc")
@@ -141,7 +141,7 @@ struct ImmichAssetTests {
         #expect(try await bench.lines() == ["POST /assets/bulk-upload-check"])
     }
 
-    @Test("R14: a file system that does not answer is given up")
+    @Test("R14: a file system that does not respond is abandoned")
     func silence() async throws {
         let bench = try await ImmichBench()
         let source = try #require(try bench.clip("a.jpg", "abc").source)
@@ -167,7 +167,7 @@ struct ImmichAssetTests {
         await #expect(throws: ClipOriginal.Failure.self) { try await reading.checksum(of: clip) }
     }
 
-    @Test("R6: originals are as they were, whatever was asked and sent")
+    @Test("R6: originals are unchanged after all queries and uploads")
     func witness() async throws {
         let bench = try await ImmichBench()
         let originals = bench.directory.file("originals")
@@ -183,7 +183,7 @@ struct ImmichAssetTests {
 
     // MARK: By path
 
-    @Test("6.3, trap 16: only mapped directories of originals are known there; the longest prefix counts")
+    @Test("6.3, trap 16: only mapped directories of originals exist on the server; the longest prefix counts")
     func serverPath() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library(pathMap: [
@@ -193,15 +193,15 @@ struct ImmichAssetTests {
         #expect(library.serverPath(of: Array("/photos/raw/a.dng".utf8)) == "/mnt/raw/a.dng")
         #expect(library.serverPath(of: Array("/photos2/a.jpg".utf8)) == nil)
         #expect(library.serverPath(of: Array("/elsewhere/a.jpg".utf8)) == nil)
-        // Trap 17: a name that is no text has no name on the server.
+        // Trap 17: a name that is not text has no name on the server.
         #expect(library.serverPath(of: Array("/photos/".utf8) + [0xff]) == nil)
     }
 
-    @Test("6.3: the server answers with parts of paths in any case, over pages; the exact one is taken")
+    @Test("6.3: the server returns partial paths in any case, over pages; the exact one is used")
     func externalLibrary() async throws {
         let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")
-        // The server gives two of a page.
+        // The server returns two per page.
         let paths = ["/ext/a.jpg.xmp", "/ext/A.JPG", "/more/ext/a.jpg", "/ext/a.jpg"]
         let ids = try await bench.server.add(assets: paths.map { ["path": $0, "offline": true] })
         let library = try bench.library(pathMap: [(Array(bench.directory.path.utf8), "/ext")])
@@ -215,7 +215,7 @@ struct ImmichAssetTests {
     @Test("6.3: names that only look alike are not the same path")
     func equalByBytes() async throws {
         let bench = try await ImmichBench()
-        // The server's is one character, ours a letter and its accent.
+        // The server's is one character, the local one a letter and its accent.
         try await bench.server.add(assets: [["path": "/ext/\u{e9}.jpg"]])
         let library = try bench.library()
         #expect(try await library.asset(atServerPath: "/ext/\u{e9}.jpg") != nil)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Tapes
 
-/// A stand-in server, a store, and files: what tests of the Immich library need.
+/// A stand-in server, a store, and files for tests of the Immich library.
 struct ImmichBench {
     let server: ImmichStandIn
     let directory: TemporaryDirectory
@@ -35,7 +35,7 @@ struct ImmichBench {
         http = try Self.client()
     }
 
-    /// A client that waits for nothing between two tries.
+    /// A client without delays between two attempts.
     static func client(retries: Int = 1) throws -> HTTPClient {
         try HTTPClient(
             configuration: HTTPClientConfiguration(
@@ -44,7 +44,7 @@ struct ImmichBench {
         )
     }
 
-    /// The library as a new process sees it.
+    /// The library as in a new process.
     func library(
         key: String? = "key-1",
         pathMap: [(local: [UInt8], server: String)] = [],
@@ -70,7 +70,7 @@ struct ImmichBench {
         return ClipRecord(id: UUID().uuidString.lowercased(), tapeID: "tape", kind: kind, source: Array(path.utf8))
     }
 
-    /// Clips of one file with as many checksums: those that are kept are believed while the file is the same.
+    /// Clips of one file with as many checksums: stored ones are trusted while the file is unchanged.
     func clips(_ count: Int) throws -> [ClipRecord] {
         var clip = try clip("many.jpg", "many")
         let status = try #require(FileIdentity(ofRegularFile: clip.source ?? []))
@@ -83,20 +83,20 @@ struct ImmichBench {
         }
     }
 
-    /// What the server saw; fails the test when immichpy's models refused any of it.
+    /// The requests that the server received; fails the test when immichpy's models rejected any of them.
     func report(_ location: SourceLocation = #_sourceLocation) async throws -> ImmichStandIn.Report {
         let report = try await server.report()
         #expect(report.violations.isEmpty, sourceLocation: location)
         return report
     }
 
-    /// The lines of the requests that are about more than who we are.
+    /// The request lines, except those that only query the account.
     func lines(_ location: SourceLocation = #_sourceLocation) async throws -> [String] {
         let opening: Set = ["GET /server/version", "GET /api-keys/me", "GET /users/me", "GET /server/media-types"]
         return try await report(location).requests.map(\.line).filter { !opening.contains($0) }
     }
 
-    /// Remembers who the library is, as the service does after a success.
+    /// Stores the identity of the library, as the service does after a success.
     func remember(_ identity: AlbumLibraryIdentity, at library: ImmichLibrary) throws {
         let date = Date(timeIntervalSince1970: 0)
         var record = AlbumLibraryRecord(kind: library.kind, address: library.address, updatedAt: date)
@@ -108,30 +108,30 @@ struct ImmichBench {
 }
 
 extension AlbumAsset {
-    /// An asset by the text of its id.
+    /// An asset by the text of its ID.
     init(_ id: String) { self.init(id: Array(id.utf8), kind: .image) }
 }
 
 extension AssetResolution {
-    /// The text of the asset's id.
+    /// The text of the asset's ID.
     var assetID: String? {
         if case .asset(let id, _) = self { String(decoding: id, as: UTF8.self) } else { nil }
     }
 
-    /// What kept it from being sent for now.
+    /// The reason why it was not uploaded for now.
     var failure: AlbumError? {
         if case .failed(let error) = self { error } else { nil }
     }
 }
 
 extension AddResult {
-    /// Whether its part of the request was not answered.
+    /// Whether its part of the request had no response.
     var isUnreachable: Bool {
         if case .notNow(let error) = self { error.kind == .unreachable(retryAfter: nil) } else { false }
     }
 }
 
-/// The error that a call throws.
+/// The error thrown by a call.
 func albumError(_ call: () async throws -> Void) async -> AlbumError? {
     do {
         try await call()
@@ -141,7 +141,7 @@ func albumError(_ call: () async throws -> Void) async -> AlbumError? {
     }
 }
 
-/// Ids by the description: of version 4 (trap 15).
+/// IDs as in the description: of version 4 (trap 15).
 enum SampleID {
     static let album = "b8f7a7a5-4c3e-4b8e-9d55-0a3f2b1c4d5e"
     static let asset = "0d6a4c1e-2f3b-4a5d-8e7f-112233445566"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// Other people's client against the stand-in that our requests are judged by, and the way to the server.
+/// A third-party client against the stand-in that validates our requests, and the connection to the server.
 @Suite("conformance of the Immich stand-in")
 struct ImmichClientTests {
     private struct Said: Decodable {
@@ -44,7 +44,7 @@ struct ImmichClientTests {
         }
     }
 
-    @Test("10: immichpy's own client makes, uploads, adds and removes, and meets the refusals that we count on")
+    @Test("10: immichpy's own client creates, uploads, adds and removes, and gets the expected refusals")
     func foreignClient() async throws {
         let server = try await ImmichStandIn.start()
         let directory = try TemporaryDirectory()
@@ -73,7 +73,7 @@ struct ImmichClientTests {
         #expect(report.assets.map(\.size) == [18])
     }
 
-    @Test("trap 15: the models refuse what the description does not know")
+    @Test("trap 15: the models reject requests that the description does not contain")
     func refusals() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Tapes
 
-/// Parallel uploads, and uploads that are refused for now (contract 6.3, 6.4).
+/// Parallel uploads, and uploads that are temporarily rejected (contract 6.3, 6.4).
 @Suite("parallel and postponed uploads to Immich")
 struct ImmichParallelTests {
     private func clips(_ bench: ImmichBench, _ count: Int) throws -> [ClipRecord] {
         try (0..<count).map { try bench.clip("\($0).jpg", "content \($0)") }
     }
 
-    // The server answers only when three uploads have met: one after the other would never get there.
-    @Test("as many uploads at once as there are jobs, and not one more", arguments: [1, 3])
+    // The server responds only when three uploads have arrived: sequential ones would time out.
+    @Test("the number of parallel uploads is the number of jobs", arguments: [1, 3])
     func jobs(_ jobs: Int) async throws {
         let bench = try await ImmichBench(gather: jobs)
         let clips = try clips(bench, 7)
@@ -24,7 +24,7 @@ struct ImmichParallelTests {
         #expect(found.map(\.assetID) == (0..<7).map { ids["\($0).jpg"] })
     }
 
-    @Test("each file is sent once, also when several clips and live pictures have the same bytes")
+    @Test("each file is sent once, even if several clips and live photos have the same bytes")
     func once() async throws {
         let bench = try await ImmichBench()
         var live = try bench.clip("l.heic", "still", kind: .live)
@@ -44,7 +44,7 @@ struct ImmichParallelTests {
         #expect(report.assets.filter { $0.name.hasSuffix(".heic") }.map(\.video) == [ids["l.mov"], ids["l.mov"]])
     }
 
-    @Test("6.4: a revoked key ends it all: uploads in progress end, no other starts")
+    @Test("6.4: a revoked key ends the run: uploads in progress finish, no other starts")
     func revoked() async throws {
         let bench = try await ImmichBench(gather: 2)
         try await bench.server.add(faults: [
@@ -55,13 +55,13 @@ struct ImmichParallelTests {
             _ = try await bench.library(jobs: 2).resolveAssets(clips, mayUpload: true)
         }
         #expect(error?.kind == .unauthorized(.addOnly))
-        // Two at once, and one that may have started before the first refusal arrived.
+        // Two in parallel, and one that may have started before the first refusal arrived.
         #expect(try await bench.report().requests.filter { $0.line == "POST /assets" }.count <= 3)
     }
 
     // MARK: 413
 
-    @Test("6.4: a file that is too large waits; larger ones are not sent in this run, smaller ones are")
+    @Test("6.4: a file that is too large is postponed; larger ones are not sent in this run, smaller ones are")
     func tooLarge() async throws {
         let bench = try await ImmichBench()
         // As nginx responds, whose limit is 1 MiB by default.
@@ -80,11 +80,11 @@ struct ImmichParallelTests {
         #expect(found[1].failure?.kind == .tooLarge(byteCount: 12))
         #expect(found[2].assetID != nil)
         #expect(try await bench.report().requests.filter { $0.line == "POST /assets" }.count == 2)
-        // The next run tries again: the limit may have been raised.
+        // The next run retries: the limit may have been raised.
         #expect(try await bench.library().resolveAssets(clips, mayUpload: true).allSatisfy { $0.assetID != nil })
     }
 
-    @Test("6.4: a proxy that answers 413 to the length, and hangs up")
+    @Test("6.4: a proxy that responds 413 to the length, and disconnects")
     func hangingUp() async throws {
         let server = try ScriptedServer { connection, _ in
             while true {
@@ -105,7 +105,10 @@ struct ImmichParallelTests {
         withExtendedLifetime(directory) {}
     }
 
-    @Test("6.4, R9: the clip stays pending with its reason, and arrives after the limit was raised", arguments: [2, 3])
+    @Test(
+        "6.4, R9: the clip stays pending with its reason, and is uploaded after the limit was raised",
+        arguments: [2, 3]
+    )
     func postponed(major: Int) async throws {
         let bench = try ImmichTapeTests.Bench(try await ImmichBench(major: major))
         try await bench.immich.server.add(faults: ["path": "/assets$", "status": 413, "drain": true, "body": ""])

@@ -4,7 +4,7 @@ import Testing
 @testable import MediaTransport
 @testable import Tapes
 
-/// Every row of the table in contract 6.4, in the words of both major versions.
+/// Every row of the table in contract 6.4, with the messages of both major versions.
 @Suite("refusals of Immich")
 struct ImmichRefusalTests {
     struct Row: Sendable, CustomTestStringConvertible {
@@ -19,7 +19,7 @@ struct ImmichRefusalTests {
         Row(status: 400, message: "Not found or no album.read access", expected: .albumMissing),
         Row(status: 400, message: "Not found or no albumAsset.create access", expected: .albumMissing),
         Row(status: 400, message: "Quota has been exceeded!", expected: .quota),
-        // Trap 2: the same status for nonsense, and for texts that only look alike.
+        // Trap 2: the same status for invalid requests, and for texts that only look alike.
         Row(status: 400, message: "Validation failed", expected: .rejected(status: 400)),
         Row(status: 400, message: "The album was not found", expected: .rejected(status: 400)),
         Row(status: 400, message: "Not found or no asset.read access", expected: .rejected(status: 400)),
@@ -32,7 +32,7 @@ struct ImmichRefusalTests {
             expected: .insufficient(["albumAsset.create"])
         ),
         Row(status: 403, message: "Forbidden", expected: .unauthorized(.addOnly)),
-        // The server never uses it for what is missing.
+        // The server never uses it for missing items.
         Row(status: 404, message: "Album not found", expected: .unreachable(retryAfter: nil)),
         Row(status: 408, message: "Request Timeout", expected: .unreachable(retryAfter: nil)),
         Row(status: 429, message: "Too Many Requests", expected: .unreachable(retryAfter: nil)),
@@ -60,7 +60,7 @@ struct ImmichRefusalTests {
         }
     }
 
-    @Test("6.4, trap 2: status and message say what is meant", arguments: rows, Form.allCases)
+    @Test("6.4, trap 2: status and message determine the error", arguments: rows, Form.allCases)
     func row(_ row: Row, form: Form) {
         let response = HTTPResponse(
             head: HTTPResponseHead(status: row.status, headers: [HTTPHeader("Content-Type", "application/json")]),
@@ -73,7 +73,7 @@ struct ImmichRefusalTests {
         #expect(form == .version3 || error.detail.contains("c-1"))
     }
 
-    @Test("6.4: rows as they arrive, through the whole library")
+    @Test("6.4: rows as received, through the whole library")
     func throughTheLibrary() async throws {
         let bench = try await ImmichBench()
         for row in Self.rows {
@@ -91,7 +91,10 @@ struct ImmichRefusalTests {
         }
     }
 
-    @Test("6.4: a page of HTML is no answer of the server, whatever it says", arguments: [200, 400, 404, 502])
+    @Test(
+        "6.4: an HTML page is not a response of the server, regardless of its status",
+        arguments: [200, 400, 404, 502]
+    )
     func html(_ status: Int) async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: [
@@ -139,7 +142,7 @@ struct ImmichRefusalTests {
         #expect(!detail.contains("s3cret"))
     }
 
-    @Test("6.4: Retry-After is handed on", arguments: [429, 503])
+    @Test("6.4: Retry-After is passed on", arguments: [429, 503])
     func retryAfter(_ status: Int) async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: [
@@ -150,11 +153,11 @@ struct ImmichRefusalTests {
             _ = try await library.add([AlbumAsset(SampleID.asset)], to: SampleID.album, hint: nil)
         }
         #expect(error?.kind == .unreachable(retryAfter: .seconds(120)))
-        // Nobody waits for minutes within a command: it is asked once.
+        // A command does not wait for minutes: there is one attempt.
         #expect(try await bench.lines().count == 1)
     }
 
-    @Test("6.4: no answer at all is unreachable, and nothing is missing")
+    @Test("6.4: without a response the server is unreachable, and nothing is missing")
     func noResponse() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: ["path": "/albums/", "drop": true, "times": 9])

@@ -8,7 +8,7 @@ import Testing
 /// Tapes and their albums on a server, through the service: the acceptance of contract section 10.
 @Suite("tapes in Immich")
 struct ImmichTapeTests {
-    /// Everything below one server: a store, originals, and the service as each command has it.
+    /// Everything for one server: a store, originals, and the service as each command creates it.
     struct Bench {
         let immich: ImmichBench
         let data: DataDirectory
@@ -45,7 +45,10 @@ struct ImmichTapeTests {
         }
     }
 
-    @Test("acceptance 1, 2: the first add makes one album, the second uses it; each checksum once", arguments: [2, 3])
+    @Test(
+        "acceptance 1, 2: the first add creates one album, the second uses it; each checksum once",
+        arguments: [2, 3]
+    )
     func firstAndSecond(major: Int) async throws {
         let bench = try Bench(try await ImmichBench(major: major))
         let tape = try bench.tape("Summer", ["a", "b"])
@@ -64,7 +67,10 @@ struct ImmichTapeTests {
         #expect(try bench.states(tape).allSatisfy { $0 == .linked })
     }
 
-    @Test("acceptance 3: same title twice is two albums; one deleted elsewhere comes back complete", arguments: [2, 3])
+    @Test(
+        "acceptance 3: same title twice is two albums; one deleted elsewhere is created again, complete",
+        arguments: [2, 3]
+    )
     func recreation(major: Int) async throws {
         let bench = try Bench(try await ImmichBench(major: major))
         let tape = try bench.tape("Summer", ["a", "b"])
@@ -81,7 +87,7 @@ struct ImmichTapeTests {
         #expect(report.albums.count == 2)
     }
 
-    @Test("trap 3: without album.read the album is used unseen, and made once")
+    @Test("trap 3: without album.read the album is used without queries, and created once")
     func addOnly() async throws {
         let scopes = ["album.create", "albumAsset.create", "asset.upload"]
         let bench = try Bench(try await ImmichBench(permissions: scopes))
@@ -94,7 +100,7 @@ struct ImmichTapeTests {
         #expect(!lines.contains { $0.hasPrefix("GET /albums") })
     }
 
-    @Test("trap 1: a key of another account sees none of the albums, and makes none")
+    @Test("trap 1: a key of another account sees none of the albums, and creates none")
     func otherAccount() async throws {
         let bench = try Bench(try await ImmichBench())
         try await bench.immich.server.add(key: "bob", user: "Bob")
@@ -107,7 +113,7 @@ struct ImmichTapeTests {
         #expect(try await bench.service().associate(tape, isAsked: true).state == .associated)
     }
 
-    @Test("acceptance 5: a revoked key, a missing scope, a full account and a server that is away", arguments: [2, 3])
+    @Test("acceptance 5: a revoked key, a missing scope, a full account and an unreachable server", arguments: [2, 3])
     func trouble(major: Int) async throws {
         let bench = try Bench(try await ImmichBench(major: major))
         try await bench.immich.server.add(
@@ -117,18 +123,18 @@ struct ImmichTapeTests {
         let tape = try bench.tape("Summer", ["a"])
         #expect(try await bench.service(key: "wrong").associate(tape).reason == .accessDenied)
         #expect(try await bench.service(key: "narrow").associate(tape).reason == .accessLimited)
-        // R10: what the key is known not to allow is not asked for.
+        // R10: operations that the key is known not to permit are not requested.
         #expect(try await !bench.immich.lines().contains("POST /albums"))
         try await bench.immich.server.add(faults: ["path": "^/albums$", "status": 503, "times": 2, "body": "{}"])
         #expect(try await bench.service().associate(tape).reason == .unreachable)
         #expect(try bench.states(tape) == [.pending])
-        // R10: another grant is tried of itself; what failed on the way waits, unless the user asks.
+        // R10: another grant is retried automatically; transfer failures wait, unless the user requests a retry.
         let outcome = try await bench.service().associate(tape, isAsked: true)
         #expect(outcome.state == .associated)
         #expect(try await bench.immich.report().albums.count == 1)
     }
 
-    @Test("6.4: a full account leaves clips pending, and those that the server has are added")
+    @Test("6.4: a full account leaves clips pending, and existing assets are added")
     func quota() async throws {
         let bench = try Bench(try await ImmichBench(quota: 3))
         let tape = try bench.tape("Summer", ["abc", "more"])
@@ -137,7 +143,7 @@ struct ImmichTapeTests {
         #expect(try bench.states(tape) == [.linked, .pending])
     }
 
-    @Test("R11, acceptance 4: deleting with the flag takes the album, and no asset")
+    @Test("R11, acceptance 4: deleting with the flag deletes the album, and no asset")
     func deletion() async throws {
         let bench = try Bench(try await ImmichBench())
         let tape = try bench.tape("Summer", ["a"])
@@ -152,7 +158,7 @@ struct ImmichTapeTests {
         #expect(report.assets.count == 1)
     }
 
-    @Test("counted: adding 1,000 clips to a tape with an album is one look, one check and four requests of 250")
+    @Test("adding 1,000 clips to a tape with an album takes one query, one check and four requests of 250")
     func thousand() async throws {
         let bench = try Bench(try await ImmichBench())
         let tape = try bench.tape("Summer", ["a"])

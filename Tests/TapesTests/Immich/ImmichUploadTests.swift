@@ -7,7 +7,7 @@ import Testing
 
 @testable import Tapes
 
-/// Sending originals to Immich (contract 6.3, 2).
+/// Uploading originals to Immich (contract 6.3, 2).
 @Suite("uploads to Immich")
 struct ImmichUploadTests {
     @Test("6.3, traps 13, 14: fields in order, the file last, its checksum in 28 characters", arguments: [2, 3])
@@ -37,7 +37,7 @@ struct ImmichUploadTests {
         #expect(request.fields?.map { $0[1] } == [clip.id, "mediactl", time, time, "Ä \"1\".JPG"])
     }
 
-    @Test("6.3: the same file twice is one asset, also within one tape", arguments: [2, 3])
+    @Test("6.3: the same file twice is one asset, even within one tape", arguments: [2, 3])
     func twice(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let clips = [try bench.clip("a.jpg", "abc"), try bench.clip("b.jpg", "abc")]
@@ -49,7 +49,7 @@ struct ImmichUploadTests {
         #expect(report.requests.filter { $0.line == "POST /assets" }.count == 1)
     }
 
-    @Test("6.3: a duplicate that only the upload finds is success too", arguments: [2, 3])
+    @Test("6.3: a duplicate detected only by the upload is a success", arguments: [2, 3])
     func lateDuplicate(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let clip = try bench.clip("a.jpg", "abc")
@@ -60,11 +60,11 @@ struct ImmichUploadTests {
         let found = try await bench.library().resolveAssets([clip], mayUpload: true)
         #expect(found.map(\.assetID) == ids)
         let upload = try #require(try await bench.report().requests.first { $0.line == "POST /assets" })
-        // The server knew the checksum, and did not read the body.
+        // The server recognized the checksum, and did not read the body.
         #expect(upload.form == nil)
     }
 
-    @Test("6.3: uploading off, or a key that may not, leaves a file unidentified (R15)")
+    @Test("6.3: with uploads off, or without permission, a file stays unidentified (R15)")
     func off() async throws {
         let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")
@@ -72,7 +72,7 @@ struct ImmichUploadTests {
         #expect(try await bench.report().assets.isEmpty)
     }
 
-    @Test("6.3: of a live picture the video goes first, and only the still is named", arguments: [2, 3])
+    @Test("6.3: the video of a live photo is uploaded first, and only the still is added", arguments: [2, 3])
     func live(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         var clip = try bench.clip("a.heic", "still", kind: .live)
@@ -87,11 +87,11 @@ struct ImmichUploadTests {
         #expect(still.video == video.id)
         #expect(video.hidden)
         #expect(uploads.last?.form?.map(\.name).suffix(2) == ["livePhotoVideoId", "assetData"])
-        // Its video is asked for by checksum before it is sent (trap 12).
+        // Its video is queried by checksum before the upload (trap 12).
         #expect(report.requests.filter { $0.path == "/assets/bulk-upload-check" }.count == 2)
     }
 
-    @Test("R14: a live picture without its video waits")
+    @Test("R14: a live photo without its video is postponed")
     func liveWithoutVideo() async throws {
         let bench = try await ImmichBench()
         var clip = try bench.clip("a.heic", "still", kind: .live)
@@ -101,7 +101,7 @@ struct ImmichUploadTests {
         #expect(try await bench.report().assets.isEmpty)
     }
 
-    @Test("6.3: what the server does not take is refused without sending it")
+    @Test("6.3: a file type that the server does not support is refused before the upload")
     func mediaTypes() async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()
@@ -132,7 +132,7 @@ struct ImmichUploadTests {
         Refusal(status: 400, message: "Validation failed", isRefused: true, sendsOn: true),
         // Files of this size are not sent again in this run.
         Refusal(status: 413, message: "Payload Too Large", isRefused: false, sendsOn: false),
-        // Not the server's judgement of the file: a proxy, or a state that passes.
+        // Not a decision of the server about the file: a proxy, or a temporary state.
         Refusal(status: 405, message: "Method Not Allowed", isRefused: false, sendsOn: true),
         Refusal(status: 409, message: "Conflict", isRefused: false, sendsOn: true),
         Refusal(status: 423, message: "Locked", isRefused: false, sendsOn: true),
@@ -147,7 +147,7 @@ struct ImmichUploadTests {
         Refusal(status: 504, message: "Gateway timeout", isRefused: false, sendsOn: true),
     ]
 
-    @Test("6.4: this file is refused, or not now, or nothing more is sent", arguments: [2, 3])
+    @Test("6.4: the file is refused, postponed, or the run stops uploading", arguments: [2, 3])
     func refusal(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         for (number, row) in Self.refusals.enumerated() {
@@ -166,7 +166,7 @@ struct ImmichUploadTests {
         #expect(try await bench.report().assets.count == Self.refusals.count { $0.sendsOn })
     }
 
-    @Test("6.4: a key that is revoked meanwhile ends it all")
+    @Test("6.4: a key that is revoked during the run ends it")
     func revoked() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: [
@@ -177,7 +177,7 @@ struct ImmichUploadTests {
         #expect(error?.kind == .unauthorized(.addOnly))
     }
 
-    @Test("6.4: a full account stops uploading for this run, and no looking", arguments: [2, 3])
+    @Test("6.4: a full account stops uploads for this run, but not queries", arguments: [2, 3])
     func quota(major: Int) async throws {
         let bench = try await ImmichBench(major: major, quota: 5)
         let library = try bench.library()
@@ -195,13 +195,16 @@ struct ImmichUploadTests {
         #expect(again[0].failure?.kind == .quota)
         #expect(again[1].assetID == known[0])
         #expect(try await bench.report().requests.filter { $0.line == "POST /assets" }.count == 2)
-        // The next run tries again.
+        // The next run retries.
         #expect(try await bench.library().resolveAssets([clips[2]], mayUpload: true)[0].assetID != nil)
     }
 
     // MARK: Lost answers
 
-    @Test("an upload goes once; when its answer is lost, the checksum tells what became of it", arguments: [2, 3])
+    @Test(
+        "an upload is sent once; if its response is lost, the checksum tells whether it was stored",
+        arguments: [2, 3]
+    )
     func lostResponse(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         try await bench.server.add(faults: ["path": "/assets$", "phase": "after", "drop": true])
@@ -211,7 +214,7 @@ struct ImmichUploadTests {
         #expect(report.requests.filter { $0.line == "POST /assets" }.count == 1)
     }
 
-    @Test("an upload that did not arrive is tried again later, not now; the next file goes")
+    @Test("an interrupted upload is retried later, not now; the next file is uploaded")
     func brokenOff() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: ["path": "/assets$", "drop": true])
@@ -222,7 +225,7 @@ struct ImmichUploadTests {
         #expect(try await bench.report().requests.filter { $0.line == "POST /assets" }.count == 2)
     }
 
-    @Test("R14: a file that changes while it is being sent waits for the next try")
+    @Test("R14: a file that changes during its upload is postponed")
     func changing() async throws {
         let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")
@@ -252,7 +255,8 @@ struct ImmichUploadTests {
                         try connection.readBody(bytesRead)
                     }
                     try connection.write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\(length)\r\n\(body)")
-                    // More than the buffers on the way hold: the client is sending on with the answer in its hands.
+                    // More than the buffers in between hold: the client is still sending when the response has
+                    // arrived.
                     for _ in 0..<24 { try connection.readBody(bytesRead) }
                     if bytesRead > 0 { connection.reset() }
                     return
@@ -294,7 +298,7 @@ struct ImmichUploadTests {
         withExtendedLifetime(directory) {}
     }
 
-    /// A library of a scripted server, and a clip of a file of zeros.
+    /// A library of a scripted server, and a clip whose file consists of zeros.
     static func setUp(
         _ server: ScriptedServer,
         length: Int,
@@ -317,7 +321,7 @@ struct ImmichUploadTests {
         return (library, ClipRecord(id: "clip", tapeID: "t", kind: .video, source: Array(path.utf8)), directory)
     }
 
-    /// What a server says to everything on the way.
+    /// The responses of a server to all other requests.
     static func response(to head: String, asset: String = "") -> String {
         switch head.split(separator: " ").dropFirst().first ?? "" {
         case "/api/server/version": #"{"major":3,"minor":1,"patch":0}"#

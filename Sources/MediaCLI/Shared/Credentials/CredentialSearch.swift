@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaTransport
 
-/// One pass over the sources of credentials, in order of precedence. Sources bound to another origin are skipped.
+/// One pass over the sources of credentials, in order of precedence. Sources for other origins are skipped.
 struct CredentialSearch: Sendable {
     var flags: CredentialFlags
     /// The settings that apply to `origin`.
@@ -11,7 +11,7 @@ struct CredentialSearch: Sendable {
     var environment: [String: String]
     var origin: Origin
     var dependencies: CredentialDependencies
-    /// What is stored for `origin`.
+    /// Stored entry of `origin`.
     var stored = LoginStore.Entry()
 
     private enum Secret {
@@ -19,12 +19,12 @@ struct CredentialSearch: Sendable {
         case apiKey(String)
     }
 
-    /// The first found of: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), the stored login,
-    /// `password_command`, netrc, prompt. An origin that requires a login gets no password: a flag with one is refused, and
-    /// the other sources are skipped. Plain `http` to another machine is refused before any source is read, unless it is
-    /// allowed.
+    /// Returns the first credentials found in: flags, `MEDIACTL_PASSWORD`, `MEDIACTL_API_KEY` (and `…_FILE`), the
+    /// stored login, `password_command`, netrc, prompt. If an origin requires a login, no password is used: flags for a
+    /// password are refused, and the other sources are skipped. Plain `http` to another machine is refused before any
+    /// source is read, unless it is allowed.
     ///
-    /// - Throws: `CredentialError`; what `CredentialDependencies.beforePrompt` throws.
+    /// - Throws: `CredentialError`; the errors of `CredentialDependencies.beforePrompt`.
     func run() async throws -> Authorization {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         if let secret = try await fromFlags() { return try await authorization(secret) }
@@ -82,7 +82,7 @@ struct CredentialSearch: Sendable {
         return try await environmentSecret("MEDIACTL_API_KEY").map { .apiKey($0) }
     }
 
-    /// The value of the variable, or the secret in the file that `…_FILE` specifies.
+    /// The value of the variable, or the secret in the file specified by `…_FILE`.
     private func environmentSecret(_ name: String) async throws(CredentialError) -> String? {
         if let value = variable(name) { return value }
         guard let path = variable(name + "_FILE") else { return nil }
@@ -134,7 +134,7 @@ struct CredentialSearch: Sendable {
 
     private static let attempts = 3
 
-    /// Takes into account whether credentials for other servers were specified.
+    /// The error for missing credentials; mentions credentials that were specified for other servers.
     private var missing: CredentialError {
         guard !server.isTarget else {
             let isForOther = hasEnvironmentSecret && !server.takesEnvironment
@@ -178,7 +178,8 @@ struct CredentialSearch: Sendable {
         return key
     }
 
-    /// `--user`, `MEDIACTL_USER`, profile or settings file; otherwise the login of netrc; otherwise a prompt.
+    /// The user from `--user`, `MEDIACTL_USER`, profile or settings file, otherwise from netrc, otherwise from a
+    /// prompt.
     private func userName(_ entry: Netrc.Entry? = nil) async throws(CredentialError) -> String {
         var user = server.user?.value ?? entry?.login
         if user == nil { user = try await netrcEntry()?.login }
@@ -196,7 +197,7 @@ struct CredentialSearch: Sendable {
         return user
     }
 
-    // MARK: Small parts
+    // MARK: Reading secrets
 
     func variable(_ name: String) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -229,7 +230,7 @@ struct CredentialSearch: Sendable {
             : .usage("cannot read \(source): \(failure.reason)", hint: failure.hint)
     }
 
-    /// Requires exactly one line, with or without a line end.
+    /// Requires exactly one line, with or without a line ending.
     private func oneLine(_ text: String, source: String) throws(CredentialError) -> String {
         // Editors and `echo` end a file with a line break; `\r\n` is one Character.
         let secret = text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
@@ -248,9 +249,10 @@ struct CredentialSearch: Sendable {
     private func quoted(_ path: String) -> String { ErrorCatalog.quoted(path) }
 }
 
-/// Photo servers accept API keys, which are issued or stored by a login. Passwords only serve to log in.
+/// Photo servers accept API keys, which are issued by an administrator or by a login. Passwords are used only to log
+/// in.
 extension CredentialSearch {
-    /// The API key from flags or environment; nil without one. Ignores passwords.
+    /// The API key from flags or environment; nil if there is none. Ignores passwords.
     func givenKey() async throws(CredentialError) -> String? {
         try Credentials.refuseClearText(origin, allowed: server.allowHTTP.value, environment: environment)
         guard !flags.apiKeyStdin || flags.apiKeyFile == nil else {
@@ -266,7 +268,7 @@ extension CredentialSearch {
         return try Self.checked(key)
     }
 
-    /// The API key to log in with, from flags, environment or a prompt. `address` is for the prompt.
+    /// The API key to log in with, from flags, environment or a prompt. `address` is shown in the prompt.
     func keyToKeep(for address: String) async throws(CredentialError) -> String {
         if let key = try await givenKey() { return key }
         guard let prompt = dependencies.prompt, !flags.noInput else {
@@ -279,8 +281,8 @@ extension CredentialSearch {
         return try Self.checked(key.filter { !$0.isWhitespace })
     }
 
-    /// The password of an e-mail address: flags, `MEDIACTL_PASSWORD` (and `…_FILE`), `password_command` and netrc if
-    /// `isConfigured`, otherwise a prompt, which shows `address`.
+    /// The password for an e-mail address: from flags, `MEDIACTL_PASSWORD` (and `…_FILE`), `password_command` and netrc
+    /// if `isConfigured`, otherwise from a prompt that shows `address`.
     func password(
         for email: String,
         at address: String,
@@ -316,10 +318,10 @@ extension CredentialSearch {
 struct PasswordCommand: Sendable {
     /// Program and arguments; no shell is involved.
     var arguments: [String]
-    /// `PATH`, to find a program without a slash.
+    /// `PATH`, used if the program's name contains no slash.
     var searchPath: String
 
-    /// Runs it without standard input; its standard error stays visible. Canceling terminates the program.
+    /// Runs the program without standard input; its standard error stays visible. Canceling terminates the program.
     ///
     /// - Throws: `CredentialError` if it cannot be run, fails, or prints nothing.
     func run() async throws(CredentialError) -> String {
@@ -338,7 +340,7 @@ struct PasswordCommand: Sendable {
         return String(line)
     }
 
-    /// Arguments may be secret, so only the program is printed.
+    /// Arguments may be secret, so only the program is shown.
     private func failure(_ what: String) -> CredentialError {
         let name = TerminalText.escaped(arguments.first ?? "")
         return .notAuthenticated("password_command \"\(name)\" \(what)", hint: "run it manually to find the problem")

@@ -3,7 +3,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// The credential flags of the command line. There is no `--password VALUE`: arguments are public.
+/// The credential flags of the command line. There is no `--password VALUE`: other users can see arguments.
 struct CredentialFlags: Sendable, Equatable {
     var passwordStdin = false
     var passwordFile: String?
@@ -15,7 +15,7 @@ struct CredentialFlags: Sendable, Equatable {
     var hasSecret: Bool { passwordStdin || passwordFile != nil || apiKeyFile != nil || apiKeyStdin }
 }
 
-/// What the search for credentials depends on.
+/// Dependencies of the search for credentials.
 struct CredentialDependencies: Sendable {
     /// Prompts on the terminal; nil if standard input is not a terminal.
     var prompt: (@Sendable (_ question: String, PasswordPrompt.Echo) async throws(CredentialError) -> String)?
@@ -23,19 +23,19 @@ struct CredentialDependencies: Sendable {
     var beforePrompt: @Sendable () async throws -> Void = {}
     /// Whether the server accepts a login entered at a prompt; true if that cannot be determined.
     var isAccepted: @Sendable (Authorization) async -> Bool = { _ in true }
-    /// The command to run again for a server from the store, without its `--server`; for the hint.
+    /// The command to run again for another server, without `--server`; used in the hint.
     var retryCommand: String?
     /// The descriptor of `--password-stdin` and `--api-key-stdin`.
     var standardInput: Int32 = 0
-    /// For the expiry of a stored login.
+    /// Current time, for the expiry of a stored login.
     var now: @Sendable () -> Date = { Date() }
-    /// Called for each thing that is unwise but allowed. Lower case, no full stop.
+    /// Called for each unsafe but allowed option. The text is in lowercase without a final period.
     var warn: @Sendable (String) -> Void = { _ in }
 }
 
 enum Credentials {
     /// Refuses to send secrets (`what`) unencrypted, unless the user allows it. `environment` may set a proxy, which is
-    /// another machine even for a server on this one.
+    /// another machine even if the server is on this one.
     ///
     /// - Throws: `CredentialError` (usage).
     static func refuseClearText(
@@ -61,12 +61,12 @@ enum Credentials {
 
 /// No usable credentials. Never contains the secret.
 struct CredentialError: Error, Sendable, Equatable {
-    /// 2 for wrong usage, 4 without credentials, 130 for an interrupted prompt.
+    /// 2 for wrong usage, 4 for missing credentials, 130 for an interrupted prompt.
     var exitCode: Int32
-    /// Lower case, no full stop.
+    /// Lowercase, no final period.
     var message: String
     var hint: String?
-    /// The code of the outcome; nil for the default of the exit code.
+    /// Code of the outcome; nil for the default of the exit code.
     var code: OutcomeCode?
     var expired: GigHiveError?
 
@@ -91,7 +91,7 @@ struct CredentialError: Error, Sendable, Equatable {
         )
     }
 
-    /// The stored login belongs to another user than the one specified.
+    /// The stored login belongs to a user other than the specified one.
     static func loginOfAnother(_ origin: Origin, email: String, user: String) -> CredentialError {
         CredentialError(
             exitCode: 4,

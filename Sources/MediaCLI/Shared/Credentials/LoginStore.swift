@@ -5,20 +5,21 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
-/// The logins of upload servers, and which of these servers require one: the file `logins.json` in the data directory.
+/// The logins of upload servers, and which of these servers require a login: the file `logins.json` in the data
+/// directory.
 ///
-/// Only its owner can read it. It is replaced atomically, and a link in its place is refused. Each entry belongs to
-/// exactly one origin.
+/// The file is readable only by its owner. It is replaced atomically, and a link in its place is refused. Each entry
+/// belongs to exactly one origin.
 struct LoginStore: Sendable {
     static let fileName = DataDirectory.loginsFileName
 
     struct Entry: Sendable, Equatable {
         var login: IssuedLogin?
-        /// Whether a response showed that the origin requires a login. If so, no password is sent to it.
+        /// Whether a response showed that the origin requires a login. If so, no password is sent to the origin.
         var requiresLogin = false
     }
 
-    /// The path of the data directory.
+    /// Path of the data directory.
     let directory: String
 
     private static let version: Int64 = 1
@@ -26,15 +27,15 @@ struct LoginStore: Sendable {
 
     private var path: String { directory + "/" + Self.fileName }
 
-    /// Keyed by origin; empty without the file.
+    /// Keyed by origin; empty if the file does not exist.
     ///
-    /// - Throws: `StoreError` if it is not a regular file of this user, or is damaged.
+    /// - Throws: `StoreError` if it is not a regular file of this user or is damaged.
     func entries() throws(StoreError) -> [String: Entry] {
         do {
             guard let directory = try TargetDirectory.open(Array(directory.utf8), creating: false) else { return [:] }
             return try entries(in: directory)
         } catch {
-            // The system's error does not distinguish a file from a refused link.
+            // The system error does not distinguish a file from a refused link.
             try DataDirectory.refuseFile(inPlaceOf: directory)
             throw storeError(error)
         }
@@ -49,10 +50,10 @@ struct LoginStore: Sendable {
         return Set(origins.compactMap { try? ServerURL($0).origin })
     }
 
-    /// Changes the entry of an origin, and returns whether anything changed. An empty entry is removed. Other processes wait
-    /// meanwhile.
+    /// Changes the entry of an origin and returns whether anything changed. An empty entry is removed. Other processes
+    /// wait until the change is complete.
     ///
-    /// - Throws: `StoreError`; nothing changed then.
+    /// - Throws: `StoreError`; in this case nothing was changed.
     @discardableResult
     func update(_ origin: Origin, _ change: (inout Entry) -> Void) throws(StoreError) -> Bool {
         try update { entries in
@@ -62,7 +63,7 @@ struct LoginStore: Sendable {
         }
     }
 
-    // MARK: The file
+    // MARK: File
 
     @discardableResult
     private func update(_ change: (inout [String: Entry]) -> Void) throws(StoreError) -> Bool {
@@ -71,7 +72,7 @@ struct LoginStore: Sendable {
             guard let directory = try TargetDirectory.open(Array(data.path.utf8), creating: false) else {
                 throw FileWriteError(.denied, path: Array(data.path.utf8))
             }
-            // The temporary file is locked, so that no change of another process is lost.
+            // The temporary file is locked, so that no change by another process is lost.
             let file = try locked(in: directory)
             return try file.publish(replacing: Self.fileName) {
                 let old = try entries(in: directory)
@@ -84,7 +85,7 @@ struct LoginStore: Sendable {
         }
     }
 
-    /// Another process holds the lock for a few milliseconds.
+    /// Waits for the lock, which other processes hold for a few milliseconds.
     private func locked(in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
         for _ in 0..<200 {
             do {
@@ -110,7 +111,7 @@ struct LoginStore: Sendable {
         guard version <= Self.version else { throw StoreError(.newerVersion, path: path) }
         var entries: [String: Entry] = [:]
         for (origin, value) in members["servers"]?.members ?? [:] {
-            // An entry whose key is not a normalized origin would never be found, or be found for another origin.
+            // An entry whose key is not a normalized origin would never be found, or would be found for another origin.
             guard let members = value.members, (try? ServerURL(origin))?.origin.description == origin else {
                 throw StoreError(.corrupt, path: path, detail: "\"\(origin)\" is not a server")
             }

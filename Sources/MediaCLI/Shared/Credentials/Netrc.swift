@@ -1,8 +1,8 @@
 /// The login file of ftp(1) and curl.
 ///
-/// It has its own parser because precedence depends on whether an entry matches before libcurl would look. The grammar
-/// is curl's: words between blanks; a word in double quotes may contain blanks and the escapes `\"`, `\\`, `\n`, `\r`
-/// and `\t`; a word that begins with `#` ends the line; a `macdef` ends at the next empty line.
+/// It has its own parser because precedence depends on whether an entry matches before libcurl reads the file. The
+/// grammar is curl's: words are separated by blanks; a word in double quotes may contain blanks and the escapes `\"`,
+/// `\\`, `\n`, `\r` and `\t`; a word that starts with `#` ends the line; a `macdef` ends at the next empty line.
 struct Netrc {
     struct Entry: Equatable {
         /// nil for `default`.
@@ -11,9 +11,9 @@ struct Netrc {
         var password: String?
     }
 
-    /// A quote that is not closed on its line.
+    /// An unterminated quote.
     struct SyntaxError: Error, Equatable {
-        /// Counted from 1.
+        /// First line is 1.
         var line: Int
     }
 
@@ -36,8 +36,8 @@ struct Netrc {
         }
     }
 
-    /// The first entry with a password for a host, else the first `default` if allowed. A nil `user` matches any login.
-    /// `host` is as in an `Origin`; netrc ignores ports.
+    /// The first entry with a password for a host, otherwise the first `default` if allowed. A nil `user` matches any
+    /// login. `host` has the same form as in an `Origin`; netrc ignores ports.
     func entry(host: String, user: String?, allowsDefault: Bool = true) -> Entry? {
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         let usable = entries.filter { entry in

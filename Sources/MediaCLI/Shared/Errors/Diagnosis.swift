@@ -1,21 +1,21 @@
 internal import Outcomes
 
-/// An error as the user sees it: a stable code, one line, a hint, and the exit code.
+/// A user-facing error: a stable code, one line, a hint, and the exit code.
 struct Diagnosis: Error, Sendable, Equatable {
     /// Stable, snake_case; part of the JSON output.
     var code: String
-    /// One line: lower case, no full stop. Foreign text in it is already escaped.
+    /// One line: lowercase, no final period. Text from other sources is already escaped.
     var message: String
     /// Further lines, if there is more than one cause.
     var details: [String] = []
     /// One line.
     var hint: String?
-    /// The exit code if nothing else fails.
+    /// The exit code if no other error occurs.
     var exitCode: ExitCode
     var httpStatus: Int?
     var isRetryable = false
 
-    /// A nil `exitCode` means the one of the table.
+    /// If `exitCode` is nil, the one in the table is used.
     init(
         _ code: OutcomeCode,
         _ message: String,
@@ -37,7 +37,7 @@ struct Diagnosis: Error, Sendable, Equatable {
         Diagnosis(.usage, message, hint: hint)
     }
 
-    /// Prefixes the message with the file, unless it already contains it.
+    /// Prefixes the message with the file, unless the message already contains it.
     func naming(_ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalog.quoted(path)
         guard !message.contains(name) else { return self }
@@ -97,8 +97,8 @@ enum ExitCode: Int32, Sendable, CaseIterable {
 
     init(_ code: OutcomeCode) { self = ExitCode(rawValue: code.exitCode) ?? .failure }
 
-    /// The code of a batch: that of its items if all are equal, else `.partly`. An empty batch succeeds. If items were not
-    /// run (`isWhole` is false), success becomes `.partly`.
+    /// The code of a batch: that of its items if all are equal, otherwise `.partly`. An empty batch succeeds. If some
+    /// items were not run (`isWhole` is false), success becomes `.partly`.
     static func batch(_ codes: some Sequence<ExitCode>, isWhole: Bool = true) -> ExitCode {
         let distinct = Set(codes)
         guard distinct.count < 2 else { return .partly }

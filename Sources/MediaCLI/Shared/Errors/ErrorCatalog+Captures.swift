@@ -11,7 +11,7 @@ extension ErrorCatalog {
         if error.code == .transport, let transport = error.underlying as? TransportError {
             return diagnosis(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
-        // The message of the table, unless the error has more information than its code.
+        // The message of the table, unless the error has more details than its code.
         let words =
             inputWords(for: error) ?? deviceWords(for: error) ?? responseWords(for: error) ?? recordWords(for: error)
         var diagnosis = Diagnosis(error, providerWords(words ?? Words(error), for: error))
@@ -65,7 +65,7 @@ extension ErrorCatalog {
         return words
     }
 
-    /// The hints of the table are about keys in files. A key that an OpenSSL provider reaches is elsewhere.
+    /// The hints of the table are about keys in files and do not apply to keys of an OpenSSL provider.
     private static func providerWords(_ words: Words, for error: CaptureError) -> Words {
         guard let provider = error.keyProvider else { return words }
         var words = words
@@ -77,7 +77,7 @@ extension ErrorCatalog {
                 ? "the key is in the TPM: tpm2_getcap handles-persistent lists its keys, /dev/tpmrm0 requires the group tss, "
                     + "TPM2OPENSSL_TCTI selects another TPM; after a reset of the TPM the key is lost, and "
                     + "mediactl hash-only register --tpm --replace creates a new one"
-                : "the key is reached by the OpenSSL provider \(quoted(provider)); check its device, and its PIN"
+                : "the key is accessed through the OpenSSL provider \(quoted(provider)); check its device and its PIN"
         case _ where isTPM:
             let (file, tpm) = ("hash-only register --replace", "hash-only register --tpm --replace")
             words.hint = words.hint?.replacing(file, with: tpm)
@@ -97,7 +97,7 @@ extension ErrorCatalog {
                     + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
                     + ", then: mediactl hash-only retry --all"
             )
-        // There are no logins here; the server refuses the device.
+        // Capture servers have no logins; the server refuses the device.
         case .unauthorized: Words(error, as: .forbidden)
         case .notFound: .table(error, as: .unexpectedResponse, hint: noCapturesHint)
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
@@ -145,7 +145,7 @@ extension ErrorCatalog {
         }
     }
 
-    /// Why the server could not be queried, from the message of that failure, if there is one.
+    /// The reason why the server could not be queried, from the message of that failure; empty if there is none.
     private static func reason(_ error: CaptureError) -> String {
         guard let cause = error.underlying as? CaptureError else { return error.said }
         return ", and querying it failed: \(diagnosis(of: cause).message)"

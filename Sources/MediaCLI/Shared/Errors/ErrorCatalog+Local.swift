@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// Errors of this machine, before any request: stores, credentials, addresses, standard input.
+/// Errors on this machine before any request: stores, credentials, addresses, standard input.
 extension ErrorCatalog {
     static func diagnosis(of error: StoreError) -> Diagnosis {
         let path = quoted(error.path)
@@ -125,7 +125,7 @@ extension ErrorCatalog {
         case .loginExpired(let origin, let time): return diagnosis(of: CredentialError.loginExpired(origin, at: time))
         default: break
         }
-        // An unreadable body is a defect here: the systems report their own files.
+        // An unreadable body is a defect here: errors of input files are reported by each system.
         let code: OutcomeCode = error.kind == .bodyUnreadable ? .internalError : error.code
         return diagnosis(
             of: GigHiveError(code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable)
@@ -136,7 +136,7 @@ extension ErrorCatalog {
         switch error.code {
         case .unknownHost, .cannotConnect:
             proxyHint(for: error).map { .table(error, hint: $0) }
-        // Not a lost connection, but a process that ended during an upload.
+        // Not a lost connection: an earlier process ended during an upload.
         case .connectionLost where error.path != nil:
             Words(
                 "the upload was interrupted, and its event does not have the file",
@@ -151,18 +151,18 @@ extension ErrorCatalog {
     }
 }
 
-/// The environment variable that sends requests through a proxy. libcurl reads it, so a failed connection may be the
-/// failure of the proxy, not of the server.
+/// The environment variable that sets a proxy for requests. libcurl reads it, so a failed connection may be a failure
+/// of the proxy, not of the server.
 struct ProxyVariable: Sendable, Equatable {
     /// For example `https_proxy`.
     var name: String
     /// Host of the proxy, without the credentials that the variable may contain.
     var host: String
 
-    /// Finds the variable behind libcurl's message for a failed connection, which either contains the proxy's name (not
-    /// with `no_proxy`), or reports that the proxy refused the tunnel.
+    /// Finds the variable that explains libcurl's message for a failed connection. The message either contains the
+    /// proxy's host (not with `no_proxy`) or reports that the proxy refused the tunnel.
     init?(blamedBy detail: String, environment: [String: String]) {
-        // The names that libcurl reads (curl(1), section ENVIRONMENT). It deliberately ignores HTTP_PROXY.
+        // The names that libcurl reads (curl(1), section ENVIRONMENT). libcurl deliberately ignores HTTP_PROXY.
         let names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
         let variables = names.compactMap { name in
             environment[name].flatMap { $0.isEmpty ? nil : Self(name: name, address: $0) }

@@ -11,7 +11,7 @@ extension ErrorCatalog {
         if error.code == .transport, let transport = error.transport {
             return diagnosis(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
-        // The message of the table, unless the error has more information than its code.
+        // The message of the table, unless the error has more details than its code.
         let words =
             accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error)
             ?? damageWords(for: error) ?? responseWords(for: error)
@@ -103,7 +103,7 @@ extension ErrorCatalog {
         }
     }
 
-    /// The hint leads on: to a local original, if there is one.
+    /// The message for a photo that is damaged or missing on the server; nil for other errors.
     private static func damageWords(for error: PhotoSyncError) -> Words? {
         switch error.code {
         case .wrongPhoto:
@@ -146,7 +146,7 @@ extension ErrorCatalog {
         }
     }
 
-    /// Where the setup is done, if the server reports a path. An address on another host is not passed on.
+    /// The location of the setup page, if the server reports a path. An address on another host is not shown.
     private static func setupPlace(_ value: String?) -> String {
         guard let value, value.hasPrefix("/"), !value.hasPrefix("//"), !value.contains("\\") else { return "" }
         return " at \(clean(value)) on the same host"

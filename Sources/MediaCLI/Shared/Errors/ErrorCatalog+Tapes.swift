@@ -20,7 +20,7 @@ extension ErrorCatalog {
         let count = Formats.count(found.checkedCount, "clip")
         var diagnosis = Diagnosis(error, Words("the installed ffmpeg cannot decode \(found.clips.count) of \(count)"))
         diagnosis.details = found.clips.map { clip in
-            // ffmpeg starts its message with the name.
+            // ffmpeg's message starts with the file name.
             let name = String(decoding: clip.path.nameOfPath, as: UTF8.self) + ": "
             let detail = clip.detail.hasPrefix(name) ? String(clip.detail.dropFirst(name.count)) : clip.detail
             return "#\(clip.number) \(quoted(clip.path)): \(clean(detail))"
@@ -39,7 +39,7 @@ extension ErrorCatalog {
             + "then add the JPEG and remove the clip"
     }
 
-    /// The exit code for the library's status or failure; nil if the error is not about the library.
+    /// The exit code for the library's status or failure; nil if the error does not concern the library.
     private static func libraryExitCode(of error: TapesError) -> ExitCode? {
         guard error.code == .libraryUnusable, let album = error.underlying as? AlbumError else { return nil }
         return switch album.kind {
@@ -58,7 +58,7 @@ extension ErrorCatalog {
         ExitCode(OutcomeTable.outcome(of: status, from: .immich).code)
     }
 
-    /// The message of the table, unless the error has more information than its code.
+    /// The message of the table, unless the error has more details than its code.
     private static func words(for error: TapesError) -> Words {
         switch error.code {
         case .tapeAmbiguous:
@@ -68,7 +68,7 @@ extension ErrorCatalog {
                 hint: "specify its ID, or at least the first 4 characters of it"
             )
         case .fileNotFound:
-            // With the ID of its clip, the file is an original of a tape.
+            // If the error has the ID of a clip, the file is an original of a tape.
             .table(
                 error,
                 hint: error.value == nil ? "\(missingHint); --allow-missing adds it anyway" : relinkingHint

@@ -4,15 +4,15 @@ internal import MediaCore
 internal import MediaStore
 
 extension ErrorCatalog {
-    /// What went wrong with an upload, and how to resume it; nil if nothing did. The server keeps what it has of a tus
-    /// upload. With `isOneOfMany`, the hint covers other uploads that may have failed the same way.
+    /// The error of an upload and how to resume it; nil if there is no error. The server keeps the received bytes of a
+    /// tus upload. With `isOneOfMany`, the hint also covers other uploads that may have failed the same way.
     static func diagnosis(of result: UploadResult, isOneOfMany: Bool = false) -> Diagnosis? {
         guard let error = result.error else { return nil }
         var diagnosis = diagnosis(of: error)
         guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return diagnosis }
         switch error.code {
         case .serverError where refusedFlag(error) != nil, .badRequest:
-            // Only a detail can be corrected, not a type or size that the server refuses.
+            // Only a detail can be corrected, not a refused type or size.
             let flag = refusedFlag(error) ?? flag(for: error)
             diagnosis.hint = flag.map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
         case .rateLimited where error.isPendingLimit: break
@@ -26,7 +26,7 @@ extension ErrorCatalog {
         return diagnosis
     }
 
-    /// The flag for the detail that a server refuses (messages: gighive contract 2.5); nil for other refusals.
+    /// The flag for a detail refused by the server (messages: gighive contract 2.5); nil for other refusals.
     private static func flag(for error: GigHiveError) -> String? {
         let named = error.field ?? DetailOptions.names.first { error.detail.lowercased().contains($0) }
         return named.map { "--" + $0.replacing("_", with: "-") }
@@ -39,7 +39,7 @@ extension ErrorCatalog {
         return Diagnosis(error, words(for: error))
     }
 
-    /// The message of the table, unless the error has more information than its code.
+    /// The message of the table, unless the error has more details than its code.
     private static func words(for error: GigHiveError) -> Words {
         switch error.code {
         case .loginRequired, .loginExpired: loginWords(for: error)
@@ -90,7 +90,7 @@ extension ErrorCatalog {
         }
     }
 
-    /// A service that is not running, and a size that one request cannot carry: another transport may work.
+    /// For an unavailable service or a size limit of a single request: another transport may work.
     private static func serverLimitWords(for error: GigHiveError) -> Words? {
         let hasAlternative = error.field == "transport"
         switch error.code {
@@ -176,15 +176,15 @@ extension ErrorCatalog {
 
     // MARK: Responses and tokens
 
-    /// The flag for a value that the server's database always refuses (gighive contract 2.1, trap T26); nil for failures
-    /// that may be temporary.
+    /// The flag for a value that the server's database always refuses (gighive contract 2.1, trap T26); nil for
+    /// failures that may be temporary.
     static func refusedFlag(_ error: GigHiveError) -> String? {
         let form =
             /(?:Data too long|Data truncated|Incorrect [a-z]+ value|Out of range value)[^']*.*for column '([^']+)'/
         guard error.code == .serverError, let match = error.detail.firstMatch(of: form) else { return nil }
         let column = String(match.1)
         let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
-        // Participants are rows with a name (current releases).
+        // Participants are stored as rows with a name (current releases).
         let field = column == "name" ? "participants" : fields.first { $0 == column }
         return field.map { "--" + $0.replacing("_", with: "-") }
     }
@@ -232,8 +232,8 @@ extension ErrorCatalog {
     }
 
     private static func unstoredTokenHint(for error: GigHiveError, path: String) -> String {
-        // A store that refused the token imports it from the rescue file once it works again. Otherwise the response itself
-        // lacks something that only the operator knows.
+        // If the store refused the token, it imports the token from the rescue file once it is usable again. Otherwise
+        // the response itself lacks information that only the operator has.
         if error.store != nil {
             return "the response is stored in \(quoted(path)); free some space and run: mediactl uploads list"
         }
@@ -248,14 +248,14 @@ extension ErrorCatalog {
         if !error.removedHosts.isEmpty {
             let hosts = error.removedHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
             return Words(
-                "no stored delete token for \(id): its entry on \(hosts) was removed, as after a deletion",
+                "no stored delete token for \(id): its entry on \(hosts) was removed, for example by a deletion",
                 hint: "check whether the server still has the file: mediactl media show \(id)"
             )
         }
         guard !error.otherHosts.isEmpty else {
             return .table(error, hint: "an administrator can delete it: mediactl uploads delete \(id) --as-admin")
         }
-        // The same number on another server is another file, so no command that deletes it is offered.
+        // The same ID on another server is another file, so no command that deletes it is suggested.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
         return Words(
             "no stored delete token for \(id) on this host; \(id) on \(others) is another file",

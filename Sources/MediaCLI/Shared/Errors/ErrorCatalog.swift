@@ -9,7 +9,7 @@ internal import Outcomes
 internal import PhotoSync
 internal import Tapes
 
-/// The one place that turns errors into messages and exit codes. Each system has its own file.
+/// The only place that maps errors to messages and exit codes. Each system has its own file.
 enum ErrorCatalog {
     static func diagnosis(of error: any Error) -> Diagnosis {
         switch error {
@@ -36,16 +36,16 @@ enum ErrorCatalog {
 
     // MARK: Messages
 
-    /// Free text from a server, or text that may repeat it: as `clean`, with known secrets masked.
+    /// Free text from a server, or text that may quote it: the same as `clean`, with known secrets masked.
     static func foreign(_ text: String) -> String { clean(KnownSecrets.masked(text)) }
 
-    /// Foreign text on one line, escaped for a terminal, without a final full stop.
+    /// Text from other sources on one line, escaped for a terminal, without a final period.
     static func clean(_ text: String) -> String {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         return TerminalText.escaped(inOurStyle(trimmed.hasSuffix(".") ? String(trimmed.dropLast()) : trimmed))
     }
 
-    /// libcurl's messages begin with a capital letter, and some end with the name of the error, which adds nothing.
+    /// libcurl's messages start with a capital letter, and some end with a redundant name of the error.
     private static func inOurStyle(_ text: String) -> String {
         let openings: Set<Substring> = [
             "Failed", "Could", "Couldn't", "Connection", "Operation", "Timeout", "Recv", "Send", "Empty", "Server",
@@ -66,18 +66,18 @@ enum ErrorCatalog {
 /// An error of one of the systems, with the parts of its message.
 protocol CatalogedError: Error {
     var code: OutcomeCode { get }
-    /// The text of the server or the system; may be empty.
+    /// Text from the server or the system; may be empty.
     var detail: String { get }
-    /// `detail`, or that of the error's cause.
+    /// `detail`, or that of the underlying error.
     var explanation: String { get }
     var path: [UInt8]? { get }
-    /// The value or ID that caused it, as given.
+    /// The value or ID that caused the error, as given.
     var value: String? { get }
-    /// The server's number of the file.
+    /// ID of the file on the server.
     var number: String { get }
     /// The operation on the file, for example "upload".
     var use: String { get }
-    /// nil without a response.
+    /// nil if there was no response.
     var httpStatus: Int? { get }
     /// Whether a retry may succeed.
     var isRetryable: Bool { get }
@@ -97,7 +97,7 @@ extension CaptureError: CatalogedError {}
 extension TapesError: CatalogedError {
     private var album: AlbumError? { underlying as? AlbumError }
 
-    /// Its own, else that of the library.
+    /// The error's own detail, otherwise that of the library.
     var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
     var httpStatus: Int? { nil }
     var isRetryable: Bool {
@@ -113,16 +113,16 @@ extension CatalogedError {
 
     var use: String { "use" }
 
-    /// `: ` and the explanation, if there is one.
+    /// `: ` and the explanation; empty if there is none.
     var said: String { said(else: "") }
 
-    /// With a fallback for an empty explanation.
+    /// The same, with a fallback for an empty explanation.
     func said(else fallback: String) -> String {
         let text = explanation.isEmpty ? fallback : ErrorCatalog.foreign(explanation)
         return text.isEmpty ? "" : ": \(text)"
     }
 
-    /// ` (404)`; empty without a response.
+    /// ` (404)`; empty if there was no response.
     var status: String { httpStatus.map { " (\($0))" } ?? "" }
 
     var file: String { path.map { ErrorCatalog.quoted($0) } ?? "the file" }
@@ -156,15 +156,16 @@ extension Diagnosis {
     }
 }
 
-/// Messages that several systems share.
+/// Messages shared by several systems.
 extension ErrorCatalog.Words {
-    /// The table's message and hint for a code, filled in from the error. `code` replaces the error's own.
+    /// The table's message and hint for a code, with the error's values filled in. `code` replaces the error's own
+    /// code.
     init(_ error: some CatalogedError, as code: OutcomeCode? = nil) {
         let code = code ?? error.code
         self.init(Self.filled(code.message, error), hint: code.hint)
     }
 
-    /// Replaced in one pass, so that placeholders in foreign text stay as they are.
+    /// Replaced in one pass, so that placeholders in text from other sources are kept unchanged.
     private static func filled(_ text: String, _ error: some CatalogedError) -> String {
         var message = ""
         var rest = text[...]
@@ -194,7 +195,7 @@ extension ErrorCatalog.Words {
 
     // MARK: Responses
 
-    /// `place` is `: ` and the target, if the error has it separately from the server's message.
+    /// `place` is `: ` and the target, if the error has the target separately from the server's message.
     static func redirected(_ error: some CatalogedError, place: String) -> Self {
         var words = Self(error)
         words.message = "the server redirects this request\(error.status)\(place)"

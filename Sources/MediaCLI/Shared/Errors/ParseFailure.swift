@@ -1,11 +1,11 @@
 internal import ArgumentParser
 internal import MediaCore
 
-/// What the parser threw, which includes help and version.
+/// An error thrown by the parser; this includes help and version.
 struct ParseFailure {
     private let error: any Error
     private let arguments: [String]
-    /// The parser's message. Its errors have no public form, so the cause is parsed from it.
+    /// The parser's message. Its errors have no public type, so the cause is parsed from the message.
     private let complaint: String
 
     init(_ error: any Error, arguments: [String]) {
@@ -14,7 +14,7 @@ struct ParseFailure {
         complaint = MediactlCommand.message(for: error)
     }
 
-    /// Prints it in the requested form, and returns the exit code.
+    /// Prints the failure in the requested format and returns the exit code.
     func report(in context: CommandContext) -> ExitCode {
         let text = MediactlCommand.fullMessage(for: error)
         guard MediactlCommand.exitCode(for: error) != .success || line.unknownCommandOfHelp != nil else {
@@ -23,13 +23,13 @@ struct ParseFailure {
             return .success
         }
         let diagnosis = diagnosis
-        // The flags may be what could not be parsed, so `--json` is searched for as a word.
+        // The flags may be the cause of the failure, so `--json` is searched for as a plain word.
         let preferences = OutputPreferences(isJSON: arguments.prefix { $0 != "--" }.contains("--json"))
         Console(context, schema: "mediactl.error/1", preferences: preferences).fail(diagnosis)
         return diagnosis.exitCode
     }
 
-    /// All options, or for `-h` the important ones.
+    /// All options, or only the most important ones for `-h`.
     private func help(_ text: String) -> String {
         let help = HelpText.tidied(text)
         let words = arguments.prefix { $0 != "--" }
@@ -68,7 +68,7 @@ struct ParseFailure {
         return isAcronym ? escaped : escaped.prefix(1).lowercased() + escaped.dropFirst()
     }
 
-    /// An option that takes a secret as its value. The message does not repeat the value.
+    /// An option with a secret as its value. The message does not repeat the value.
     private var secretAsArgument: Diagnosis? {
         let replacements: KeyValuePairs = [
             "--password": "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD",
@@ -90,7 +90,7 @@ struct ParseFailure {
         )
     }
 
-    /// The parser only suggests options of the command, and nothing for other words.
+    /// The parser suggests only options of the command, and nothing for other words.
     private var unknownOption: Diagnosis? {
         guard let match = complaint.firstMatch(of: /^Unknown option '(-[^']+)'/) else { return nil }
         return unknown(option: String(match.1))
@@ -105,7 +105,7 @@ struct ParseFailure {
         return unknown(option: name)
     }
 
-    /// A connection option that the command does not use; nil if it uses all of them. The parser accepts those of
+    /// A connection option that the command does not use; nil if it uses all of them. The parser accepts the options of
     /// `mediactl` itself anywhere.
     static func unusedOption(of command: any ParsableCommand, arguments: [String]) -> ParseFailure? {
         let line = MistypedLine(arguments, unexpected: { _ in false })
@@ -146,7 +146,7 @@ struct ParseFailure {
 
     // MARK: Values
 
-    /// A value that is not one of the allowed ones, or not a number where one is required.
+    /// A value that is not among the valid ones, or is not a number where one is required.
     private var refusedValue: Diagnosis? {
         let form = /^The value '(.*)' is invalid for '(--?[^ ']+|<[^']+>)[^']*'(.*)$/.dotMatchesNewlines()
         guard let match = complaint.firstMatch(of: form) else { return nil }
@@ -156,7 +156,7 @@ struct ParseFailure {
                 match.3.hasPrefix(": ") ? "cannot be used\(TerminalText.escaped(String(match.3)))" : "is not a number"
             return .usage("\(subject): \(ErrorCatalog.quoted(value)) \(reason)", hint: helpHint)
         }
-        // Up to five are listed in a row, more on separate lines.
+        // Up to five are listed on one line, more on separate lines.
         let row = match.3.matches(of: /'([^']+)'/).map { String($0.1) }
         let known = row.isEmpty ? match.3.matches(of: /\n +- (\S+)/).map { String($0.1) } : row
         let invalid = InvalidValue(value, noneOf: known)
@@ -166,7 +166,7 @@ struct ParseFailure {
         )
     }
 
-    /// An option whose value begins with a dash, which the parser takes for the next flag.
+    /// An option whose value starts with a dash, which the parser interprets as the next flag.
     private var dashedValue: Diagnosis? {
         guard complaint.lowercased().hasPrefix("missing value for '") else { return nil }
         let words = arguments.prefix { $0 != "--" }
@@ -191,28 +191,28 @@ struct ParseFailure {
         switch option {
         case "--rating": "; a rating is a whole number from 0 to 9"
         case "--limit-rate": "; a rate is a number of bytes above 0"
-        case "--retries": "; it is a whole number from 0"
+        case "--retries": "; it is a non-negative whole number"
         case "--jobs": "; it is a whole number from 1 to 16"
-        case "--chunk-size": "; a size is a number of bytes from 64K"
+        case "--chunk-size": "; a size is a number of bytes, at least 64K"
         default: option.hasSuffix("-timeout") ? "; a time is a number above 0" : ""
         }
     }
 }
 
-/// A command line that the parser refused, and what may have been intended.
+/// A command line that the parser rejected, with its possible intention.
 struct MistypedLine {
     /// The words before `--`; after it, nothing is an option or a command.
     private let words: [String]
     private let isUnexpected: (String) -> Bool
 
-    /// `isUnexpected` returns whether the parser had no use for a word.
+    /// `isUnexpected` returns whether a word was unexpected to the parser.
     init(_ arguments: [String], unexpected isUnexpected: @escaping (String) -> Bool) {
         words = Array(arguments.prefix { $0 != "--" })
         self.isUnexpected = isUnexpected
     }
 
-    /// The commands on the line, up to the first unexpected word. Other words between them may be values of options and
-    /// are skipped.
+    /// The commands on the line, up to the first unexpected word. Words between them may be values of options and are
+    /// skipped.
     var path: (names: [String], last: any ParsableCommand.Type) {
         var names: [String] = []
         var command: any ParsableCommand.Type = MediactlCommand.self
@@ -234,7 +234,7 @@ struct MistypedLine {
 
     // MARK: Commands
 
-    /// The unexpected word in the place of a command, and the command it resembles.
+    /// The unexpected word in the position of a command, and the command it resembles.
     var misspelledCommand: (word: String, suggestion: String?, parents: [String])? {
         if let found = unknownCommandOfHelp { return found }
         let path = path
@@ -243,8 +243,8 @@ struct MistypedLine {
         return (word, Self.suggestion(for: unexpected, below: path.last), path.names)
     }
 
-    /// The word in the place of a command in `mediactl WORD --help`, for which the parser shows the help of `mediactl`. A
-    /// word after an option may be its value and does not count.
+    /// The word in the position of a command in `mediactl WORD --help`, for which the parser shows the help of
+    /// `mediactl`. A word after an option may be its value and is ignored.
     var unknownCommandOfHelp: (word: String, suggestion: String?, parents: [String])? {
         guard words.contains("--help") || words.contains("-h") else { return nil }
         var names: [String] = []
@@ -265,8 +265,8 @@ struct MistypedLine {
         return nil
     }
 
-    /// The command that a word resembles, or that has it as a subcommand: `list` means `uploads list`. If the next word is
-    /// or resembles a subcommand of it, it is included.
+    /// The command that a word resembles, or the command with this subcommand: `list` means `uploads list`. If the next
+    /// word is or resembles a subcommand of the result, it is included.
     private static func suggestion(for words: [String], below command: any ParsableCommand.Type) -> String? {
         let commands = command.configuration.subcommands
         guard let word = words.first else { return nil }
@@ -284,7 +284,7 @@ struct MistypedLine {
     /// The long options of the line, without their values.
     var options: [String] { words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) } }
 
-    /// Those that `mediactl` itself accepts, for commands that connect to a server.
+    /// Options that `mediactl` itself accepts, for commands that connect to a server.
     static let connectionOptions: Set<String> = Set(
         [
             SettingKey.server, .user, .caFile, .pinnedKey, .insecure, .allowHTTP, .http2, .connectTimeout,
@@ -292,8 +292,8 @@ struct MistypedLine {
         ].map(\.flag) + ["--answer-timeout", "--profile"]
     )
 
-    /// The long options of a command, or of all commands of a group. They are read from its help, because the parser has no
-    /// public list of them.
+    /// The long options of a command, or of all commands in a group. They are read from the help, because the parser
+    /// has no public list of them.
     static func options(of command: any ParsableCommand.Type, includeHidden: Bool = false) -> [String] {
         let below = command.configuration.subcommands
         guard below.isEmpty else {
@@ -302,20 +302,20 @@ struct MistypedLine {
         return ownOptions(of: command, includeHidden: includeHidden)
     }
 
-    /// The long options of a command, without those of commands below it.
+    /// The long options of a command, without those of its subcommands.
     static func ownOptions(of command: any ParsableCommand.Type, includeHidden: Bool = false) -> [String] {
         MediactlCommand.helpMessage(for: command, includeHidden: includeHidden, columns: 80)
             .split(separator: "\n")
             .flatMap(options(inHelp:))
     }
 
-    /// The first long option that a line of help describes; nil for other lines.
+    /// The first long option described by a line of help; nil for other lines.
     static func option(inHelp line: Substring) -> String? { options(inHelp: line).first }
 
     private static func options(inHelp line: Substring) -> [String] {
         guard line.hasPrefix("  -") else { return [] }
-        // The description begins after two blanks. Every command is checked like this; a regular expression would take a tenth
-        // of its start.
+        // The description starts after two spaces. Every command performs this check; with a regular expression it
+        // would take a tenth of the startup time.
         let label = line.dropFirst(2).firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line
         let words = label.split { !($0.isLowercase || $0.isNumber || $0 == "-") }
         return words.filter { $0.hasPrefix("--") }.map(String.init)

@@ -4,10 +4,10 @@ internal import MediaSystem
 
 /// Lists and manifests: files of any kind, or standard input.
 enum InputFile {
-    /// Far above a list of a million paths.
+    /// Far above the size of a list with a million paths.
     private static let limit = 512 << 20
 
-    /// Reads everything on a thread that may block. The name `-` means standard input; `flag` is for messages.
+    /// Reads the whole input on a thread that may block. The name `-` means standard input; `flag` is used in messages.
     ///
     /// - Throws: `Diagnosis` (usage).
     static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
@@ -39,10 +39,10 @@ enum InputFile {
     }
 }
 
-/// Input that can be read twice: a regular file, or an unnamed copy of a pipe in the temporary directory, which only this
-/// user can read and which ends with the process.
+/// Input that can be read twice: a regular file, or an unlinked copy of a pipe in the temporary directory, readable
+/// only by this user and freed when the process ends.
 final class SeekableInput: Sendable {
-    /// The length from the starting position, when it was opened.
+    /// Number of bytes from the starting position at the time of opening.
     let byteCount: Int64
     private let descriptor: Int32
     private let start: Int64
@@ -54,7 +54,7 @@ final class SeekableInput: Sendable {
         try self.init(copying: descriptor)
     }
 
-    /// Reads from the current position of a descriptor, which stays open. Blocks until a pipe ends.
+    /// Reads from the current position of a descriptor, which stays open. Blocks until the pipe is closed.
     init(copying descriptor: Int32) throws(WholeInput.Failure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
@@ -79,7 +79,7 @@ final class SeekableInput: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Returns fewer bytes only at the end.
+    /// Returns fewer than `count` bytes only at the end.
     func read(at offset: Int64, count: Int) throws(WholeInput.Failure) -> [UInt8] {
         do throws(FileBytes.Failure) {
             return try FileBytes.read(descriptor, at: start + offset, count: count)
@@ -90,7 +90,7 @@ final class SeekableInput: Sendable {
 
     private static func unnamedFile() throws(WholeInput.Failure) -> Int32 {
         var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/mediactl-XXXXXX".utf8CString)
-        // mkstemp creates 0600.
+        // mkstemp uses mode 0600.
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw .system(errno) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -116,7 +116,7 @@ enum WholeInput {
     enum Failure: Error, Equatable {
         /// The `errno` of opening or reading.
         case system(Int32)
-        /// Exceeds the limit, which is in bytes.
+        /// Larger than the limit, in bytes.
         case tooLarge(limit: Int)
         case notUTF8
         case notRegular
@@ -126,7 +126,7 @@ enum WholeInput {
 
         static let missing = Failure.system(ENOENT)
 
-        /// Lower case, no full stop.
+        /// Lowercase, no final period.
         var reason: String {
             switch self {
             case .missing: "no such file"
@@ -143,22 +143,22 @@ enum WholeInput {
         var hint: String? { self == .missing ? ErrorCatalog.missingHint : nil }
     }
 
-    /// Reads at most `limit` bytes; throws `.tooLarge` if there is more.
+    /// Reads at most `limit` bytes; throws `.tooLarge` if there are more.
     static func all(at path: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         let descriptor = try opened(path)
         defer { close(descriptor) }
         return try all(from: descriptor, limit: limit)
     }
 
-    /// O_NONBLOCK: opening a FIFO does not wait for its writer; reading does.
+    /// O_NONBLOCK: opening a FIFO does not wait for a writer; reading does.
     static func opened(_ path: [UInt8]) throws(Failure) -> Int32 {
         let descriptor = open(path.cString, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw .system(errno) }
         return descriptor
     }
 
-    /// Reads to the end; the descriptor stays open and may be an inherited non-blocking pipe. `isCancelled` is called ten
-    /// times a second while no data arrives.
+    /// Reads to the end. The descriptor stays open and may be an inherited non-blocking pipe. `isCancelled` is called
+    /// ten times per second while no data arrives.
     static func all(
         from descriptor: Int32,
         limit: Int,
@@ -173,7 +173,7 @@ enum WholeInput {
         return bytes
     }
 
-    /// Reads to the end as above, and passes on each piece until `body` returns false.
+    /// Reads to the end as above and passes each chunk to `body` until it returns false.
     static func chunks(
         from descriptor: Int32,
         isCancelled: () -> Bool = { false },
@@ -182,7 +182,7 @@ enum WholeInput {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             guard !isCancelled() else { throw .cancelled }
-            // A FIFO that has no writer yet would read as empty, but is not ready.
+            // A FIFO without a writer would be read as empty, but is not ready.
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&event, 1, 100) > 0 else { continue }
             let got = read(descriptor, &chunk, chunk.count)
@@ -194,7 +194,7 @@ enum WholeInput {
     }
 }
 
-/// Paths are bytes, which need not be UTF-8.
+/// Paths are bytes and not necessarily UTF-8.
 extension [UInt8] {
     func absolute(from directory: String) -> [UInt8] {
         first == UInt8(ascii: "/") ? self : Array(directory.utf8) + [UInt8(ascii: "/")] + self

@@ -3,14 +3,15 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Outcomes
 
-/// A file that appears whole or not at all: written beside its target, flushed, then renamed. A link is kept and its
-/// target replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written to.
+/// A file that is either complete or not created: written beside its target, flushed, then renamed. A link is kept and
+/// its target replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written directly.
 struct NewFile: Sendable {
     private let path: [UInt8]
     /// Whether the path is a device or a pipe, which must not be replaced.
     private let isStream: Bool
 
-    /// Checks the target by creating a temporary file there, so that an unusable one is detected before the work begins.
+    /// Checks the target by creating a temporary file there, so that an unusable target is detected before the work
+    /// starts.
     ///
     /// - Throws: `Diagnosis` (usage).
     init(replacing path: [UInt8]) throws(Diagnosis) {
@@ -39,7 +40,7 @@ struct NewFile: Sendable {
 
     /// Creates the file with the permissions of the umask, because it contains no secret.
     ///
-    /// - Throws: `Diagnosis` with code `report_failed`; the target is unchanged then.
+    /// - Throws: `Diagnosis` with code `report_failed`; in this case the target is unchanged.
     func write(_ text: String) throws(Diagnosis) {
         guard !isStream else { return try writeStream(text) }
         do throws(FileWriteError) {
@@ -65,10 +66,10 @@ struct NewFile: Sendable {
 }
 
 extension PartialFile {
-    /// Replaces the file of this name with a text that only its owner can read, or leaves it if `text` returns nil. Nothing
-    /// is left behind in either case, or after an error.
+    /// Replaces the file of this name with a text that only its owner can read, or keeps it if `text` returns nil. No
+    /// temporary file is left behind, even after an error.
     ///
-    /// - Returns: Whether it was replaced.
+    /// - Returns: Whether the file was replaced.
     func publish(replacing name: String, with text: () throws -> String?) throws -> Bool {
         do {
             guard let text = try text() else {
@@ -86,9 +87,9 @@ extension PartialFile {
     }
 }
 
-/// A new file with delete tokens: 0600, complete and on disk, or not created.
+/// A new file with delete tokens: mode 0600, complete and flushed to disk, or not created.
 enum ExportFile {
-    /// As below, for lines.
+    /// The same as below, for lines.
     static func write(_ lines: [[UInt8]], to path: [UInt8], until interruption: Interruption) async throws {
         var rest: [UInt8]? = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         try await write(to: path, until: interruption) {
@@ -97,9 +98,11 @@ enum ExportFile {
         }
     }
 
-    /// Writes the pieces that `nextBytes` returns, up to nil. A signal waits until all of it is written.
+    /// Writes the chunks returned by `nextBytes`, until it returns nil. A signal takes effect after everything is
+    /// written.
     ///
-    /// - Throws: `Diagnosis`, and what `nextBytes` throws; nothing is left behind then, and an existing file is unchanged.
+    /// - Throws: `Diagnosis`, and the errors of `nextBytes`; in this case no file is left behind, and an existing file
+    ///   is unchanged.
     static func write(
         to path: [UInt8],
         until interruption: Interruption,
@@ -123,7 +126,7 @@ enum ExportFile {
         )
     }
 
-    /// The incomplete file was removed.
+    /// The error for a full disk, after the incomplete file was removed.
     static func diskFull(_ path: [UInt8]) -> Diagnosis {
         Diagnosis(
             .diskFull,
@@ -132,7 +135,7 @@ enum ExportFile {
         )
     }
 
-    /// The incomplete file was removed.
+    /// The error for a failed write, after the incomplete file was removed.
     static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
         let name = ErrorCatalog.quoted(path)
         return switch error.kind {

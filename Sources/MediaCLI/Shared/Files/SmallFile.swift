@@ -1,14 +1,14 @@
 internal import Foundation
 internal import MediaSystem
 
-/// Settings, password and netrc files: small texts. Secrets may also come from a FIFO or `<(command)`.
+/// Reads settings, password and netrc files, which are small texts. Secrets may also come from a FIFO or `<(command)`.
 enum SmallFile {
     typealias Failure = WholeInput.Failure
 
     private static let limit = 1 << 20
 
-    /// The text of a regular file that only this user and root can change: it may run programs (`password_command`) and
-    /// selects the trusted server.
+    /// The text of a regular file that only this user and root can change: its settings may run programs
+    /// (`password_command`) and select the trusted server.
     static func trustedText(atPath path: String) throws(Failure) -> String {
         let descriptor = try WholeInput.opened(Array(path.utf8))
         defer { close(descriptor) }
@@ -27,7 +27,7 @@ enum SmallFile {
         return try await text(comingThrough: descriptor)
     }
 
-    /// Reads to the end on a separate thread, since a pipe may be slow. Canceling ends it.
+    /// Reads to the end on a separate thread, since a pipe may be slow. Canceling ends the read.
     static func text(comingThrough descriptor: Int32) async throws(Failure) -> String {
         try await BlockingWork.runCancellable { isCancelled throws(Failure) in
             try text(from: descriptor, isCancelled: isCancelled)

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import MediaTransport
 
-/// Connection flags; each command has those that apply to it.
+/// Connection flags; each command has the ones that apply to it.
 protocol ConnectionFlags {
-    /// nil for flags that are not given.
+    /// nil for flags that were not given.
     var flags: SettingsFlags { get }
 }
 
@@ -15,7 +15,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 
     @OptionGroup var network: NetworkOptions
 
-    // Rarely needed, so that only settings have them; the options of 0.1.0 are accepted for one release.
+    // Rarely needed, so they are available only as settings; the options of 0.1.0 are accepted for one release.
     @Option(help: .hidden)
     var finishTimeout: String?
 
@@ -34,7 +34,7 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     }
 }
 
-/// One type for all commands: the parser passes on by type what precedes the command.
+/// One type for all commands: the parser passes on options before the command by their type.
 struct UserOptions: ParsableArguments {
     @Option("Log in as this user: uploader or admin on most servers.", value: "name")
     var user: String?
@@ -48,7 +48,7 @@ struct ServerConnectionOptions: ParsableArguments, ConnectionFlags {
     var flags: SettingsFlags { network.adding(to: choice.flags) }
 }
 
-/// A server, for commands that send no request: to store something about it, or as a filter.
+/// A server, for commands that send no request: used to store data about the server, or as a filter.
 struct ServerOptions: ParsableArguments, ConnectionFlags {
     @Option("Address of the server, https://HOST[:PORT].", value: "url")
     var server: String?
@@ -66,7 +66,7 @@ struct ServerOptions: ParsableArguments, ConnectionFlags {
     }
 }
 
-/// One type for all commands: the parser passes on by type what precedes the command.
+/// One type for all commands: the parser passes on options before the command by their type.
 struct ProfileOptions: ParsableArguments, ConnectionFlags {
     @Option("Use this profile from the settings file.", value: "name")
     var profile: String?
@@ -82,7 +82,7 @@ struct UploadConnectionOptions<Base: ParsableArguments & ConnectionFlags>: Parsa
     var flags: SettingsFlags { rate.adding(to: base.flags) }
 }
 
-/// The bandwidth of uploads.
+/// Bandwidth of uploads.
 struct RateOptions: ParsableArguments {
     @Option(
         "Limit the bandwidth of uploads (bytes per second), for example 500K or 20M (powers of 1024).",

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Sources of the password or key. It cannot be given as an argument: arguments are public.
+/// Sources of the password or key. Neither can be given as an argument: other users can see arguments.
 struct CredentialOptions: ParsableArguments {
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
@@ -21,7 +21,7 @@ struct CredentialOptions: ParsableArguments {
     }
 }
 
-/// Sources of an API key. It cannot be given as an argument: arguments are public.
+/// Sources of an API key. It cannot be given as an argument: other users can see arguments.
 struct KeyOptions: ParsableArguments {
     @Option("Read the API key from this file.", value: .file)
     var apiKeyFile: String?

@@ -21,7 +21,7 @@ struct FileListOptions: ParsableArguments {
             .compactMap { flag, value in value.map { (flag, $0) } }
     }
 
-    /// The paths of both lists, in their order.
+    /// The paths of both lists, in order.
     ///
     /// - Throws: `Diagnosis` for a list that cannot be read.
     func paths(in context: CommandContext) async throws(Diagnosis) -> [[UInt8]] {
@@ -37,9 +37,9 @@ struct FileListOptions: ParsableArguments {
 }
 
 enum StandardInputReaders {
-    /// Refuses a second reader. `readers` are the options as written on the command line.
+    /// Throws if standard input is used more than once. `readers` are the options as written on the command line.
     static func check(_ readers: [String]) throws {
         let names = readers.joined(separator: " and ")
-        try require(readers.count <= 1, "Standard input can be read once only, not for \(names).")
+        try require(readers.count <= 1, "Standard input can be read only once; it is used by \(names).")
     }
 }

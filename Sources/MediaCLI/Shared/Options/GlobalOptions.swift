@@ -55,7 +55,7 @@ struct OutputPreferences: Sendable {
     var isJSON = false
     var isQuiet = false
     var verbosity = 0
-    /// From the command line; the settings may override nil later.
+    /// From the command line; if nil, the settings apply.
     var color: ColorMode?
 }
 
@@ -63,7 +63,7 @@ enum ColorMode: String, Sendable, CaseIterable {
     case auto, always, never
 }
 
-/// Refuses the command line if a condition on its options does not hold.
+/// Rejects the command line if a condition on its options is false.
 func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
     guard condition else { throw ValidationError(message()) }
 }

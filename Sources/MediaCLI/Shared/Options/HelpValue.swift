@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The value of an option or argument: its name in the help, and what a shell completes.
+/// The value of an option or argument: its name in the help, and its shell completion.
 struct HelpValue: ExpressibleByStringLiteral {
     let name: String
     let completion: CompletionKind?
@@ -15,7 +15,7 @@ struct HelpValue: ExpressibleByStringLiteral {
     static var file: HelpValue { file("file") }
     static var directory: HelpValue { HelpValue("dir", completion: .directory) }
 
-    /// A file that the help gives a more exact name.
+    /// A file with a more specific name in the help.
     static func file(_ name: String) -> HelpValue { HelpValue(name, completion: .file()) }
 
     fileprivate func help(_ text: String) -> ArgumentHelp { ArgumentHelp(text, valueName: name) }

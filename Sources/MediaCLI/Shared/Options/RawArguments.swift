@@ -1,11 +1,11 @@
 internal import ArgumentParser
 
-/// Command line arguments that need not be UTF-8. A byte that is not part of valid UTF-8 passes through the parser as
-/// a private-use scalar, U+10FF00 plus the byte, and becomes the byte again where a path is needed.
+/// Command line arguments that are not necessarily UTF-8. Each byte of an invalid sequence passes through the parser as
+/// a private-use scalar, U+10FF00 plus the byte, and is converted back to the byte where a path is needed.
 enum RawArguments {
     private static let base: UInt32 = 0x10_FF00
 
-    /// Lossless.
+    /// The conversion is lossless.
     static func text(of bytes: [UInt8]) -> String {
         var text = String.UnicodeScalarView()
         var rest = bytes[...]
@@ -31,7 +31,7 @@ enum RawArguments {
         }
     }
 
-    /// The length that the first byte of a UTF-8 sequence announces (RFC 3629 section 3).
+    /// The sequence length encoded in the first byte of a UTF-8 sequence (RFC 3629 section 3).
     private static func sequenceLength(_ first: UInt8) -> Int {
         switch first {
         case 0xc2...0xdf: 2
@@ -42,7 +42,7 @@ enum RawArguments {
     }
 }
 
-/// A value of an enumeration of the model as an argument: its raw value, with hyphens for underscores.
+/// A value of a model enumeration as an argument: its raw value, with hyphens instead of underscores.
 struct ArgumentChoice<Value: RawRepresentable<String> & CaseIterable & Sendable>: ExpressibleByArgument, Sendable {
     let value: Value
 
@@ -59,7 +59,7 @@ struct ArgumentChoice<Value: RawRepresentable<String> & CaseIterable & Sendable>
 }
 
 enum FlagValue {
-    /// Parses the value of an option; nil if it was not given. `flag` is for the message, for example `--jobs`.
+    /// Parses the value of an option; nil if it was not given. `flag` is used in the message, for example `--jobs`.
     ///
     /// - Throws: `Diagnosis` (usage) for an invalid value.
     static func read<Value>(
@@ -77,7 +77,7 @@ enum FlagValue {
 }
 
 extension Sequence {
-    /// The first element of each key, in order of appearance.
+    /// The first element with each key, in order of appearance.
     func uniqued(by key: (Element) -> some Hashable) -> [Element] {
         var seen: Set<AnyHashable> = []
         return filter { seen.insert(key($0)).inserted }

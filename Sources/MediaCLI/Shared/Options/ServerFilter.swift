@@ -1,15 +1,16 @@
 internal import ArgumentParser
 
-/// `--server` as a filter of what is stored on this machine. Only the flag filters; the environment and profiles never do.
+/// `--server` as a filter of the data stored on this machine. Only the flag filters, never the environment or a
+/// profile.
 struct ServerFilterOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
     @OptionGroup(visibility: .hidden) var old: OldHostOption
 
     var flags: SettingsFlags { choice.flags }
 
-    /// The host to filter by, as the store has it; nil for all.
+    /// The host to filter by, in the form used by the store; nil for all.
     ///
-    /// - Throws: `ServerURLError`; `Diagnosis` (usage) for two servers.
+    /// - Throws: `ServerURLError`; `Diagnosis` (usage) if two servers are specified.
     func scope(_ console: Console) throws -> String? { try old.scope(choice, console) }
 }
 
@@ -17,7 +18,7 @@ struct ServerFilterOptions: ParsableArguments, ConnectionFlags {
 struct ServersOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var filter: ServerFilterOptions
 
-    @Flag(help: "All servers; the default of list and export.")
+    @Flag(help: "All servers (default for list and export).")
     var all = false
 
     @Flag(help: .hidden)
@@ -33,21 +34,21 @@ struct ServersOptions: ParsableArguments, ConnectionFlags {
         try require(!isAll || !isOne, "--server cannot be combined with --all.")
     }
 
-    /// As `ServerFilterOptions.scope`.
+    /// Same as `ServerFilterOptions.scope`.
     func scope(_ console: Console) throws -> String? {
         if allHosts { console.note(Deprecated.note("--all-hosts", use: "--all")) }
         return try filter.scope(console)
     }
 }
 
-/// The name of `--server` as a filter in 0.1.0.
+/// The 0.1.0 name of `--server` as a filter.
 struct OldHostOption: ParsableArguments {
     @Option(help: .hidden)
     var host: String?
 
-    /// The host of `--server`, or of the old name.
+    /// The host of `--server` or of the old option.
     ///
-    /// - Throws: `ServerURLError`; `Diagnosis` (usage) for two servers.
+    /// - Throws: `ServerURLError`; `Diagnosis` (usage) if two servers are specified.
     func scope(_ choice: ServerOptions, _ console: Console) throws -> String? {
         let scope = try choice.scope
         guard let host = host?.lowercased() else { return scope }

@@ -1,8 +1,8 @@
 internal import MediaCore
 
 extension Sequence {
-    /// The element with this ID, or the only one whose ID begins like this; nil if there is none. The case of `prefix`
-    /// is ignored; `id` returns the ID of an element in lower case. `kind` is what the IDs are of, in the singular.
+    /// The element with this ID, or the only one with this ID prefix; nil if there is none. The case of `prefix` is
+    /// ignored; `id` returns the ID of an element in lowercase. `kind` is the noun for the elements, in the singular.
     ///
     /// - Throws: `Diagnosis` (usage) with the candidates if there are several.
     func named(_ prefix: String, _ kind: String, _ id: (Element) -> String) throws(Diagnosis) -> Element? {

@@ -15,14 +15,14 @@ final class Console: Sendable {
     let verbosity: Int
     let screen: ScreenArea
 
-    /// The last record.
+    /// Reserves the last record.
     private let finish = Once()
-    /// The report that results cannot be written.
+    /// Reserves the error message about results that cannot be written.
     private let outputFailureReport = Once()
     private let color: Mutex<ColorMode>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
-    /// Gets the summary of a part of a command, since a command has only one.
+    /// Receives the summary of a part of a command, since a command has only one summary.
     private let onSummary: (@Sendable (JSONObject) -> Void)?
 
     init(_ context: CommandContext, schema: String, preferences: OutputPreferences) {
@@ -38,7 +38,7 @@ final class Console: Sendable {
         screen = ScreenArea(context.errors) { terminal.columns(descriptor) }
     }
 
-    /// For a part of a command: records of another schema, whose summary goes to `onSummary`.
+    /// A console for a part of a command: its records have another schema, and its summary goes to `onSummary`.
     init(part schema: String, of whole: Console, onSummary: @escaping @Sendable (JSONObject) -> Void) {
         context = whole.context
         self.schema = schema
@@ -51,7 +51,7 @@ final class Console: Sendable {
 
     // MARK: Results
 
-    /// The kinds of records before the last one.
+    /// The kinds of records that precede the last one.
     enum Record: String {
         case start
         case progress
@@ -59,13 +59,13 @@ final class Console: Sendable {
         case verification
     }
 
-    /// Writes a record, in JSON only.
+    /// Writes a record. JSON only.
     func record(_ kind: Record, _ members: @autoclosure () -> JSONObject) {
         guard isJSON else { return }
         write(kind.rawValue, members())
     }
 
-    /// Writes many records at once, in JSON only.
+    /// Writes many records at once. JSON only.
     func records(_ kind: Record, _ all: @autoclosure () -> [JSONObject]) {
         guard isJSON else { return }
         let text = all().map { line(kind.rawValue, $0) }.joined()
@@ -81,15 +81,15 @@ final class Console: Sendable {
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
     }
 
-    /// Writes a table that fits the terminal, as text only; nothing without rows.
+    /// Writes a table that fits the terminal, as text only. Writes nothing if there are no rows.
     func table(_ table: @autoclosure () -> Table) {
         guard !isJSON else { return }
         let table = table()
         if !table.rows.isEmpty { text(table.lines(fitting: outputWidth, style: outputStyle)) }
     }
 
-    /// Writes a result, as a record or as text. If that fails, the text goes to standard error, so that the user knows what
-    /// was done.
+    /// Writes a result, as a record or as text. If that fails, the text goes to standard error, so that the user can
+    /// see what was done.
     func result(_ members: @autoclosure () -> JSONObject, _ lines: [String]) {
         record(.item, members())
         text(lines)
@@ -98,7 +98,7 @@ final class Console: Sendable {
         }
     }
 
-    /// Writes the last record, in JSON only. Later ones are ignored.
+    /// Writes the last record. JSON only. Later calls are ignored.
     func summary(_ members: @autoclosure () -> JSONObject) {
         if let onSummary { return onSummary(members()) }
         guard isJSON, finish.begin() else { return }
@@ -113,8 +113,8 @@ final class Console: Sendable {
         ]
     }
 
-    /// The summary of items that were processed one after the other: `total`, how many of `states` have each of `names`, and
-    /// how many were not started.
+    /// The summary of items processed one at a time: `total`, the number of `states` equal to each of `names`, and the
+    /// number of items not started.
     func summary(of total: Int, _ states: [String], counting names: [String], _ code: ExitCode) {
         let counts = names.map { name in (name: name, value: JSONValue(states.count { $0 == name })) }
         summary(
@@ -123,10 +123,10 @@ final class Console: Sendable {
         )
     }
 
-    /// Whether to continue: there was no signal, and results can be written.
+    /// Whether to continue: no signal was received, and results can be written.
     var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
-    /// Reports that the whole command failed: message and hint, and in JSON the last record.
+    /// Reports that the whole command failed: message and hint, and in JSON also the last record.
     func fail(_ diagnosis: Diagnosis) {
         error(diagnosis)
         endAtQuestion(diagnosis)
@@ -151,7 +151,7 @@ final class Console: Sendable {
 
     // MARK: Messages
 
-    /// For information; silent with `-q`.
+    /// Informational; suppressed by `-q`.
     func note(_ message: String) {
         guard !isQuiet else { return }
         emit(errorStyle.dim("note:"), message)
@@ -170,7 +170,7 @@ final class Console: Sendable {
         if let hint = diagnosis.hint { self.hint(hint) }
     }
 
-    /// A hint without an error.
+    /// Prints a hint without an error.
     func hint(_ message: String) {
         emit("hint:", hintOptions.withLock { $0 }.added(to: message))
     }
@@ -189,9 +189,9 @@ final class Console: Sendable {
         announce(["mediactl: \(kind) \(message)"])
     }
 
-    // MARK: Looks
+    // MARK: Appearance
 
-    /// The settings are read only after the console exists.
+    /// Sets the color mode, since the settings are read only after the console is created.
     func use(_ mode: ColorMode) {
         color.withLock { $0 = mode }
     }
@@ -213,14 +213,14 @@ final class Console: Sendable {
         context.terminal.isOutputTerminal ? context.terminal.columns(context.output.descriptor) : nil
     }
 
-    // MARK: Ends
+    // MARK: End of the command
 
-    /// Adds work for when the command has finished. A signal cancels it.
+    /// Adds work to run after the command has finished. A signal cancels it.
     func atEnd(_ work: @escaping @Sendable () -> Void) {
         closingWork.withLock { $0.append(work) }
     }
 
-    /// Runs the work of `atEnd`, once.
+    /// Runs the work of `atEnd` once.
     func finishClosingWork() {
         let all = closingWork.withLock { work in
             defer { work = [] }
@@ -230,8 +230,8 @@ final class Console: Sendable {
         for work in all { work() }
     }
 
-    /// Corrects an exit code: a signal takes precedence, and results that could not be written are a failure. A closed pipe is
-    /// not, since its reader wants no more.
+    /// Adjusts an exit code: a signal takes precedence, and results that could not be written are a failure. A closed
+    /// pipe is not a failure, since its reader needs no more output.
     func exitCode(_ code: ExitCode) -> ExitCode {
         let code = context.interruption.signal?.exitCode ?? code
         guard let outputFailure else { return code }
@@ -241,7 +241,7 @@ final class Console: Sendable {
         return code == .success ? outputFailure.exitCode : code
     }
 
-    /// Fails before the work begins if its results could not be written.
+    /// Fails before the work starts if its results cannot be written.
     ///
     /// - Throws: `Diagnosis` if standard output is already known to fail.
     func requireOutput() throws(Diagnosis) {
@@ -251,7 +251,8 @@ final class Console: Sendable {
         throw outputFailure
     }
 
-    /// Why results could not be written. A closed pipe is not a failure, since its reader wants no more.
+    /// The reason why results could not be written. A closed pipe is not a failure, since its reader needs no more
+    /// output.
     private var outputFailure: Diagnosis? {
         guard let failure = context.output.failure, failure != EPIPE else { return nil }
         let reason =
@@ -278,13 +279,13 @@ struct HintOptions: Sendable {
         guard let match = hint.firstMatch(of: form) else { return hint }
         var options = server.map { " --server \(Self.word($0))" } ?? ""
         if let user {
-            // A hint for the administrator means another user's login.
+            // A hint for the administrator requires the login of another user.
             options += " --user \(match.0.contains("--as-admin") ? "admin" : Self.word(user))"
         }
         return hint + options
     }
 
-    /// Makes the hint of a record the same as the printed one.
+    /// Makes the hint in a record identical to the printed one.
     func added(to record: JSONObject) -> JSONObject {
         guard server != nil || user != nil || dataDirectory != nil,
             let error = record["error"]?.members,

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import MediaCore
 
-/// The members of every JSON record, in the order of `docs/json.md`. Absent values are null, so that keys are stable.
+/// The members of all JSON records, in the order of `docs/json.md`. Absent values are null, so that keys are stable.
 ///
-/// The records of a command are in its file; this is what several commands share.
+/// The records of a command are in its own file; this type contains those shared by several commands.
 enum JSONRenderer {
-    // MARK: Errors and ends
+    // MARK: Errors and exit codes
 
     static func error(_ error: (any Error)?) -> JSONValue {
         guard let error else { return .null }
@@ -26,10 +26,10 @@ enum JSONRenderer {
 
     // MARK: Values
 
-    /// Bytes that are not UTF-8 are repaired; `pathBase64` has the original.
+    /// Invalid UTF-8 is replaced; `pathBase64` has the original bytes.
     static func path(_ path: [UInt8]?) -> JSONValue { JSONValue(path.map { String(decoding: $0, as: UTF8.self) }) }
 
-    /// The bytes of a path that is not UTF-8; else null.
+    /// The bytes of a path that is not UTF-8; otherwise null.
     static func pathBase64(_ path: [UInt8]?) -> JSONValue {
         guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
         return .string(Data(path).base64EncodedString())

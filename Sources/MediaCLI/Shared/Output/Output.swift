@@ -2,7 +2,7 @@ internal import Foundation
 internal import MediaCore
 internal import Synchronization
 
-/// One file descriptor for text. Texts of several tasks never mix: each call writes its whole text.
+/// One file descriptor for text. Output of several tasks is never interleaved: each call writes its whole text.
 ///
 /// After the first failure, further writes are dropped: a closed pipe must not end an upload in flight.
 final class Output: Sendable {
@@ -17,8 +17,8 @@ final class Output: Sendable {
         firstFailure.withLock { $0 }
     }
 
-    /// Detects a closed descriptor or a full device by writing nothing. A closed pipe and a full disk are noticed only with
-    /// the first byte.
+    /// Detects a closed descriptor or a full device with an empty write. A closed pipe and a full disk are detected
+    /// only by the first byte.
     func probe() {
         firstFailure.withLock { failure in
             guard failure == nil, Foundation.write(descriptor, "", 0) < 0, errno != EAGAIN, errno != EINTR else {
@@ -28,7 +28,7 @@ final class Output: Sendable {
         }
     }
 
-    /// Detects a closed pipe before the next write would (poll(2): POLLERR).
+    /// Detects a closed pipe before the next write (poll(2): POLLERR).
     func noticeClosedPipe() {
         firstFailure.withLock { failure in
             var event = pollfd(fd: descriptor, events: 0, revents: 0)
@@ -46,7 +46,7 @@ final class Output: Sendable {
         }
     }
 
-    /// For bytes that need not be text.
+    /// Writes bytes that are not necessarily text.
     func write(_ bytes: [UInt8]) {
         firstFailure.withLock { failure in
             guard failure == nil else { return }
@@ -61,7 +61,7 @@ final class Output: Sendable {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // An inherited non-blocking pipe: wait until it takes more.
+                // An inherited non-blocking pipe: wait until it is writable.
                 var event = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&event, 1, -1)
             } else if errno != EINTR {
@@ -72,14 +72,14 @@ final class Output: Sendable {
     }
 }
 
-/// Colors of one stream, if any, and the characters it supports.
+/// Colors of one stream, if enabled, and the characters it supports.
 struct Style: Sendable, Equatable {
     var isColored: Bool
-    /// Stands for truncated text. Without a UTF-8 locale our own characters are ASCII; names and texts of the user and of
-    /// servers stay as they are, so that they can be found again.
+    /// Replaces truncated text. Without a UTF-8 locale our own characters are ASCII; names and texts from the user and
+    /// from servers stay unchanged, so that they can be searched for.
     var ellipsis: Character
 
-    /// `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM`: no color for `dumb`, or if it is not set.
+    /// `--color`, then `NO_COLOR` (no-color.org: set and not empty), then `TERM`: no color if it is `dumb` or not set.
     init(_ mode: ColorMode, isTerminal: Bool, environment: [String: String]) {
         switch mode {
         case .always: isColored = true
@@ -143,8 +143,8 @@ final class ScreenArea: Sendable {
         }
     }
 
-    /// ECMA-48: cursor up (8.3.22), then erase to the end of the page (8.3.39). Drawn lines wrap if the window has become
-    /// narrower since.
+    /// ECMA-48: cursor up (8.3.22), then erase to the end of the page (8.3.39). Drawn lines wrap if the window has
+    /// become narrower in the meantime.
     private func erasing(_ widths: [Int]) -> String {
         guard !widths.isEmpty else { return "" }
         let columns = max(1, columns())

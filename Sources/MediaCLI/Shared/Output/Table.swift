@@ -13,24 +13,25 @@ struct Table: Sendable {
         var alignment = Alignment.left
         /// Whether its cells may be truncated.
         var isFlexible = false
-        /// In terminal columns, for a flexible column.
+        /// Minimum width of a flexible column, in terminal columns.
         var minimumWidth = 6
         /// The order in which a narrow terminal omits columns, lowest first; nil if never.
         var dropOrder: Int?
         /// Whether its cells are paths, which are truncated at the start.
         var isPath = false
-        /// Whether its cells are wrapped instead of truncated: for sentences.
+        /// Whether its cells are wrapped instead of truncated, for sentences.
         var isWrapped = false
     }
 
     var columns: [Column]
-    /// Already escaped; one cell per column.
+    /// One cell per column, already escaped.
     var rows: [[String]] = []
 
     private static let gap = "  "
 
-    /// The header and the rows, without line breaks, none wider than `width`. With nil every cell has its full width.
-    /// `naturalWidths` are those of the whole table if these rows are a part of it; only the first part has the header.
+    /// The header and the rows, without line breaks, none wider than `width`. If `width` is nil, every cell has its
+    /// full width. If these rows are only a part of the table, `naturalWidths` are those of the whole table; only the
+    /// first part has the header.
     func lines(
         fitting width: Int?,
         style: Style,
@@ -52,13 +53,13 @@ struct Table: Sendable {
         return (hasHeader ? [style.bold(line(header, layout, style))] : []) + lines.map { line($0, layout, style) }
     }
 
-    /// The widths that the header and these rows need, at least `known`.
+    /// The widths needed by the header and these rows, at least `known`.
     func naturalWidths(atLeast known: [Int]?) -> [Int] {
         let own = naturalWidths(of: [measured(columns.map(\.title))] + rows.map { measured($0) })
         return known.map { zip($0, own).map(max) } ?? own
     }
 
-    /// A row, followed by the rest of its wrapped cells.
+    /// A row, followed by the remaining lines of its wrapped cells.
     private func wrapped(_ cells: [Cell], _ layout: Layout) -> [[Cell]] {
         let parts = columns.indices.map { index in
             columns[index].isWrapped ? folded(cells[index], to: layout.widths[index]) : [cells[index]]
@@ -101,7 +102,7 @@ struct Table: Sendable {
 
     private func gaps(of layout: Layout) -> Int { Self.gap.count * (layout.shown.count - 1) }
 
-    /// The width with every flexible column at its minimum.
+    /// The width of the table with every flexible column at its minimum.
     private func narrowestWidth(of layout: Layout) -> Int {
         layout.shown.reduce(gaps(of: layout)) { sum, index in
             let natural = layout.widths[index]
@@ -162,7 +163,7 @@ struct Table: Sendable {
         return Cell(text: text, width: TerminalText.width(text))
     }
 
-    /// Truncates a path at its start, since its end has the name.
+    /// Truncates a path at its start, since its end contains the name.
     private func end(of path: String, _ width: Int, _ style: Style) -> String {
         var kept = ""
         for character in path.reversed() {
@@ -175,7 +176,7 @@ struct Table: Sendable {
 }
 
 enum WordWrap {
-    /// Uses as few lines as possible; a word wider than `width` gets its own line.
+    /// Uses as few lines as possible; a word wider than `width` gets a separate line.
     static func lines(_ text: String, width: Int) -> [String] {
         guard TerminalText.width(text) > width else { return [text] }
         var lines: [String] = []

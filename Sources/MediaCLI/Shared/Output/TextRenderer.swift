@@ -3,7 +3,7 @@ internal import MediaCore
 
 /// Results as text. File names and text from servers are escaped here.
 ///
-/// The text of a command is in its file; this is what several commands share.
+/// The text of a command is in its own file; this type contains text shared by several commands.
 enum TextRenderer {
     /// The first characters of an ID or hash, enough to distinguish it.
     static func brief(_ id: String) -> String { TerminalText.escaped(String(id.prefix(8))) }
@@ -12,7 +12,7 @@ enum TextRenderer {
         "\(Formats.timestamp(date)) (\(Formats.age(of: date, now: now)))"
     }
 
-    /// One name and value per line; `width` is that of the names.
+    /// One name and value per line; `width` is the width of the names.
     static func fields(_ fields: [(name: String, value: String)], width: Int = 14, _ style: Style) -> [String] {
         fields.map { name, value in
             style.bold(name.padding(toLength: width, withPad: " ", startingAt: 0)) + TerminalText.escaped(value)
@@ -53,7 +53,8 @@ enum Formats {
         return "\(seconds / 3600):\((seconds / 60 % 60).padded(2)):\(tail)"
     }
 
-    /// A duration in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up, so that it is never zero.
+    /// A duration in a sentence: `2 s`, `5 min 30 s`, `3 h 20 min`, `about 365 days`. Rounded up, so that it is never
+    /// zero.
     static func span(_ duration: Duration) -> String {
         let seconds = max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
         let minutes = (seconds + 59) / 60
@@ -64,7 +65,7 @@ enum Formats {
             ? pair(minutes / 60, "h", minutes % 60, "min") : "about \((minutes + 1439) / 1440) days"
     }
 
-    /// For messages: like `span`, but `0.2 s` for less than a second.
+    /// For messages: the same as `span`, but `0.2 s` for less than a second.
     static func pause(_ duration: Duration) -> String {
         let tenths = (milliseconds(duration) + 99) / 100
         return tenths < 10 ? "0.\(max(1, tenths)) s" : span(duration)
@@ -75,8 +76,8 @@ enum Formats {
         return parts.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }
 
-    /// `just now`, `5 minutes ago`, `3 days ago`, `2 years ago`. A time in the future, which a clock set back can produce,
-    /// is `just now`.
+    /// `just now`, `5 minutes ago`, `3 days ago`, `2 years ago`. A time in the future, possible if the clock was set
+    /// back, is `just now`.
     static func age(of date: Date, now: Date) -> String {
         let seconds = Int64(max(0, now.timeIntervalSince(date)))
         switch seconds {

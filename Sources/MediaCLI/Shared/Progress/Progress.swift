@@ -1,5 +1,5 @@
 enum Progress {
-    /// At most 100: a listing may grow while it is read, and a server rewrites files.
+    /// At most 100: a listing may grow while it is read, and a server may rewrite files.
     static func percent(_ done: Int64, of whole: Int64?) -> Int64? {
         guard let whole, whole > 0 else { return nil }
         return min(100, max(0, Int64(Double(done) / Double(whole) * 100)))
@@ -20,7 +20,7 @@ enum Progress {
 enum DisplayMode: Sendable {
     /// Redrawn in place.
     case terminal
-    /// A line every few seconds.
+    /// One line every few seconds.
     case plain
     case silent
 
@@ -31,11 +31,11 @@ enum DisplayMode: Sendable {
     }
 }
 
-/// When the progress of a run is shown: on a terminal ten times a second; elsewhere a line every ten seconds or every ten
-/// percent, at most one per second.
+/// Determines when the progress of a run is shown: on a terminal ten times per second; elsewhere one line every ten
+/// seconds or every ten percent, at most one per second.
 struct ProgressSchedule: Sendable {
     enum Output: Sendable {
-        /// The lines at the bottom of the terminal.
+        /// Lines at the bottom of the terminal.
         case drawing
         case line
     }
@@ -50,13 +50,13 @@ struct ProgressSchedule: Sendable {
         lastLine = time
     }
 
-    /// Restarts the clock of plain lines when the work actually begins.
+    /// Restarts the clock of plain lines when the work starts.
     mutating func begin(at time: Duration) { lastLine = time }
 
-    /// Makes a drawing due.
+    /// Makes the next drawing due immediately.
     mutating func redraw() { lastDrawing = nil }
 
-    /// What is due now, which then counts as shown. `countsSteps` allows a line for each ten percent.
+    /// The output that is due now; it is then considered shown. `countsSteps` allows a line for each ten percent.
     mutating func due(at time: Duration, percent: Int64, countsSteps: Bool = true) -> Output? {
         switch mode {
         case .silent: return nil
@@ -76,7 +76,8 @@ struct ProgressSchedule: Sendable {
 }
 
 extension Console {
-    /// Shows progress. `text` gets the columns and rows of the terminal, or 200 columns for the last of its lines alone.
+    /// Shows progress. `text` receives the columns and rows of the terminal. For plain lines it receives 200 columns,
+    /// and only its last line is shown.
     func show(
         _ output: ProgressSchedule.Output,
         _ text: (_ columns: Int, _ rows: Int, _ ellipsis: Character) -> [String]
@@ -96,12 +97,12 @@ struct TransferRate: Sendable {
     private static let window = Duration.seconds(10)
     private var samples: [(time: Duration, bytes: Int64)] = []
 
-    /// Adds a reading; times must not decrease. A lower byte count (a new attempt) resets the samples.
+    /// Adds a sample; times must not decrease. A lower byte count (a new attempt) resets the samples.
     mutating func add(bytes: Int64, at time: Duration) {
         if let last = samples.last, bytes < last.bytes {
             samples.removeAll()
         }
-        // A hundred readings per window are enough.
+        // A hundred samples per window are sufficient.
         if samples.count > 1, time - samples[samples.count - 2].time < Self.window / 100 {
             samples.removeLast()
         }
@@ -111,7 +112,7 @@ struct TransferRate: Sendable {
         }
     }
 
-    /// Bytes per second; nil until the readings span a quarter of a second.
+    /// Bytes per second; nil until the samples cover a quarter of a second.
     var bytesPerSecond: Double? {
         guard let first = samples.first, let last = samples.last else { return nil }
         let span = last.time - first.time

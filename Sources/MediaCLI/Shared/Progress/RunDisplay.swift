@@ -5,17 +5,18 @@ internal import Synchronization
 
 /// The progress of a long run, as text and as a record.
 protocol RunReading: Sendable {
-    /// The unit of its rate: bytes, or items.
+    /// Amount of finished work for the rate: bytes or items.
     var amount: Int64 { get }
     /// At most 100; nil until the total is known.
     var percent: Int64? { get }
-    /// One line without a line break. `rate` is `amount` per second over the last seconds; nil until it is known.
+    /// One line without a line break. `rate` is `amount` per second as an average of the last seconds; nil until it is
+    /// known.
     func line(rate: Double?) -> String
     func record(elapsed: Duration) -> JSONObject
 }
 
 /// Shows the progress of a long run: a redrawn line on a terminal, plain lines every few seconds elsewhere, or nothing.
-/// In JSON with `--progress-events` it also writes a record per second.
+/// In JSON mode with `--progress-events` it also writes one record per second.
 final class RunDisplay<Reading: RunReading>: Sendable {
     private struct State {
         var reading: Reading?
@@ -50,7 +51,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
 
     var elapsed: Duration { console.context.elapsed() - state.withLock { $0.began } }
 
-    /// Draws, and writes a line or a record if due. Called for each reading and four times a second.
+    /// Draws, and writes a line or a record if one is due. Called for each reading and four times per second.
     func tick() {
         let now = console.context.elapsed()
         let (record, output, line) = state.withLock { state -> (JSONObject?, ProgressSchedule.Output?, String) in
@@ -81,7 +82,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         console.announce([line ?? "mediactl: no progress yet"])
     }
 
-    /// Shows the progress while `body` runs, and clears it afterwards.
+    /// Shows the progress while `body` runs and clears it afterwards.
     func during<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         defer { console.screen.above {} }
         return try await console.ticking({ [self] in tick() }, status: { [self] in showStatus() }, body)
@@ -89,7 +90,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
 }
 
 extension Console {
-    /// Runs `body`; meanwhile calls `tick` four times a second, and `status` on SIGUSR1.
+    /// Runs `body`. In the meantime, calls `tick` four times per second, and `status` on SIGUSR1.
     func ticking<Value>(
         _ tick: @escaping @Sendable () -> Void,
         status: @escaping @Sendable () -> Void,
@@ -110,7 +111,8 @@ extension Console {
     }
 }
 
-/// A run over many items: shows its progress, reports each item, and stops on a signal or when standard output is closed.
+/// A run over many items: shows its progress, reports each item, and stops on a signal or when standard output is
+/// closed.
 struct LongRun<Reading: RunReading>: Sendable {
     let console: Console
     let display: RunDisplay<Reading>
@@ -126,10 +128,10 @@ struct LongRun<Reading: RunReading>: Sendable {
         var progress: @Sendable (Reading) -> Void
     }
 
-    /// Runs `work`, and returns when all items are reported; nil if it was stopped early. Items are reported in a separate
-    /// task, so that a slow reader of standard output does not stall the transfers.
+    /// Runs `work` and returns when all items are reported; nil if it was stopped early. Items are reported in a
+    /// separate task, so that a slow reader of standard output does not stall the transfers.
     ///
-    /// - Throws: What `work` throws.
+    /// - Throws: The errors of `work`.
     func run<Item: Sendable, Outcome: Sendable>(
         telling tell: @escaping @Sendable (Item) -> Void,
         _ work: (Dependencies<Item>) async throws -> Outcome
@@ -171,8 +173,8 @@ struct LongRun<Reading: RunReading>: Sendable {
 }
 
 extension TransferControl {
-    /// Handles a signal: no further request starts, and a pending response gets some time to arrive; a second if all requests
-    /// of the run may be repeated. A second signal abandons it.
+    /// Handles a signal: no further request starts, and the run waits up to `limit` for a pending response. The default
+    /// of one second is sufficient if all requests of the run can be repeated. A second signal abandons the response.
     func heed(_ request: Interruption.Request, finishWithin limit: Duration = .seconds(1)) {
         if request.isFinal {
             abandon()
@@ -197,7 +199,7 @@ final class ItemStatistics<State: Hashable & Sendable>: Sendable {
 
     var total: Int { entries.withLock { $0.counts.values.reduce(0, +) } }
 
-    /// The code of the batch; `.partly` for a stopped run. A signal's own code takes precedence over it.
+    /// The code of the batch; `.partly` for a stopped run. The exit code of a signal takes precedence.
     func exitCode(isStopped: Bool) -> ExitCode {
         let codes = entries.withLock { $0.codes }
         return isStopped ? .partly : ExitCode.batch(codes)

@@ -2,7 +2,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// Makes clients for servers: one transfer loop for all, one search for credentials per server.
+/// Makes clients for servers: one transfer loop for all servers, one search for credentials per server.
 actor ServerSession {
     private let settings: SettingsSession
     private let credentials: CredentialFlags
@@ -16,9 +16,9 @@ actor ServerSession {
         http = try settings.httpClient(for: .uploadsURL)
     }
 
-    /// A client with credentials, from a prompt if necessary. For another server than that of the command, only credentials
-    /// bound to it are used. `retryCommand` is for the hint and lacks its `--server`. With `isTried`, a prompted login is
-    /// checked for the right to upload.
+    /// A client with credentials, from a prompt if necessary. For a server other than that of the command, only
+    /// credentials for that server are used. `retryCommand` is used in the hint and does not contain `--server`. With
+    /// `isTried`, a login entered at a prompt is checked for the permission to upload.
     ///
     /// - Throws: `CredentialError`, `SettingsError`; `GigHiveError` if the server cannot be reached before a prompt.
     func client(
@@ -54,7 +54,7 @@ actor ServerSession {
         settings.client(for: server, nil, http)
     }
 
-    /// A client for a guest, whose requests carry a secret instead of a login.
+    /// A client for a guest, whose requests contain a secret instead of a login.
     ///
     /// - Throws: `CredentialError` if the secret would be sent unencrypted; `SettingsError`.
     func guestClient(for server: ServerURL) throws -> GigHiveClient {
@@ -62,8 +62,8 @@ actor ServerSession {
         return anonymousClient(for: server)
     }
 
-    /// Makes the first contact, which may prompt about the certificate, before any other prompt or output. Does nothing if
-    /// no prompt is possible.
+    /// Connects to the server, which may cause a prompt about its certificate, before any other prompt or output. Does
+    /// nothing if no prompt is possible.
     ///
     /// - Throws: `GigHiveError` if there is no response.
     func contact(_ server: ServerURL) async throws {
@@ -78,12 +78,12 @@ actor ServerSession {
         do {
             _ = try await client.health()
         } catch {
-            // The command itself reports an error response.
+            // An error response is reported by the command itself.
             if error.httpStatus == nil, error.transport != nil { throw error }
         }
     }
 
-    /// Whether the server accepts the login of a user who can upload; true if that cannot be determined.
+    /// Whether the server accepts the login of a user with upload permission; true if that cannot be determined.
     private static func isAccepted(_ client: GigHiveClient) async -> Bool {
         do {
             _ = try await client.asset(Int64.max)

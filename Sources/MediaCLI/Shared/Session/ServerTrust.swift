@@ -4,12 +4,12 @@ internal import MediaFiles
 internal import MediaTransport
 internal import Synchronization
 
-/// Decides how each server is verified: by the settings for its origin, else by its pin in `known_servers`, else
-/// by the system's CAs. On a terminal, it offers to trust a server at the first contact.
+/// Determines how each server is verified: by the settings for its origin, otherwise by its pin in `known_servers`,
+/// otherwise by the system's CAs. On a terminal, it offers to trust a server at the first contact.
 final class ServerTrustKeeper: Sendable {
     private struct State {
         var known: KnownServers?
-        /// Servers that this command specifies besides the configured one.
+        /// Servers specified by this command in addition to the configured one.
         var named: Set<Origin> = []
         var decided: [Origin: ServerTrust] = [:]
         /// Servers that the user declined to trust, so that the prompt is not repeated.
@@ -18,13 +18,13 @@ final class ServerTrustKeeper: Sendable {
 
     private let console: Console
     private let settings: Settings
-    /// The path of `known_servers`.
+    /// Path of `known_servers`.
     private let path: String
     private let prompter: Prompter
     private let connectTimeout: Duration
     private let state = Mutex(State())
     private let insecurityWarning = Once()
-    /// One prompt at a time: parallel requests to one server are one first contact.
+    /// One prompt at a time: parallel requests to one server count as a single first contact.
     private let questions = Turnstile()
 
     init(console: Console, settings: Settings, path: String, prompter: Prompter) {
@@ -35,7 +35,7 @@ final class ServerTrustKeeper: Sendable {
         connectTimeout = settings.connectTimeout.value
     }
 
-    /// Reads `known_servers`, once.
+    /// Reads `known_servers` once.
     ///
     /// - Throws: `SettingsError` for a malformed line.
     func load() throws(SettingsError) {
@@ -44,7 +44,7 @@ final class ServerTrustKeeper: Sendable {
         state.withLock { $0.known = known }
     }
 
-    /// Adds a server that this command specifies besides the configured one: flags apply to it as well.
+    /// Adds a server specified by this command in addition to the configured one: flags apply to it as well.
     func name(_ origin: Origin) {
         state.withLock {
             $0.named.insert(origin)
@@ -61,7 +61,7 @@ final class ServerTrustKeeper: Sendable {
     func trust(for origin: Origin, of service: SettingKey) -> ServerTrust {
         guard origin.scheme == "https" else { return ServerTrust() }
         let (own, pin) = state.withLock { ($0.decided[origin], $0.known?.pins[origin]) }
-        // Settings were read before; with conflicting profiles, the strictest verification applies.
+        // The settings have already been validated; if profiles conflict, the strictest verification applies.
         var trust = own ?? (try? server(origin, of: service))?.trust ?? ServerTrust()
         state.withLock { $0.decided[origin] = trust }
         if trust == ServerTrust() { trust.pinnedKey = pin }
@@ -82,7 +82,7 @@ final class ServerTrustKeeper: Sendable {
         )
     }
 
-    /// The decision after a certificate was refused: a retry if the user has just trusted the server.
+    /// The decision after a certificate was rejected: a retry if the user has just trusted the server.
     func decide(_ origin: Origin, _ error: TransportError, of service: SettingKey) async -> TrustDecision {
         let explicit = (try? server(origin, of: service))?.trust ?? ServerTrust()
         guard explicit == ServerTrust() else { return .refuse(error) }
@@ -157,10 +157,10 @@ private actor Turnstile {
     }
 }
 
-/// Servers that the user trusted at the first contact: the file `known_servers` next to the settings file.
+/// Servers that the user trusted at the first contact: the file `known_servers` beside the settings file.
 ///
-/// Each line has an origin and the pin of its key: `https://media.example.org sha256//BASE64`. Empty lines and lines that
-/// begin with `#` are ignored.
+/// Each line has an origin and the pin of its key: `https://media.example.org sha256//BASE64`. Empty lines and lines
+/// that start with `#` are ignored.
 struct KnownServers: Sendable, Equatable {
     static let fileName = "known_servers"
 
@@ -168,7 +168,7 @@ struct KnownServers: Sendable, Equatable {
 
     init() {}
 
-    /// `path` is for errors.
+    /// `path` is used in errors.
     ///
     /// - Throws: `SettingsError` for the first line that is not an origin and its pin, or that repeats an origin.
     init(text: String, path: String) throws(SettingsError) {
@@ -186,13 +186,13 @@ struct KnownServers: Sendable, Equatable {
         }
     }
 
-    /// A missing file is empty.
+    /// Returns an empty value for a missing file.
     static func read(_ path: String) throws(SettingsError) -> KnownServers {
         try KnownServers(text: try content(path), path: path)
     }
 
-    /// Stores the pin of a new origin, and returns all known servers, including those that another process has added. The
-    /// file is readable only by its owner, and replaced atomically.
+    /// Stores the pin of a new origin and returns all known servers, including those added by other processes. The file
+    /// is readable only by its owner and is replaced atomically.
     ///
     /// - Throws: `SettingsError` if the file cannot be read or written.
     static func add(_ origin: Origin, _ pin: String, to path: String) throws(SettingsError) -> KnownServers {

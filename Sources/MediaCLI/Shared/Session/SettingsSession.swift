@@ -60,7 +60,7 @@ struct SettingsSession: Sendable {
         var source: String
     }
 
-    /// All settings, then the paths.
+    /// All settings, followed by the paths.
     var rows: [Row] {
         settings.rows.map { Row(name: $0.name, value: $0.value, source: $0.origin.description) }
             + [
@@ -116,7 +116,7 @@ struct SettingsSession: Sendable {
     }
 
     var noServer: Diagnosis {
-        // A single profile would be in use.
+        // A single profile would already be in use.
         let hasProfiles = settings.profile == nil && settings.otherProfiles.values.contains { !$0.origins.isEmpty }
         return Diagnosis(
             .noServer,
@@ -152,8 +152,8 @@ struct SettingsSession: Sendable {
 }
 
 extension SettingsSession {
-    /// A transfer loop with the settings of each server. `service` decides which servers flags and environment apply to.
-    /// With `outage`, it waits for a server that is down, and shows that.
+    /// A transfer loop with the settings of each server. `service` determines which servers flags and environment apply
+    /// to. With `outage`, it waits for a server that is down and shows the wait.
     ///
     /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`; `StoreError` for unusable logins.
     func httpClient(for service: SettingKey, surviving outage: OutageNotice? = nil) throws -> HTTPClient {
@@ -182,8 +182,8 @@ extension SettingsSession {
         return try HTTPClient(configuration: configuration)
     }
 
-    /// The upload servers that require a login. An addition from a response is stored before any other request starts, so
-    /// that no later process sends that server a password.
+    /// The upload servers that require a login. An addition from a response is stored before any other request starts,
+    /// so that no later process sends a password to that server.
     private func loginRequirements() throws -> LoginRequirements {
         LoginRequirements(try logins.requirements()) { [console, logins] origin in
             do throws(StoreError) {
@@ -209,7 +209,7 @@ extension SettingsSession {
         )
     }
 
-    /// One line per exchange, without the query, which may contain secrets.
+    /// One line per request, without the query, which may contain secrets.
     private static func trace(_ exchange: ExchangeRecord, on console: Console) {
         let address = exchange.url.text.prefix { $0 != "?" }
         let outcome =
@@ -223,10 +223,10 @@ extension SettingsSession {
         )
     }
 
-    /// Runs `find` in a task that a signal cancels, so that an open prompt restores the terminal. `find` gets only the
-    /// settings for `origin`. `flags` apply to the server of this command only.
+    /// Runs `find` in a task that a signal cancels, so that an open prompt restores the terminal. `find` receives only
+    /// the settings for `origin`. `flags` apply to the server of this command only.
     ///
-    /// - Throws: What `find` throws; `SettingsError`.
+    /// - Throws: The errors of `find`; `SettingsError`.
     func search<Found: Sendable>(
         _ flags: CredentialFlags,
         at origin: Origin,

@@ -1,14 +1,14 @@
 internal import GigHive
 internal import MediaStore
 
-/// The open token store. Opening it also adopts what an earlier process received but could not store.
+/// The open token store. Opening it also adopts tokens that an earlier process received but could not store.
 struct StoreSession: Sendable {
     let directory: DataDirectory
     let store: TokenStore
 
     enum Access {
         case writing
-        /// Also works in a read-only directory.
+        /// Can also be used in a read-only directory.
         case reading
     }
 
@@ -19,7 +19,7 @@ struct StoreSession: Sendable {
         let now = console.context.now
         let store =
             try access == .reading ? TokenStore(reading: directory, now: now) : TokenStore(in: directory, now: now)
-        // These include the warnings of the directory.
+        // These include the warnings about the directory.
         for warning in store.warnings {
             console.warning(ErrorCatalog.clean(warning))
         }
@@ -56,7 +56,7 @@ struct StoreSession: Sendable {
         }
     }
 
-    /// The daily backup. Its failure does not fail the command.
+    /// Makes the daily backup. A failure does not fail the command.
     private static func backUp(_ store: TokenStore, in directory: DataDirectory, _ console: Console) {
         do throws(StoreError) {
             guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }
@@ -102,13 +102,13 @@ extension Console {
 }
 
 extension StoreSession {
-    /// An uploader that records its uploads here.
+    /// An uploader that records its uploads in this store.
     func uploader(_ client: GigHiveClient, _ options: UploadOptions, _ hashes: HashCache? = nil) -> Uploader {
         Uploader(client: client, store: store, directory: directory, options: options, hashes: hashes)
     }
 }
 
 extension SettingsSession {
-    /// The digests of files that have not changed since they were hashed.
+    /// Digests of files that have not changed since they were hashed.
     func hashCache() -> HashCache { HashCache(directory: locations.cacheDirectory) }
 }

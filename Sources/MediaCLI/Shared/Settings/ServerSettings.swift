@@ -2,8 +2,8 @@ internal import MediaTransport
 
 /// The settings that apply to one server: only those that were specified for it.
 ///
-/// Credentials and TLS settings belong to the origin that they were specified for. An origin from the store, the
-/// journal, a report or an import gets no settings of another origin.
+/// Credentials and TLS settings belong to the origin for which they were specified. An origin from the store, the
+/// journal, a report or an import does not use the settings of another origin.
 struct ServerSettings: Sendable {
     /// Whether credential flags apply to this server.
     var takesFlags = false
@@ -28,9 +28,10 @@ struct ServerSource: Sendable {
     enum Scope: Sendable, Equatable {
         /// The servers of the command.
         case target
-        /// `MEDIACTL_SERVER`, or the variable of the service; without either the servers of the command.
+        /// The server in `MEDIACTL_SERVER` or the variable of the service; if neither is set, the servers of the
+        /// command.
         case environment
-        /// The servers of a section of the settings file; without any the servers of the command.
+        /// The servers of a section of the settings file; if it has none, the servers of the command.
         case section(Set<Origin>)
     }
 
@@ -46,9 +47,9 @@ extension ServerSource {
 }
 
 extension Settings {
-    /// The settings whose source is bound to the origin. `service` is `.uploadsURL`, `.syncURL`, `.captureURL` or
-    /// `.libraryURL`. `named` are servers that the command specifies besides the configured one, such as that of an event
-    /// link.
+    /// The settings from sources that apply to the origin. `service` is `.uploadsURL`, `.syncURL`, `.captureURL` or
+    /// `.libraryURL`. `named` are servers specified by the command in addition to the configured one, such as that of
+    /// an event link.
     ///
     /// - Throws: `SettingsError` if two profiles have this server and neither is in use.
     func server(
@@ -67,7 +68,7 @@ extension Settings {
         }
         if let profile = try profile(for: origin) { bound.append(ServerSource(section: profile)) }
         let layers = bound.map(\.layer)
-        // CA certificates without a server in the same section apply to all servers.
+        // CA certificates in a section without a server apply to all servers.
         let authorities = sources.filter { $0.scope == .section([]) }.map(\.layer)
         return ServerSettings(
             takesFlags: isTarget,
@@ -93,7 +94,7 @@ extension Settings {
         return address.flatMap { try? ServerURL($0.value, allowingPath: true).origin }
     }
 
-    /// The server that secrets in the environment apply to; nil if the environment specifies none.
+    /// The server to which secrets in the environment apply; nil if the environment specifies none.
     private func environmentOrigin(of service: SettingKey) throws(SettingsError) -> Origin? {
         guard let layer = sources.first(where: { $0.scope == .environment })?.layer else { return nil }
         let own = try layer.find(service, SettingValue.addressBelowPath)
@@ -129,15 +130,15 @@ extension [String: SettingsFile.Section] {
     }
 }
 
-/// Which profile is in use: the specified one, else that of the server in use. If no server is specified,
-/// `default_profile`, else the only profile.
+/// Determines the profile in use: the specified one, otherwise that of the server in use. If no server is specified,
+/// `default_profile`, otherwise the only profile.
 struct ProfileChoice {
     var flags: SettingsFlags
     var environment: [String: String]
 
-    /// The profile in use, if any, and what selected it. `unselected` are the settings without a profile.
+    /// The profile in use, if any, with the source that selected it. `unselected` are the settings without a profile.
     ///
-    /// - Throws: `SettingsError` for an unknown profile, and if two profiles have the server.
+    /// - Throws: `SettingsError` for an unknown profile, or if two profiles have the server.
     func choose(from file: SettingsFile, unselected: Settings) throws(SettingsError) -> Setting<String>? {
         let variable = "MEDIACTL_PROFILE"
         if let name = flags.profile {

@@ -52,7 +52,7 @@ enum SettingKey: String, CaseIterable, Sendable {
     /// Old names that are still accepted, with the setting that replaces each.
     static let deprecated: [String: SettingKey] = ["answer_timeout": .responseTimeout]
 
-    /// The old environment variable of the setting; nil if its name has not changed.
+    /// The old environment variable of the setting; nil if its name is unchanged.
     var deprecatedVariable: String? {
         Self.deprecated.first { $0.value == self }.map { "MEDIACTL_" + $0.key.uppercased() }
     }
@@ -62,10 +62,10 @@ enum SettingKey: String, CaseIterable, Sendable {
         [.insecure, .allowHTTP, .http2, .albumsEnabled, .albumsUpload, .deleteAssociatedAlbum].contains(self)
     }
 
-    /// Whether the value is a path, which the settings file specifies relative to its directory.
+    /// Whether the value is a path; in the settings file, it is relative to the file's directory.
     var isPath: Bool { self == .caFile || self == .albumsFolderRoot }
 
-    /// Names of groups only: `albums`, `albums.folder` and the like.
+    /// Names that are only groups: `albums`, `albums.folder` and so on.
     static let groups: Set<String> = Set(
         allCases.flatMap { key in
             let parts = key.rawValue.split(separator: ".")
@@ -92,11 +92,13 @@ enum SettingValue {
 
     /// The number of retries.
     static func count(_ text: String) throws(InvalidValue) -> Int {
-        guard Digits.only(text), let count = Int(text) else { throw InvalidValue(rule: "is not a whole number from 0") }
+        guard Digits.only(text), let count = Int(text) else {
+            throw InvalidValue(rule: "is not a non-negative whole number")
+        }
         return count
     }
 
-    /// Seconds, or a number with `s`, `m` or `h`; above 0.
+    /// Seconds, or a number with `s`, `m` or `h`; must be above 0.
     static func timeout(_ text: String) throws(InvalidValue) -> Duration {
         let duration = try timeoutOrZero(text)
         guard duration > .zero else { throw InvalidValue(rule: "is not a valid timeout: specify a number above 0") }
@@ -117,7 +119,7 @@ enum SettingValue {
         return .milliseconds(Int64((seconds * 1000).rounded()))
     }
 
-    /// The time between two full listings: as `timeoutOrZero`, or days like `7d`; nil for `never`.
+    /// The time between two full listings: the same as `timeoutOrZero`, or days such as `7d`; nil for `never`.
     static func interval(_ text: String) throws(InvalidValue) -> Duration? {
         if text == "never" { return nil }
         guard text.hasSuffix("d") else { return try timeoutOrZero(text) }
@@ -144,12 +146,12 @@ enum SettingValue {
         return bytes
     }
 
-    /// Bytes per second as in `size`; `0` and `none` mean no limit.
+    /// Bytes per second, the same as in `size`; `0` and `none` mean no limit.
     static func rate(_ text: String) throws(InvalidValue) -> Int64? {
         text == "0" || text == "none" ? nil : try size(text)
     }
 
-    /// Number of parallel uploads. More than a few do not use the bandwidth better, and each one occupies a server worker.
+    /// Number of parallel uploads. More than a few do not improve bandwidth use, and each one occupies a server worker.
     static func jobs(_ text: String) throws(InvalidValue) -> Int {
         guard Digits.only(text), let count = Int(text), (1...16).contains(count) else {
             throw InvalidValue(rule: "is not a whole number from 1 to 16")
@@ -157,7 +159,7 @@ enum SettingValue {
         return count
     }
 
-    /// Bytes as in `size`, at least 64K: below that, the overhead of requests dominates.
+    /// Bytes, the same as in `size`, at least 64K: below that, the overhead of requests dominates.
     static func chunkSize(_ text: String) throws(InvalidValue) -> Int64 {
         let bytes = try size(text)
         guard bytes >= 64 << 10 else { throw InvalidValue(rule: "is less than 64K") }
@@ -179,13 +181,13 @@ enum SettingValue {
         return text
     }
 
-    /// The address of a server without a path, as the user wrote it.
+    /// The address of a server without a path, as entered by the user.
     static func address(_ text: String) throws(InvalidValue) -> String {
         _ = try serverURL(text, allowingPath: false)
         return text
     }
 
-    /// The address of a server that may have a path, as the user wrote it.
+    /// The address of a server that may have a path, as entered by the user.
     static func addressBelowPath(_ text: String) throws(InvalidValue) -> String {
         _ = try serverURL(text, allowingPath: true)
         return text
@@ -213,7 +215,7 @@ enum SettingValue {
     }
 }
 
-/// Why a value is invalid. `rule` follows the quoted value in the message.
+/// The reason why a value is invalid. `rule` follows the quoted value in the message.
 struct InvalidValue: Error {
     var rule: String
     var hint: String?
@@ -237,7 +239,7 @@ extension InvalidValue {
     }
 }
 
-/// Plain decimal digits; `Int` and `Double` accept more.
+/// Plain decimal digits; `Int` and `Double` accept other forms as well.
 enum Digits {
     /// Whether a text consists of one or more ASCII digits.
     static func only(_ text: some StringProtocol) -> Bool {

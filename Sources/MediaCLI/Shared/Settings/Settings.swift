@@ -3,22 +3,24 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// Every setting of one run with its origin. Limits and names are from the gighive contract (2.1, 2.6). `table` defines how
-/// each is read.
+/// All settings of one run, each with its origin. Limits and names are from the gighive contract (2.1, 2.6). `table`
+/// defines how each setting is read.
 struct Settings: Sendable {
     /// The default server of all services; nil if none is configured.
     var server: Setting<String>?
-    /// The upload server: `uploads_url`, else `server`, from the strongest source that has either.
+    /// The upload server: `uploads_url`, otherwise `server`, from the source with the highest precedence that has
+    /// either.
     var uploadsURL: Setting<String>?
-    /// Why `uploadsURL` cannot be used: its address has a path, which only servers of other services may have.
+    /// The reason why `uploadsURL` cannot be used: its address has a path, which only servers of other services may
+    /// have.
     private(set) var uploadsURLFault: SettingsError?
-    /// As `uploadsURL`, for photos.
+    /// Same as `uploadsURL`, for photos.
     var syncURL: Setting<String>?
-    /// As `uploadsURL`, for hash-only captures.
+    /// Same as `uploadsURL`, for hash-only captures.
     var captureURL: Setting<String>?
-    /// As `uploadsURL`, for tapes and albums.
+    /// Same as `uploadsURL`, for tapes and albums.
     var libraryURL: Setting<String>?
-    /// Its origin is what selected it.
+    /// Its origin is the source that selected the profile.
     var profile: Setting<String>?
     var user: Setting<String>?
     /// PEM file.
@@ -31,14 +33,14 @@ struct Settings: Sendable {
     var stallTimeout = Setting<Duration>(default: .seconds(60))
     var responseTimeout = Setting<Duration>(default: .seconds(600))
     var finishTimeout = Setting<Duration>(default: .seconds(30))
-    /// How long to query the server for a file after a lost response.
+    /// Maximum time to query the server for a file after a lost response.
     var settleTimeout = Setting<Duration>(default: .seconds(330))
     /// Bytes per second; nil for no limit.
     var limitRate = Setting<Int64?>(default: nil)
     var retries = Setting<Int>(default: 3)
-    /// How old the last full listing of photos may be; nil for any age.
+    /// Maximum age of the last full listing of photos; nil for any age.
     var fullInterval = Setting<Duration?>(default: .seconds(7 * 86_400))
-    /// The largest upload that the server accepts, in bytes.
+    /// Maximum size of an upload that the server accepts, in bytes.
     var maxBytes = Setting<Int64>(default: 6 << 30)
     /// The contact for manual deletions.
     var contact = Setting<String>(default: "contactgighive@gmail.com")
@@ -50,34 +52,34 @@ struct Settings: Sendable {
     var transport = Setting<UploadOptions.TransportChoice>(default: .auto)
     /// Bytes of the first request of a resumable upload.
     var chunkSize = Setting<Int64>(default: 8 << 20)
-    /// How the capture server reads and checks captures.
+    /// The format and checks of the capture server.
     var captureProfile = Setting<CaptureProfile>(default: .mediactl1)
-    /// The relying party ID of the capture server; nil for that of its profile.
+    /// Relying party ID of the capture server; nil for that of its profile.
     var captureRPID: Setting<String>?
     var albumsEnabled = Setting<Bool>(default: true)
-    /// From the strongest source that has it, or a library address, which implies Immich.
+    /// From the source with the highest precedence that has it or a library address, which implies Immich.
     var albumsLibrary = Setting<AlbumLibraryChoice>(default: .folder)
     /// The directory of the folder library; nil for the pictures directory.
     var albumsFolderRoot: Setting<String>?
-    /// Whether originals may be uploaded to a library that lacks them.
+    /// Whether originals that are missing in a library may be uploaded to it.
     var albumsUpload = Setting<Bool>(default: true)
     /// Maps local directories to those on the library's server.
     private(set) var albumsPathMap: Setting<[PathPrefix]>?
     var deleteAssociatedAlbum = Setting<Bool>(default: false)
-    /// The command that prints the vault key: program and arguments, no shell; nil if the key is a file.
+    /// The command that prints the vault key: program and arguments, without a shell; nil if the key is in a file.
     private(set) var vaultKeyCommand: Setting<[String]>?
     /// Warnings about unknown names: in the settings file, then in the environment.
     private(set) var warnings: [SettingsError] = []
     /// Notes about deprecated names, with their replacements.
     private(set) var notes: [String] = []
-    /// The sections in use that have a `password_command`, the profile first.
+    /// The sections in use that have a `password_command`; the profile comes first.
     private(set) var passwordCommands: [SettingsFile.Section] = []
     /// The sources in use, in order of precedence.
     private(set) var sources: [ServerSource] = []
     /// Profiles that are not in use. Each still applies to its own servers.
     private(set) var otherProfiles: [String: SettingsFile.Section] = [:]
 
-    /// Strongest layer first.
+    /// The layer with the highest precedence comes first.
     init(layers: [SettingsLayer]) throws(SettingsError) {
         for row in Self.table { try row.read(&self, layers) }
     }
@@ -95,8 +97,8 @@ struct Settings: Sendable {
 
     /// Combines flags, `MEDIACTL_*`, profile, settings file and defaults.
     ///
-    /// - Throws: `SettingsError` for any invalid value, also in profiles that are not in use, and for unknown names that may
-    /// be misspelled security settings.
+    /// - Throws: `SettingsError` for any invalid value, including those in profiles that are not in use, and for
+    ///   unknown names that may be misspelled security settings.
     static func resolve(
         flags: SettingsFlags,
         environment: [String: String],
@@ -153,18 +155,18 @@ enum AlbumLibraryChoice: String, Sendable, CaseIterable {
     case folder, immich
 }
 
-/// A local directory, and its path on the library's server.
+/// A local directory and its path on the library's server.
 struct PathPrefix: Sendable, Equatable {
     var local: String
     var server: String
 }
 
-/// Describes a setting with one value. Its names come from its key, its default from its property.
+/// Describes a setting with one value. Its names are derived from its key, its default from its property.
 private struct SettingRow: Sendable {
     var key: SettingKey
-    /// Reads the value of the strongest source that has one.
+    /// Reads the value from the source with the highest precedence that has one.
     var read: @Sendable (inout Settings, [SettingsLayer]) throws(SettingsError) -> Void
-    /// Value and origin, for `config show`; nil if it has no value.
+    /// Value and origin, for `config show`; nil if the setting has no value.
     var show: @Sendable (Settings) -> (value: String, origin: SettingOrigin)?
 
     init<Value>(
@@ -209,7 +211,7 @@ private struct SettingRow: Sendable {
 }
 
 extension Settings {
-    /// In the order of `config show`.
+    /// Rows in the order of `config show`.
     private static let table: [SettingRow] = [
         SettingRow(.server, \.server, SettingValue.addressBelowPath),
         uploadsURL,
@@ -299,14 +301,14 @@ extension Settings {
         (command.first ?? "") + (command.count > 1 ? " ..." : "")
     }
 
-    /// `7d`, or as `text`.
+    /// `7d`, or the same as `text`.
     @Sendable private static func days(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds > 0, seconds % 86_400 == 0, attoseconds == 0 else { return text(duration) }
         return "\(seconds / 86_400)d"
     }
 
-    /// `30s`, or `0.5s`: the form of the settings file.
+    /// `30s` or `0.5s`, in the format of the settings file.
     @Sendable private static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let thousandths = attoseconds / 1_000_000_000_000_000
@@ -327,14 +329,14 @@ extension Setting {
     }
 }
 
-/// Strongest first.
+/// In order of precedence, highest first.
 enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case flag
-    /// With the name of the variable.
+    /// The name of the variable.
     case environment(String)
-    /// With the name of the profile.
+    /// The name of the profile.
     case profile(String)
-    /// The top level of the settings file; with its path.
+    /// The top level of the settings file, with the path of the file.
     case settingsFile(String)
     case builtIn
 

@@ -7,7 +7,7 @@ internal import Yams
 ///
 /// `fixtures/settings/config.yaml` is the documented example.
 struct SettingsFile: Sendable {
-    /// The top level, or one profile.
+    /// The top level or one profile.
     struct Section: Sendable {
         var file: String
         var origin: SettingOrigin
@@ -18,7 +18,7 @@ struct SettingsFile: Sendable {
         var vaultKeyCommand: [String]?
         /// `albums.path_map`
         var pathMap: [PathPrefix]?
-        /// Deprecated names in it, in the order of the file.
+        /// Deprecated names, in the order of the file.
         var deprecated: [(name: String, key: SettingKey)] = []
         /// Warnings about unknown names, in the order of the file.
         var unknown: [SettingsError] = []
@@ -42,7 +42,7 @@ struct SettingsFile: Sendable {
         ([global] + profiles.values).flatMap(\.unknown).sorted { $0.line ?? 0 < $1.line ?? 0 }
     }
 
-    /// Reads the configured file. A missing file is empty, unless the user specified it.
+    /// Reads the configured file. A missing file counts as empty, unless the user specified it.
     static func read(locations: SettingsLocations, home: String?) throws(SettingsError) -> SettingsFile {
         let path = locations.configFile
         let text: String
@@ -56,7 +56,7 @@ struct SettingsFile: Sendable {
         return try SettingsFile(text: text, path: path, home: home)
     }
 
-    /// `path` is for errors, and the base of relative paths. `home` replaces `~`.
+    /// `path` is used in errors and as the base of relative paths. `home` replaces `~`.
     ///
     /// - Throws: `SettingsError` for the first invalid entry.
     init(text: String, path: String, home: String?) throws(SettingsError) {
@@ -119,7 +119,7 @@ extension [SettingsFile.Section] {
     }
 }
 
-/// Paths of settings and data (XDG Base Directory Specification 0.8). Nothing is read from the current directory.
+/// Paths of settings and data (XDG Base Directory Specification 0.8). No settings are read from the current directory.
 struct SettingsLocations: Sendable, Equatable {
     var configFile: String
     /// Whether the user specified the settings file, so that its absence is an error.
@@ -129,14 +129,14 @@ struct SettingsLocations: Sendable, Equatable {
     /// For data that can be recreated.
     var cacheDirectory: String
 
-    /// The pins of servers trusted at their first contact; separate from the settings file, which is never rewritten.
+    /// The pins of servers trusted at the first contact; separate from the settings file, which is never rewritten.
     var knownServersFile: String {
         let directory = configFile.lastIndex(of: "/").map { configFile[...$0] } ?? ""
         return directory + KnownServers.fileName
     }
 
-    /// Flag, then `MEDIACTL_CONFIG` / `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`. Without a home directory,
-    /// everything without its own variable is in the data directory.
+    /// Flag, then `MEDIACTL_CONFIG` or `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`. Without a home directory,
+    /// all paths without their own variable are in the data directory.
     ///
     /// - Throws: `SettingsError` if neither a home directory nor an override specifies the data directory.
     init(
@@ -168,7 +168,7 @@ struct SettingsLocations: Sendable, Equatable {
     }
 }
 
-/// Parses YAML mappings into sections, and refuses invalid values. Unknown names are kept for a warning, or refused
+/// Parses YAML mappings into sections and rejects invalid values. Unknown names cause a warning or an error
 /// (`UnknownSetting`).
 struct SectionReader {
     let file: String
@@ -201,7 +201,8 @@ struct SectionReader {
         return name
     }
 
-    /// Reads the settings of one level. `special` reads keys that only this level may have, and returns false for others.
+    /// Reads the settings of one level. `special` reads keys that are valid only at this level and returns false for
+    /// others.
     ///
     /// - Throws: `SettingsError` for the first invalid entry.
     func read(
@@ -282,7 +283,7 @@ struct SectionReader {
         return key.isPath ? absolute(scalar.string) : scalar.string
     }
 
-    /// Relative to the settings file's directory, never to the current one.
+    /// Resolved against the directory of the settings file, never the current one.
     private func absolute(_ path: String) -> String {
         if path.hasPrefix("/") || path.isEmpty { return path }
         if path.hasPrefix("~/"), let home { return home + path.dropFirst() }
@@ -304,7 +305,7 @@ struct SectionReader {
 
     /// The warning about an unknown name. It never repeats the value, which may be a secret.
     ///
-    /// - Throws: `SettingsError` for a secret, and for a name that may be a misspelled security setting.
+    /// - Throws: `SettingsError` for a secret, or for a name that may be a misspelled security setting.
     private func unknown(
         _ name: String,
         _ node: Node,
@@ -329,23 +330,25 @@ struct SectionReader {
 
 /// An unknown name in the settings file or among the environment variables.
 ///
-/// It is ignored with a warning: files are shared by versions and machines, and a misspelled time-out should not be an error.
-/// A name that may be a misspelled security setting is refused instead: a typo must not cause a run without the pin, with
-/// the password over plain http, to another server, or that discloses more of a capture than the user specified
-/// (docs/adr/0023-warn-about-unknown-settings-and-refuse-those-that-may-be-misspelled-security-settings.md). Values are never repeated: they may be secrets.
+/// It is ignored with a warning: files are shared between versions and machines, and a misspelled timeout should not be
+/// an error. A name that may be a misspelled security setting is refused instead: a typo must not cause a run without
+/// the pin, with the password over plain http, to another server, or that discloses more of a capture than the user
+/// specified (docs/adr/0023-warn-about-unknown-settings-and-refuse-those-that-may-be-misspelled-security-settings.md).
+/// Values are never repeated: they may be secrets.
 struct UnknownSetting: Sendable {
-    /// Its location, and its name as the user wrote it.
+    /// Its location and its name as entered by the user.
     var place: SettingsError
     /// Its name without prefixes.
     var name: String
 
-    /// Settings without which a run would be less safe, or disclose, send or delete something else than specified.
+    /// Settings without which a run would be less safe, or would disclose, send or delete something other than
+    /// specified.
     static let protecting: Set<SettingKey> = [
         .server, .uploadsURL, .syncURL, .captureURL, .libraryURL, .caFile, .pinnedKey, .insecure, .allowHTTP,
         .captureProfile, .captureRPID, .albumsEnabled, .albumsLibrary, .albumsUpload, .deleteAssociatedAlbum,
     ]
 
-    /// Names that other programs use for such settings.
+    /// Names used by other programs for such settings.
     private static let protectingWords: Set<Substring> = [
         "ca", "cafile", "capath", "cert", "certs", "certificate", "certificates", "https", "key", "keys", "pin",
         "pinned", "pinning",
@@ -359,7 +362,7 @@ struct UnknownSetting: Sendable {
         "profiles", "default_profile", "password_command", "vault_key_command", "albums.path_map",
     ]
 
-    /// Those whose absence is noticed at once.
+    /// Settings whose absence is noticed immediately.
     private static let harmless: Set = ["password_command", "albums.path_map"]
 
     /// The error for an unknown name in the settings file; nil if a warning is enough.
@@ -399,7 +402,7 @@ struct UnknownSetting: Sendable {
 
     // MARK: Environment variables
 
-    /// Warnings about unknown `MEDIACTL_*` variables that resemble one of ours. Others may belong to another program.
+    /// Warnings about unknown `MEDIACTL_*` variables that resemble a valid one. Others may belong to another program.
     ///
     /// - Throws: `SettingsError` for a name that may be a misspelled security setting.
     static func warnings(in environment: [String: String]) throws(SettingsError) -> [SettingsError] {
@@ -431,8 +434,8 @@ struct UnknownSetting: Sendable {
 }
 
 enum Spelling {
-    /// The known name with the fewest edits, if they are at most a third of its letters; else the only name with this prefix.
-    /// `-` equals `_`, and case is ignored.
+    /// The known name with the smallest edit distance, if it is at most a third of the name's length; otherwise the
+    /// only name with this prefix. `-` equals `_`, and case is ignored.
     static func nearest(to name: String, among known: [String]) -> String? {
         let wanted = letters(of: name)
         let ranked = known.map { (name: $0, edits: distance(wanted, letters(of: $0))) }
@@ -443,7 +446,7 @@ enum Spelling {
         return wanted.count > 2 && longer.count == 1 ? longer[0] : nil
     }
 
-    /// nil if it resembles no known name.
+    /// nil if the name resembles no known name.
     static func hint(for name: String, among known: [String]) -> String? { hint(nearest(to: name, among: known)) }
 
     static func hint(_ nearest: String?) -> String? { nearest.map { "did you mean: \($0)" } }
@@ -452,7 +455,7 @@ enum Spelling {
         Array(name.lowercased().replacing("-", with: "_"))
     }
 
-    /// Damerau distance: letters inserted, deleted, replaced, or swapped with their neighbor.
+    /// Damerau distance: letters inserted, deleted, replaced, or swapped with their neighbors.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, a) in left.enumerated() {
@@ -470,25 +473,25 @@ enum Spelling {
     }
 }
 
-/// An invalid setting. Always exit code 2.
+/// An invalid setting. Its exit code is always 2.
 struct SettingsError: Error, Sendable, Equatable {
     /// nil if it is not in a settings file.
     var file: String?
-    /// Counted from 1.
+    /// First line is 1.
     var line: Int?
-    /// As the user wrote it: `--retries`, `MEDIACTL_RETRIES`, `profiles.work.retries`.
+    /// As entered by the user: `--retries`, `MEDIACTL_RETRIES`, `profiles.work.retries`.
     var key: String?
     /// Never a secret.
     var value: String?
-    /// What is wrong, or what would be valid.
+    /// The violated rule or the valid values.
     var rule: String
     var hint: String?
 
-    /// One line without the hint: lower case, no full stop. For example
+    /// One line without the hint: lowercase, no final period. For example
     /// `/home/a/.config/mediactl/config.yaml:3: retries: "many" is not a whole number`.
     var message: String {
         let place = file.map { $0 + (line.map { ":\($0)" } ?? "") }
-        // The rule already mentions `HOME`; every other key comes first.
+        // The rule already mentions `HOME`; any other key precedes it.
         let subject = key.flatMap { $0 == "HOME" ? nil : $0 }
         let statement = value.map { "\"\($0)\" \(rule)" } ?? rule
         return TerminalText.escaped([place, subject, statement].compactMap { $0 }.joined(separator: ": "))

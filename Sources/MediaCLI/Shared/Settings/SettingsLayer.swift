@@ -13,7 +13,7 @@ struct SettingsLayer: Sendable {
         blame = { SettingsError(key: $0.flag, rule: "") }
     }
 
-    /// An empty variable counts as absent.
+    /// An empty variable is treated as not set.
     init(environment: [String: String]) {
         let environment = environment.filter { !$0.value.isEmpty }
         let variable = { @Sendable (key: SettingKey) -> String in
@@ -59,7 +59,7 @@ struct SettingsLayer: Sendable {
 }
 
 extension [SettingsLayer] {
-    /// The value of the strongest source that has one.
+    /// The value from the source with the highest precedence that has one.
     func find<Value>(
         _ key: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
@@ -70,10 +70,10 @@ extension [SettingsLayer] {
         return nil
     }
 
-    /// The address of a service: its own, or `server` from a stronger source.
+    /// The address of a service: its own, or `server` from a source with higher precedence.
     ///
-    /// `MEDIACTL_SERVER` means the upload server if both are in use: for another service it does not override the address in
-    /// a file, otherwise the key of one server would be sent to the other.
+    /// `MEDIACTL_SERVER` means the upload server if both are in use: for another service it does not override the
+    /// address in a file, otherwise the key of one server would be sent to the other.
     func findAddress<Value>(
         _ own: SettingKey,
         _ parse: (String) throws(InvalidValue) -> Value
@@ -88,9 +88,9 @@ extension [SettingsLayer] {
     }
 }
 
-/// The settings on the command line, as text: flags, environment and settings file share one parser and error type.
+/// The settings on the command line, as text: flags, environment and settings file share one parser and one error type.
 struct SettingsFlags: Sendable, Equatable {
-    /// `--profile`, which selects settings and is not one.
+    /// `--profile`, which selects settings but is not a setting.
     var profile: String?
     /// Notes about deprecated names, with their replacements.
     var deprecated: [String] = []
@@ -101,7 +101,7 @@ struct SettingsFlags: Sendable, Equatable {
         self.values = values.compactMapValues { $0 }
     }
 
-    /// nil if the flag is not given.
+    /// nil if the flag was not given.
     subscript(key: SettingKey) -> String? {
         get { values[key] }
         set { values[key] = newValue }
@@ -129,7 +129,7 @@ extension SettingsFlags {
     }
 }
 
-/// Flags of sending commands that are also settings.
+/// Flags of upload commands that are also settings.
 struct SendingFlags {
     var jobs: String?
     var transport: TransferOptions?

@@ -8,9 +8,9 @@ enum StopSignal: String, Sendable, CaseIterable {
     case hangup = "SIGHUP"
     case user2 = "SIGUSR2"
     case alarm = "SIGALRM"
-    /// The soft limit of CPU time; the hard limit kills.
+    /// Soft limit of CPU time; the hard limit kills the process.
     case cpuLimit = "SIGXCPU"
-    /// Ctrl-\: exit at once.
+    /// Ctrl-\: exit immediately.
     case quit = "SIGQUIT"
 
     var exitCode: ExitCode {
@@ -28,23 +28,24 @@ enum StopSignal: String, Sendable, CaseIterable {
     var name: String { rawValue }
 }
 
-/// Distributes stop signals. Work that must not be interrupted halfway registers a handler; without one, a signal ends the
-/// program at once.
+/// Distributes stop signals. Work that must not be interrupted halfway registers a handler; without one, a signal ends
+/// the program immediately.
 final class Interruption: Sendable {
-    /// A stop request and its count: 1 stops, 2 gives up, 3 exits at once.
+    /// A stop request and its count: 1 stops, 2 abandons, 3 exits immediately.
     ///
     /// The end of a session or a shutdown sends different signals in quick succession, and some programs send one twice
-    /// (`timeout -s INT`: to the process and to its group). Therefore only the same signal, later than ``repeatAfter(_:)``,
-    /// counts as a repeat.
+    /// (`timeout -s INT`: to the process and to its group). Therefore only the same signal, later than
+    /// ``repeatAfter(_:)``, counts as a repeat.
     struct Request: Sendable, Equatable {
         var signal: StopSignal
         var count: Int
 
-        /// Whether it was repeated: give up now.
+        /// Whether the request was repeated: abandon the work now.
         var isFinal: Bool { count > 1 }
     }
 
-    /// The time after which the same signal is a repeat. SIGINT comes from a key, which nobody presses twice in 0.1 s.
+    /// The time after which the same signal is a repeat. SIGINT comes from a key, which cannot be pressed twice in 0.1
+    /// s.
     static func repeatAfter(_ signal: StopSignal) -> Duration {
         signal == .interrupt ? .milliseconds(100) : .seconds(1)
     }
@@ -52,11 +53,11 @@ final class Interruption: Sendable {
     private struct State {
         var first: StopSignal?
         var count = 0
-        /// When each signal last counted.
+        /// The time when each signal was last counted.
         var arrivals: [StopSignal: ContinuousClock.Instant] = [:]
         var nextKey = 0
         var handlers: [Int: @Sendable (Request) -> Void] = [:]
-        /// Open prompts. While there are any, a signal ends the program regardless of handlers.
+        /// Number of open prompts. While there are any, a signal ends the program regardless of handlers.
         var questions = 0
         var endProgram: (@Sendable (Request, _ isHandled: Bool) -> Void)?
         var showStatus: (@Sendable () -> Void)?
@@ -78,7 +79,8 @@ final class Interruption: Sendable {
         state.withLock { $0.questions > 0 }
     }
 
-    /// Sets what ends the program: at once if the request is unhandled, otherwise after a grace period.
+    /// Sets the closure that ends the program: immediately if the request is not handled, otherwise after a grace
+    /// period.
     func onEnd(_ endProgram: @escaping @Sendable (Request, _ isHandled: Bool) -> Void) {
         state.withLock { $0.endProgram = endProgram }
     }
@@ -88,13 +90,13 @@ final class Interruption: Sendable {
         state.withLock { $0.showStatus = showStatus }
     }
 
-    /// Handles a stop signal. SIGQUIT ends the program at once, whatever is in flight: the journal is consistent.
+    /// Handles a stop signal. SIGQUIT ends the program immediately, even during a request: the journal is consistent.
     func receive(_ signal: StopSignal) {
         let arrival = now()
         let isCounted = state.withLock { state in
             let earlier = state.arrivals[signal]
             let isRepeat = earlier.map { arrival - $0 >= Self.repeatAfter(signal) } ?? false
-            // Ctrl-C waits without limit; another signal after it sets a limit.
+            // Ctrl-C waits without a limit; another signal after it sets a limit.
             let setsLimit = earlier == nil && state.arrivals.keys.allSatisfy { $0 == .interrupt }
             if earlier == nil || isRepeat { state.arrivals[signal] = arrival }
             if isRepeat || state.first == nil { state.count += 1 }
@@ -131,7 +133,7 @@ final class Interruption: Sendable {
         showStatus?()
     }
 
-    /// Runs `body` with a handler, which also gets an earlier signal at once.
+    /// Runs `body` with a handler, which is also called immediately for an earlier signal.
     func handling<Value>(
         _ handler: @escaping @Sendable (Request) -> Void,
         _ body: () async throws -> Value
@@ -148,7 +150,7 @@ final class Interruption: Sendable {
         return try await body()
     }
 
-    /// Runs `body`, which prompts the user: meanwhile a signal ends the program.
+    /// Runs `body`, which prompts the user. In the meantime, a signal ends the program.
     func asking<Value>(_ body: () async -> Value) async -> Value {
         state.withLock { $0.questions += 1 }
         defer { state.withLock { $0.questions -= 1 } }
@@ -162,10 +164,10 @@ final class Interruption: Sendable {
     }
 }
 
-/// Passes the process's signals to an `Interruption`. Lives as long as the program.
+/// Passes the process's signals to an `Interruption`. Must exist as long as the program runs.
 final class SignalMonitor: Sendable {
     private let queue = DispatchQueue(label: "mediactl.signals")
-    // Never accessed after `init`; it only keeps the sources alive. DispatchSource objects may be used from any thread.
+    // Never accessed after `init`; it only retains the sources. DispatchSource objects can be used from any thread.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
     init(_ interruption: Interruption) {
@@ -197,8 +199,8 @@ final class SignalMonitor: Sendable {
 }
 
 extension Console {
-    /// Applies a signal to a request that must not be interrupted: the first Ctrl-C waits for its response (`what`), other
-    /// signals wait at most `finishTimeout`, and a repeated signal gives up.
+    /// Applies a signal to a request that must not be interrupted: the first Ctrl-C waits for its response (`what`),
+    /// other signals wait at most `finishTimeout`, and a repeated signal abandons it.
     func outlast(_ request: Interruption.Request, for what: String, finishTimeout: Duration) {
         guard !request.isFinal else { return }
         let limit = request.signal == .interrupt ? nil : finishTimeout
@@ -211,9 +213,9 @@ extension Console {
     }
 }
 
-/// The message while a stopped command still waits for something.
+/// The message while a stopped command still waits for a response.
 enum WaitingMessage {
-    /// One line; `limit` is nil for Ctrl-C, after which the user decides.
+    /// One line; `limit` is nil for Ctrl-C, since the user can press it again.
     static func text(for what: String, limit: Duration?) -> String {
         guard let limit else { return "mediactl: waiting for \(what); press Ctrl-C again to abandon it" }
         let seconds = limit / .seconds(1)

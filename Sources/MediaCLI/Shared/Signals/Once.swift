@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Something that may happen only once in a run, whichever task comes first.
+/// An action that may happen only once in a run, even if several tasks request it.
 final class Once: Sendable {
     private let hasBegun = Atomic(false)
 

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import MediaSystem
 
-/// Which streams are terminals, and their size.
+/// Which streams are terminals, and the terminal's size.
 struct Terminal: Sendable {
     var isInputTerminal: Bool
     var isOutputTerminal: Bool
     var isErrorTerminal: Bool
-    /// Columns of the terminal of a descriptor; measured each time, since windows are resized.
+    /// Columns of a descriptor's terminal; measured each time, since windows are resized.
     var columns: @Sendable (Int32) -> Int
-    /// Rows of the terminal of a descriptor.
+    /// Rows of a descriptor's terminal.
     var rows: @Sendable (Int32) -> Int
 
     static func process() -> Terminal {
@@ -31,13 +31,13 @@ struct Terminal: Sendable {
     }
 }
 
-/// Prompts go to standard error; responses come from standard input.
+/// Prompts go to standard error; answers are read from standard input.
 struct Prompter: Sendable {
     let context: CommandContext
-    /// Both streams are terminals, and `--no-input` was not given.
+    /// Whether both streams are terminals and `--no-input` was not given.
     let isAllowed: Bool
 
-    /// Prompts until the input is one of `answers`, in full or abbreviated. End of input and an empty line return
+    /// Prompts until the input is one of `answers`, in full or abbreviated. End of input or an empty line returns
     /// `fallback`. `shown` replaces the list of answers in the prompt.
     func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
         while true {
@@ -56,13 +56,13 @@ struct Prompter: Sendable {
         }
     }
 
-    /// Only yes counts; the default is no.
+    /// Only yes confirms; the default is no.
     func confirm(_ question: String) async -> Bool {
         await choose(question, answers: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
     }
 
-    /// One line without its end; nil at the end of the input. Read byte by byte, so that nothing after the line is
-    /// consumed, and on a separate thread, since a user may take long.
+    /// One line without its line ending; nil at the end of the input. Read byte by byte, so that nothing after the line
+    /// is consumed, and on a separate thread, since the user may take a long time.
     private func readLine() async -> String? {
         let descriptor = context.standardInput
         return await BlockingWork.run {
@@ -79,7 +79,7 @@ struct Prompter: Sendable {
     }
 }
 
-/// Consent to something destructive: from `--yes` or a prompt.
+/// Confirmation of a destructive action: from `--yes` or a prompt.
 struct Confirmation: Sendable {
     let prompter: Prompter
     let isGiven: Bool
@@ -93,7 +93,7 @@ struct Confirmation: Sendable {
         }
     }
 
-    /// Shows what will happen, and prompts.
+    /// Shows what will happen and prompts for confirmation.
     ///
     /// - Throws: `Diagnosis` (usage) if no prompt is possible.
     func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
@@ -112,14 +112,14 @@ enum PasswordPrompt {
         case shown
     }
 
-    /// Reads one line, without its end.
+    /// Reads one line, without its line ending.
     ///
-    /// Canceling ends the prompt. The terminal is always restored: keys that suspend the program or end it with a core dump
-    /// (Ctrl-Z, Ctrl-\) are disabled meanwhile, and Ctrl-C and other signals arrive as cancellation.
+    /// Canceling ends the prompt. The terminal is always restored: keys that suspend the program or end it with a core
+    /// dump (Ctrl-Z, Ctrl-\) are disabled during the prompt, and Ctrl-C and other signals arrive as cancellation.
     ///
-    /// `question` is printed as is.
+    /// `question` is printed unchanged.
     ///
-    /// - Throws: `CredentialError` without a terminal, at its end (Ctrl-D), or if canceled.
+    /// - Throws: `CredentialError` without a terminal, at end of input (Ctrl-D), or if canceled.
     static func ask(
         _ question: String,
         _ echo: Echo = .hidden,
@@ -161,7 +161,7 @@ enum PasswordPrompt {
             keys[Int(VSUSP)] = 0
             keys[Int(VQUIT)] = 0
         }
-        // TCSAFLUSH discards what was typed before the prompt.
+        // TCSAFLUSH discards input typed before the prompt.
         tcsetattr(terminal, TCSAFLUSH, &asking)
         show(question, on: terminal)
         var isWhole = false

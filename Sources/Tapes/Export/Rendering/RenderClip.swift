@@ -3,17 +3,17 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
-/// A clip to render: properties of its file, and what to show of it.
+/// A clip to render: properties of its file, and the section to show.
 struct RenderClip: Equatable {
     /// The original, as bytes; for messages.
     var source: [UInt8]
-    /// The input of ffmpeg: a link of ours to the original.
+    /// The input of ffmpeg: a link to the original, created by mediactl.
     var input: String
     var isStill: Bool
     var hasSound: Bool
-    /// Where the video track of its file ends, in milliseconds; sound may be longer.
+    /// End of the video track in the file, in milliseconds; the audio may be longer.
     var pictureEnd: Int64
-    /// Where it starts in its file, in milliseconds.
+    /// Start in its file, in milliseconds.
     var start: Int64
     /// Shown duration, in milliseconds.
     var length: Int64
@@ -25,7 +25,7 @@ struct RenderClip: Equatable {
 }
 
 extension RenderClip {
-    /// A clip as a still.
+    /// Makes a clip from a still.
     init(_ clip: ClipRecord, of tape: TapeRecord, _ source: [UInt8], input: String) {
         self.init(
             source: source,
@@ -46,27 +46,27 @@ extension RenderClip {
 public struct UndecodableClips: Error, Sendable, Equatable {
     /// One of them.
     public struct Clip: Sendable, Equatable {
-        /// Its place in the tape, from 1.
+        /// Its position in the tape, from 1.
         public var number: Int
         /// The original, as bytes.
         public var path: [UInt8]
-        /// Why, mostly in the words of ffmpeg. May contain control characters.
+        /// The reason, usually a message of ffmpeg. May contain control characters.
         public var detail: String
     }
 
-    /// All of them, in the order of the tape.
+    /// All undecodable clips, in the order of the tape.
     public var clips: [Clip]
     /// Number of clips that were checked.
     public var checkedCount: Int
 }
 
-/// Reads and checks the clips of a tape before a rendering starts, so that none of them ends it after minutes.
+/// Reads and checks the clips of a tape before rendering starts, so that none of them makes it fail after minutes.
 struct RenderClipReader: Sendable {
     let tape: TapeRecord
     let ffmpeg: FFmpeg
     let workplace: RenderWorkplace
 
-    /// Reads the properties of all clips, several at once, and decodes the first picture and sound of each.
+    /// Reads the properties of all clips, several in parallel, and decodes the first video frame and audio of each.
     ///
     /// - Throws: `.clipUndecodable` with all clips that ffmpeg cannot decode; `.trimTooLong`, `.programMissing`,
     ///   `.diskFull`, `.targetUnusable`, `.cancelled`.
@@ -116,7 +116,7 @@ struct RenderClipReader: Sendable {
         let still = RenderClip(clip, of: tape, source, input: try await link(source, number))
         do throws(TapesError) {
             let probe = MediaProbe(try await ffmpeg.probe(still.input))
-            // An HEIC photo is a grid of images. ffmpeg before 7.1 cannot read it, later versions show one of them.
+            // An HEIC photo is a grid of images. ffmpeg before 7.1 cannot read it; later versions show one tile of it.
             if let probe, probe.pictureCount > 1, probe.isMovie {
                 throw TapesError(.renderFailed, detail: "it is a grid of \(probe.pictureCount) images")
             }
@@ -138,7 +138,7 @@ struct RenderClipReader: Sendable {
             guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasPicture else {
                 throw TapesError(.renderFailed, detail: "it has no picture")
             }
-            // From the file as it is now, which may have changed since it was added.
+            // From the current file, which may have changed since it was added.
             var length = probe.milliseconds ?? clip.durationMilliseconds
             if length == nil { length = try await measure(input) }
             guard let length else { throw TapesError(.renderFailed, detail: "its length is unknown") }
@@ -147,7 +147,7 @@ struct RenderClipReader: Sendable {
             }
             var video = RenderClip(clip, of: tape, source, input: input)
             video.isStill = false
-            // Sound that is not heard need not be decodable.
+            // Audio that is muted need not be decodable.
             video.hasSound = probe.hasSound && video.volume > 0
             video.pictureEnd = probe.pictureMilliseconds ?? length
             (video.start, video.length) = (trim.start, length - trim.start - trim.end)
@@ -164,13 +164,13 @@ struct RenderClipReader: Sendable {
         }
     }
 
-    /// Measures a file without a stated duration, without decoding it.
+    /// Measures the duration of a file that does not specify one, without decoding it.
     private func measure(_ input: String) async throws(TapesError) -> Int64? {
         let arguments = FFmpeg.input(input) + ["-map", "0:V:0", "-c", "copy", "-f", "null", "-"]
         return try await ffmpeg.run(arguments, in: workplace.directory).microseconds.map { $0 / 1000 }
     }
 
-    /// Decodes the first picture, and the first sound if there is any.
+    /// Decodes the first video frame, and the first audio if any.
     private func decode(_ clip: RenderClip) async throws(TapesError) {
         let picture = ["-map", clip.isStill ? "0:v:0" : "0:V:0", "-frames:v", "1", "-f", "null", "-"]
         let sound = clip.hasSound ? ["-map", "0:a:0", "-frames:a", "1", "-f", "null", "-"] : []
@@ -180,7 +180,7 @@ struct RenderClipReader: Sendable {
 }
 
 extension TapesError {
-    /// With the path of the original, whose name replaces the link in ffmpeg's messages.
+    /// Adds the path of the original, whose name replaces the link in ffmpeg's messages.
     func located(at source: [UInt8], _ input: String) -> TapesError {
         guard code != .cancelled, code != .diskFull, code != .programMissing else { return self }
         let name = String(decoding: source.nameOfPath, as: UTF8.self)
@@ -194,8 +194,8 @@ extension TapesError {
 }
 
 extension RenderWorkplace {
-    /// For reading originals without a target: everything is in the system's temporary directory, and marked in `data`.
-    /// Blocks.
+    /// For reading originals without a target: everything is stored in the system's temporary directory, with a mark in
+    /// `data`. Blocks.
     static func temporary(marking data: DataDirectory?) throws(TapesError) -> RenderWorkplace {
         let path = Array(NSTemporaryDirectory().utf8)
         let directory = try TapesError.writing(TargetDirectory.open(path, creating: false))

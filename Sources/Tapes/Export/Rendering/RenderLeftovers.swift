@@ -3,17 +3,17 @@ internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
 
-/// Files of renderings whose process was killed: a directory of parts and the draft of the video beside the target, and a
-/// directory of links to the originals in the system's temporary directory.
+/// Files of renderings whose process was killed: a directory of parts and the draft of the video, both in the directory
+/// of the target, and a directory of links to the originals in the system's temporary directory.
 public struct RenderLeftovers: Sendable {
     static let prefix = ".mediactl-render-"
     private static let draftSuffix = ".part"
-    /// Of the directory of links: the target may be in the system's temporary directory too.
+    /// Suffix of the directory of links: the target may be in the system's temporary directory too.
     static let linksSuffix = "-links"
 
-    /// Has the marks of renderings.
+    /// Contains the marks of renderings.
     public let directory: DataDirectory
-    /// Directory that is searched for files without a mark, as 0.1.0 left them, as bytes; nil searches none.
+    /// Directory to search for files without a mark, which version 0.1.0 created, as bytes; nil for none.
     public let workingDirectory: [UInt8]?
 
     /// Makes a search.
@@ -22,21 +22,21 @@ public struct RenderLeftovers: Sendable {
         self.workingDirectory = workingDirectory
     }
 
-    /// Directories of a rendering, as a mark stores them.
+    /// The directories of a rendering, as stored in a mark.
     static func places(_ directories: TargetDirectory...) -> [[UInt8]] {
         let current = AbsolutePath.currentDirectory ?? []
         return directories.map { AbsolutePath.of($0.path, in: current) }
     }
 
-    /// Finds the files, and changes nothing. Files of a process that is alive are skipped, and so are those in a directory
-    /// that cannot be read now, whose mark is kept. Blocks.
+    /// Finds leftover files without changing anything. Skips files of a running process. Also skips directories that
+    /// cannot be read now; their marks are kept. Blocks.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func find() throws(TapesError) -> [AlbumFinding] {
         try search().items.map { AlbumFinding(.renderLeftover, path: $0.path) }
     }
 
-    /// Removes files that were found, and returns those that may still be there. Blocks.
+    /// Removes the files found, and returns those that may still exist. Blocks.
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func remove(_ found: [AlbumFinding]) throws(TapesError) -> [AlbumFinding] {
@@ -48,7 +48,7 @@ public struct RenderLeftovers: Sendable {
         return found.filter { $0.path.map(Self.isGone) == false }
     }
 
-    /// Whether the directory of a path confirms that it does not contain it.
+    /// Whether the parent directory of a path confirms that the path does not exist.
     private static func isGone(_ path: [UInt8]) -> Bool {
         do throws(FileWriteError) {
             guard let directory = try TargetDirectory.open(path.directoryOfPath, creating: false) else { return false }
@@ -70,10 +70,10 @@ public struct RenderLeftovers: Sendable {
 
         var path: [UInt8] { directory.path(of: name) }
 
-        /// Only files and links directly in it are removed: there is nothing else in a directory of ours.
+        /// Removes only the files and links directly in it: mediactl's directories contain nothing else.
         func remove() {
             guard isDirectory else {
-                // Locked by its writer, if that is alive after all.
+                // Locked by its writer if that process is still running.
                 guard let draft = try? PartialFile.open(String(decoding: name, as: UTF8.self), in: directory) else {
                     return
                 }
@@ -91,7 +91,7 @@ public struct RenderLeftovers: Sendable {
         }
     }
 
-    /// The files, and the marks of which every directory could be read.
+    /// The files, and the marks whose directories could all be read.
     private func search() throws(TapesError) -> (items: [Item], marks: [RenderMark]) {
         let (marks, alive) = try stored(RenderMark.all(in: directory))
         var unread: Set<String> = []
@@ -110,7 +110,7 @@ public struct RenderLeftovers: Sendable {
             }
         }
         if let workingDirectory, let all = Self.items(in: workingDirectory, where: { !alive.contains($0) }) {
-            // Links prove nothing: the locked draft of a rendering that runs may be elsewhere.
+            // Links prove nothing: the locked draft of a running rendering may be elsewhere.
             let found = all.filter { !$0.hasLinks }
             let ids = Set(found.map(\.id)).subtracting(Self.locked(found))
             add(found.filter { ids.contains($0.id) })
@@ -120,7 +120,7 @@ public struct RenderLeftovers: Sendable {
         return (items, marks.filter { !unread.contains($0.id) })
     }
 
-    /// Ids of drafts that a process writes now.
+    /// Ids of drafts that a process is writing now.
     private static func locked(_ items: [Item]) -> Set<String> {
         Set(
             items.filter { item in
@@ -135,13 +135,13 @@ public struct RenderLeftovers: Sendable {
         )
     }
 
-    /// Entries of this user in a directory with a name of ours; nil if it cannot be read.
+    /// Entries of this user with names generated by mediactl in a directory; nil if it cannot be read.
     private static func items(in place: [UInt8], where isWanted: (String) -> Bool) -> [Item]? {
         var names: [[UInt8]] = []
         let opened: TargetDirectory
         do throws(FileWriteError) {
             guard let directory = try TargetDirectory.open(place, creating: false) else {
-                // Removed; without a parent its disk may only be unmounted.
+                // The directory was removed. If its parent is missing too, its disk may only be unmounted.
                 return try TargetDirectory.open(place.directoryOfPath, creating: false) == nil ? nil : []
             }
             try directory.forEachName { names.append($0) }

@@ -48,7 +48,7 @@ struct RenderRun: Sendable {
             recipe.inputs + ["-filter_complex", recipe.graph.text, "-map", "[v]", "-map", "[a]", "-map_metadata", "-1"]
             // One track may start long before the first packet of the other.
             + ["-map_chapters", "-1", "-max_muxing_queue_size", "9999"] + Self.pictureCoding
-            // Sound is encoded after joining: AAC starts with some silence.
+            // Audio is encoded after joining: AAC starts with a short silence.
             + ["-c:a", "pcm_s16le", "-f", "mov", "-y", "file:\(Self.name(ofPart: index))"]
         let clip = rendered[segment.part.clip]
         do throws(TapesError) {
@@ -63,12 +63,12 @@ struct RenderRun: Sendable {
         }
     }
 
-    /// The same for all parts, otherwise they could not be joined without encoding.
+    /// The same for all parts, so that they can be joined without encoding.
     private static let pictureCoding = ["-c:v", "libx264", "-preset", "medium", "-crf", "20", "-profile:v", "high"]
 
     private static func name(ofPart index: Int) -> String { "\(index).mov" }
 
-    // MARK: The whole
+    // MARK: Joining
 
     private func join(_ count: Int) async throws(TapesError) {
         let list = (0..<count).map { "file 'file:\(Self.name(ofPart: $0))'\n" }.joined()
@@ -85,16 +85,16 @@ struct RenderRun: Sendable {
     }
 }
 
-/// Splits a video into parts that are made sequentially and then joined without another encoding: each clip alone, and
-/// each transition.
+/// Splits a video into parts that are rendered sequentially and then joined without another encoding: one part for each
+/// clip, and one for each transition.
 ///
-/// In one graph of all clips ffmpeg would open every file and hold frames of each, so that a tape of a few hundred
-/// clips runs out of memory and descriptors. Here no run has more than two inputs, every frame is encoded once, and
-/// only filters are used that ffmpeg has had for years.
+/// With one graph of all clips, ffmpeg would open every file and hold frames of each, so that a tape of a few hundred
+/// clips would run out of memory and descriptors. Here no run has more than two inputs, every frame is encoded once,
+/// and only filters available in old ffmpeg versions are used.
 struct RenderPlan: Equatable {
     struct Part: Equatable {
         var clip: Int
-        /// Frames of it shown before.
+        /// Frames of the clip shown by earlier parts.
         var skipped: Int
     }
 
@@ -110,11 +110,11 @@ struct RenderPlan: Equatable {
 
     private(set) var segments: [Segment] = []
 
-    /// All times are rounded to frames of the whole, so that errors do not accumulate.
+    /// All times are rounded to frames of the whole video, so that errors do not accumulate.
     init(tape: TapeRecord, lengths: [Int64], format: RenderFormat) {
         let timing = TapeTiming(tape: tape, lengths: lengths)
         var begin: Int64 = 0
-        // The frames of each clip.
+        // The frame range of each clip.
         var spans: [Range<Int>] = []
         for (index, length) in lengths.enumerated() {
             spans.append(format.frame(at: begin)..<format.frame(at: begin + length))
@@ -149,7 +149,7 @@ struct RenderPlan: Equatable {
     }
 }
 
-/// Format of picture and sound, the same for all parts, so that they can be joined without encoding.
+/// Format of video and audio, the same for all parts, so that they can be joined without encoding.
 struct RenderFormat: Equatable {
     var width: Int
     var height: Int
@@ -178,7 +178,7 @@ struct RenderFormat: Equatable {
         frameRate = options.frameRate
     }
 
-    /// The frame that starts nearest to a time.
+    /// The frame whose start is nearest to a time.
     func frame(at milliseconds: Int64) -> Int { Int((milliseconds * Int64(frameRate) + 500) / 1000) }
 
     func sample(ofFrame frame: Int) -> Int { frame * Self.sampleRate / frameRate }
@@ -190,7 +190,7 @@ struct RenderFormat: Equatable {
 struct RenderTarget: Sendable {
     let directory: TargetDirectory
     let name: [UInt8]
-    /// ffmpeg's name of the container.
+    /// ffmpeg's name of the container format.
     let container: String
 
     private static let containers = ["mp4": "mp4", "mov": "mov", "mkv": "matroska"]
@@ -234,13 +234,14 @@ extension TapesError {
     }
 }
 
-/// The files of a rendering: a private directory beside the target for its parts, the draft of the whole beside it, and
-/// a directory of links to the originals in the system's temporary directory, as the target may not support them.
+/// The files of a rendering: a private directory for its parts and the draft of the whole video, both in the directory
+/// of the target; and a directory of links to the originals in the system's temporary directory, since the target may
+/// not support links.
 ///
-/// The links have names of ours, so that no user-controlled name reaches ffmpeg: none that looks like an option, a
-/// protocol or a pattern, and no invalid UTF-8. Originals are only read, through them.
+/// The names of the links are generated, so that no user-controlled name reaches ffmpeg: none that looks like an
+/// option, a protocol or a pattern, and no invalid UTF-8. Originals are only read, through these links.
 struct RenderWorkplace: Sendable {
-    /// A directory of this process alone.
+    /// A directory used by this process only.
     private struct Private: Sendable {
         var parent: TargetDirectory
         var name: String
@@ -264,10 +265,10 @@ struct RenderWorkplace: Sendable {
     private let parts: Private
     private let links: Private
     private let draft: PartialFile
-    /// Lets `RenderLeftovers` find everything after a kill.
+    /// Allows `RenderLeftovers` to find all files after a kill.
     private let mark: RenderMark?
 
-    /// Creates everything that `remove` removes, and marks it in `data` before. Blocks.
+    /// Creates all files that `remove` removes, after marking them in `data`. Blocks.
     init(beside parent: TargetDirectory, marking data: DataDirectory? = nil) throws(FileWriteError) {
         let id = UUID().uuidString.lowercased()
         let name = RenderLeftovers.prefix + id
@@ -275,7 +276,7 @@ struct RenderWorkplace: Sendable {
         guard let system = try TargetDirectory.open(temporary, creating: false) else {
             throw FileWriteError(.unsafe, path: temporary)
         }
-        // Without a mark, for example on a full disk, a rendering is still possible.
+        // Rendering is possible without a mark, for example on a full disk.
         let mark = data.flatMap { try? RenderMark.make(id, at: RenderLeftovers.places(parent, system), in: $0) }
         do throws(FileWriteError) {
             try self.init(name, beside: parent, system: system, mark: mark)
@@ -312,7 +313,7 @@ struct RenderWorkplace: Sendable {
     /// Working directory of ffmpeg, for the parts.
     var directory: TargetDirectory { parts.directory }
 
-    /// The draft of the whole, relative to `directory`.
+    /// The draft of the whole video, relative to `directory`.
     var draftName: String { "../\(String(decoding: draft.name, as: UTF8.self))" }
 
     /// Creates a link to an original. It has the extension of the original, by which ffmpeg recognizes some formats, if
@@ -337,13 +338,13 @@ struct RenderWorkplace: Sendable {
 
     /// Syncs the draft and renames it. Blocks.
     ///
-    /// - Throws: `.exists` when the name is taken.
+    /// - Throws: `.exists` if the name is taken.
     func publish(as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         try draft.seal()
         if isReplacing { try draft.publish(replacing: name) } else { try draft.publish(as: name) }
     }
 
-    /// Removes everything but a published video. Blocks.
+    /// Removes all files except a published video. Blocks.
     func remove() {
         parts.remove()
         links.remove()

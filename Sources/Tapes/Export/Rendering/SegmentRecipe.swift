@@ -6,8 +6,8 @@ struct SegmentRecipe {
     var clips: [RenderClip]
     var format: RenderFormat
 
-    /// Reading starts this much before the wanted part: a picture may last longer than one frame, and a seek drops
-    /// those that started before it.
+    /// Reading starts this much before the required part: a frame may last longer than one frame interval, and a seek
+    /// drops frames that started before it.
     private static let leadSeconds = 2
 
     /// Its one or two clips, in the order of the inputs.
@@ -21,8 +21,8 @@ struct SegmentRecipe {
         }
     }
 
-    /// The first frame to read, relative to the clip's start; negative in the trimmed part. At most the last picture of
-    /// the file, since there would be none to repeat after it.
+    /// The first frame to read, relative to the clip's start; negative in the trimmed part. At most the last frame of
+    /// the file, since otherwise there would be no frame to repeat.
     private func firstRead(_ part: RenderPlan.Part) -> Int {
         let clip = clips[part.clip]
         if clip.isStill { return 0 }
@@ -51,7 +51,7 @@ struct SegmentRecipe {
                             "duration=\(Self.seconds(format.microseconds(ofFrame: segment.count)))",
                             "offset=0"
                         )
-                        // It works with full-resolution colors.
+                        // `slide` works with full-resolution colors.
                     ] + Self.form,
                     output: "v"
                 )
@@ -74,23 +74,23 @@ struct SegmentRecipe {
         let skipped = clip.isStill ? 0 : part.skipped - firstRead(part)
         let filters: [FilterGraph.Filter] =
             (clip.isStill ? [.init("trim", "end_frame=1")] : [])
-            // A track that ends before the middle of a frame would yield none: its last picture is passed anyway.
+            // A track that ends before the middle of a frame would yield no frame: pass its last frame anyway.
             + [.init("fps", "fps=\(format.frameRate)", "start_time=0", "eof_action=pass")]
             + Self.turn(clip.quarterTurns)
             // Makes pixels square.
             + [.init("scale", "w=iw*sar", "h=ih"), .init("setsar", "1")]
             + scale(clip.scaleMode)
             + [
-                // Repeats the last picture for a still, and for a file that ends too early.
+                // Repeats the last frame for a still, and for a file that ends too early.
                 .init("tpad", "stop_mode=clone", "stop=-1"),
                 .init("trim", "start_frame=\(skipped)", "end_frame=\(skipped + segment.count)"),
                 .init("setpts", "PTS-STARTPTS"),
             ] + Self.form
-        // `V`: without cover pictures.
+        // `V`: without cover images.
         return .init(inputs: [clip.isStill ? "\(index):v:0" : "\(index):V:0"], filters: filters, output: output)
     }
 
-    /// The same for all parts, otherwise they could not be joined without encoding.
+    /// The same for all parts, so that they can be joined without encoding.
     private static let form: [FilterGraph.Filter] = [
         .init("format", "yuv420p"),
         .init("setparams", "range=tv", "color_primaries=bt709", "color_trc=bt709", "colorspace=bt709"),
@@ -137,7 +137,7 @@ struct SegmentRecipe {
         }
         let skipped = format.sample(ofFrame: part.skipped - firstRead(part))
         let filters: [FilterGraph.Filter] = [
-            // Keeps the timing of sound that starts late or has gaps.
+            // Preserves the timing of audio that starts late or has gaps.
             .init("aresample", "\(RenderFormat.sampleRate)", "async=1", "first_pts=0"),
             form,
             .init("volume", "\(clip.volume)"),
@@ -148,9 +148,9 @@ struct SegmentRecipe {
         return .init(inputs: ["\(index):a:0"], filters: filters, output: output)
     }
 
-    // MARK: Words
+    // MARK: Formatting
 
-    /// ffmpeg's name of a transition: the direction in which the new picture moves.
+    /// ffmpeg's name of a transition: the direction in which the new image moves.
     private static func name(of transition: TapeRecord.Transition) -> String {
         switch transition {
         case .slideLeftToRight: "slideright"
@@ -159,7 +159,7 @@ struct SegmentRecipe {
         }
     }
 
-    /// With six decimals.
+    /// Formats seconds with six decimals.
     static func seconds(_ microseconds: Int64) -> String {
         let rest = String(microseconds % 1_000_000)
         return "\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - rest.count))\(rest)"

@@ -10,10 +10,10 @@ public struct TapeRendering: Sendable {
         public var longSide: Int
         /// Frames per second.
         public var frameRate: Int
-        /// Whether an existing file is replaced.
+        /// Whether to replace an existing file.
         public var isReplacing: Bool
 
-        /// Makes options; by default 1920 pixels, 30 frames per second, nothing is replaced.
+        /// Makes options; by default 1920 pixels, 30 frames per second, and no replacing.
         public init(longSide: Int = 1920, frameRate: Int = 30, isReplacing: Bool = false) {
             self.longSide = longSide
             self.frameRate = frameRate
@@ -24,8 +24,8 @@ public struct TapeRendering: Sendable {
     /// `PATH` to search for ffmpeg and ffprobe.
     public let searchPath: String
 
-    /// Keeps marks of renderings in progress, so that `RenderLeftovers` finds the files of one that was killed; nil keeps
-    /// none.
+    /// Contains marks of renderings in progress, so that `RenderLeftovers` finds the files of a killed one; nil for no
+    /// marks.
     public let directory: DataDirectory?
 
     /// Makes a rendering.
@@ -34,28 +34,28 @@ public struct TapeRendering: Sendable {
         self.directory = directory
     }
 
-    /// The length of the video in milliseconds: durations minus trims, minus the overlap of transitions (trap 20), nil
-    /// when a duration is unknown.
+    /// The length of the video in milliseconds: durations minus trims, minus the overlap of transitions (trap 20); nil
+    /// if a duration is unknown.
     public static func milliseconds(of tape: TapeRecord, clips: [ClipRecord]) -> Int64? {
         TapeTiming(tape: tape, clips: clips).total
     }
 
-    /// Renders. The video gets its name only when it is complete.
+    /// Renders a video. The file gets its final name only when it is complete.
     ///
-    /// Canceling kills ffmpeg, removes its output, and throws `.cancelled`.
+    /// Cancellation kills ffmpeg, removes its output, and throws `.cancelled`.
     ///
     /// - Parameters:
     ///   - tape: The tape.
     ///   - clips: Its clips in order.
     ///   - target: Path of the video, as bytes; its extension selects the container (`.mp4`, `.mov`, `.mkv`).
     ///   - options: Options of the rendering.
-    ///   - originals: Originals of other tapes, which are not replaced either.
-    ///   - progress: Milliseconds done and their total, on another thread.
+    ///   - originals: Originals of other tapes, which are never replaced either.
+    ///   - progress: Called with the finished milliseconds and their total, on another thread.
     /// - Throws: `TapesError` `.programMissing` with the program; `.nothingToExport`; `.fileNotFound`,
-    ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` when its file is shorter
+    ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` if its file is shorter
     ///   than before; `.clipUndecodable` with `UndecodableClips`; `.outOfRange` for options; `.targetExists`,
-    ///   `.targetUnusable`, `.diskFull`; `.renderFailed` with the last line of ffmpeg, and the original if it concerns
-    ///   one; `.cancelled`.
+    ///   `.targetUnusable`, `.diskFull`; `.renderFailed` with ffmpeg's last line, and the original concerned, if any;
+    ///   `.cancelled`.
     public func render(
         _ tape: TapeRecord,
         clips: [ClipRecord],
@@ -92,16 +92,16 @@ public struct TapeRendering: Sendable {
         try await BlockingWork.run { () throws(TapesError) in
             defer { workplace.remove() }
             try result.get()
-            // Checked again: another file may have the name by now.
+            // Checked again, since another file may now have the name.
             try ExportTarget.check(place.path, replacing: options.isReplacing, originals: protected)
             try TapesError.writing(workplace.publish(as: place.name, replacing: options.isReplacing))
         }
     }
 
-    /// Checks the clips as `render` does before it starts: originals that are missing, trimmed away, or cannot be decoded.
-    /// Writes nothing outside of the system's temporary directory but a mark in the data directory.
+    /// Runs the checks that `render` runs before it starts: originals that are missing, trimmed away, or undecodable.
+    /// Writes nothing outside the system's temporary directory except a mark in the data directory.
     ///
-    /// - Throws: As `render`, for clips and programs.
+    /// - Throws: Like `render`, for clips and programs.
     public func check(_ tape: TapeRecord, clips: [ClipRecord]) async throws(TapesError) {
         let shown = clips.filter { $0.source != nil }
         guard !shown.isEmpty else { throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id) }
@@ -140,7 +140,7 @@ public struct TapeRendering: Sendable {
             _ = try SourceFile(path: path)
         } catch {
             var error = TapesError(error, path: path)
-            // The missing file is one of the tape, not one given by the user.
+            // The missing file belongs to the tape; it was not specified by the user.
             error.value = clip.id
             throw error
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A port that never answers: its queue of connections is full, so the kernel drops every new one.
+/// A port that never responds: its connection queue is full, so the kernel drops every new connection.
 final class DeafListener {
     let port: Int
     private var sockets: [Int32] = []

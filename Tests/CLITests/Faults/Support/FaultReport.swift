@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a run with `--json` said, in records for programs and in words for people.
+/// What a run with `--json` printed: records for programs and messages for people.
 struct FaultReport: Sendable {
     let result: ChildResult
     let records: [Record]
 
-    /// The members that the tests look at.
+    /// The members that the tests check.
     struct Record: Decodable, Sendable {
         struct Failure: Decodable, Sendable {
             var code: String
@@ -65,8 +65,8 @@ struct FaultReport: Sendable {
     /// The error of the only item, or of the whole command.
     var failure: Record.Failure? { records.compactMap(\.error).first }
 
-    /// Checks what every failure has to show: the exit code, twice; one last record; code and message for programs; the
-    /// same message and hint for people.
+    /// Checks what every failure must report: the exit code, twice; one last record; code and message for programs;
+    /// the same message and hint for people.
     func expect(_ fault: ExpectedFault, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(result.exitCode == fault.exitCode, "\(result)", sourceLocation: sourceLocation)
         expectOneLastRecord(sourceLocation: sourceLocation)
@@ -86,7 +86,7 @@ struct FaultReport: Sendable {
         }
     }
 
-    /// Checks a run that ended well.
+    /// Checks a run that succeeded.
     func expectSuccess(_ state: String, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(result.exitCode == 0, "\(result)", sourceLocation: sourceLocation)
         #expect(items.map(\.state) == [state], "\(result)", sourceLocation: sourceLocation)
@@ -100,13 +100,13 @@ struct FaultReport: Sendable {
     }
 }
 
-/// A failure as the documentation promises it.
+/// A failure as documented.
 struct ExpectedFault: Sendable {
     var exitCode: Int32
     var code: String
     /// Part of the message.
     var message: String
-    /// Part of the hint; nil when none is promised.
+    /// Part of the hint; nil when none is expected.
     var hint: String?
 
     init(_ exitCode: Int32, _ code: String, _ message: String, hint: String? = nil) {

@@ -3,13 +3,12 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The built program, a file to send, a server's address, and the token store for looking into afterwards.
-///
-/// One try only, and a lost answer is asked for during 0.3 seconds instead of 330.
+/// The built program, a file to upload, a server's address, and the token store for inspection afterwards. One
+/// attempt only, and the query after a lost response lasts 0.3 seconds instead of 330.
 struct FaultStage: Sendable {
     /// Runs `mediactl`; its environment may be changed.
     var runner: BinaryRunner
-    /// A file that begins like a real MP4.
+    /// A file that starts like a real MP4.
     let file: String
     /// `--server`. The credentials in the environment apply to it as well.
     var server: String {
@@ -29,8 +28,8 @@ struct FaultStage: Sendable {
         try Self.writeMovie(to: file, byteCount: byteCount, seed: 0)
     }
 
-    /// An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3). Behind its first bytes the
-    /// file is a hole.
+    /// An ISO base media file starts with a box of type ftyp (ISO/IEC 14496-12 section 4.3). The rest of the file is
+    /// a hole.
     static func writeMovie(to path: String, byteCount: Int, seed: UInt8) throws {
         var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
         bytes += (bytes.count..<min(byteCount, 20_000)).map { UInt8(truncatingIfNeeded: $0 &* 31) &+ seed }
@@ -43,7 +42,7 @@ struct FaultStage: Sendable {
 
     var login: [String] { ["--server", server, "--user", "uploader"] }
 
-    /// `mediactl upload FILE --json`, to its end.
+    /// Runs `mediactl upload FILE --json` to its end.
     func upload(
         _ more: [String] = [],
         path: String? = nil,
@@ -52,12 +51,12 @@ struct FaultStage: Sendable {
         FaultReport(try await runner.run(["upload", path ?? file, "--json"] + login + more, extra: extra))
     }
 
-    /// `mediactl upload FILE --json --progress-events`, still running.
+    /// Starts `mediactl upload FILE --json --progress-events`.
     func startUpload(_ more: [String] = [], extra: [String: String] = [:]) throws -> ChildProcess {
         try runner.start(["upload", file, "--json", "--progress-events"] + login + more, extra: extra)
     }
 
-    /// `mediactl uploads delete … --json`, to its end.
+    /// Runs `mediactl uploads delete … --json` to its end.
     func delete(_ arguments: [String], extra: [String: String] = [:]) async throws -> FaultReport {
         FaultReport(
             try await runner.run(
@@ -91,7 +90,7 @@ extension SandboxProcess {
         try await requests().count { $0.method == "POST" }
     }
 
-    /// Files that are stored, by name.
+    /// Stored files, by name.
     func storedFiles() throws -> [String] {
         try ["video", "audio"].flatMap {
             try FileManager.default.contentsOfDirectory(atPath: data.file("media/" + $0))

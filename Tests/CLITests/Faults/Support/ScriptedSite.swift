@@ -2,15 +2,16 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A GigHive whose answer to each POST a test decides. It stores nothing: every question about a file gets "not here".
+/// A GigHive whose response to each POST is set by a test. It stores nothing: every query for a file gets "not
+/// here".
 final class ScriptedSite: Sendable {
-    /// Answers one POST; the head is read, the body is not.
+    /// Responds to one POST; the head is read, the body is not.
     typealias Script = @Sendable (ScriptedServer.Connection, String) throws -> Void
 
     private let server: ScriptedServer
     private let received: Counter
 
-    /// A site that says "not here" to every question.
+    /// A site that responds "not here" to every query.
     convenience init(
         receiveBuffer: Int32? = nil,
         _ script: @escaping Script = { connection, _ in connection.close() }
@@ -46,7 +47,7 @@ final class ScriptedSite: Sendable {
     var posts: Int { received.count.withLock { $0 } }
     var connections: Int { server.connectionCount }
 
-    /// Nothing is served and nothing is listed (gighive contract section 7).
+    /// Serves nothing and lists nothing (gighive contract section 7).
     private static func denyEverything(_ connection: ScriptedServer.Connection, _ head: String) throws {
         if head.hasPrefix("HEAD ") {
             try connection.write("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n")
@@ -65,24 +66,24 @@ final class ScriptedSite: Sendable {
             + "<h1>\(title)</h1>\n</body></html>\n"
     }
 
-    /// A success without a checksum, so that no digest has to be known here.
+    /// A success without a checksum, so that the test needs no digest.
     static let success =
         #"{"id":18,"asset_id":18,"file_type":"video","delete_token":"\#(String(repeating: "ab", count: 32))"}"#
 }
 
-/// A number that connections raise and tests read.
+/// A counter that connections increment and tests read.
 private final class Counter: Sendable {
     let count = Mutex(0)
 }
 
 extension ScriptedServer.Connection {
-    /// Reads the body of a request whose head was read, after the interim 100 if it is asked for.
+    /// Reads the body of a request whose head was read, after sending the interim 100 if it was requested.
     func readBody(of head: String) throws {
         try proceed(head)
         try readBody(Self.contentLength(of: head))
     }
 
-    /// Sends the interim 100 if it is asked for (RFC 9110 section 10.1.1).
+    /// Sends the interim 100 if it was requested (RFC 9110 section 10.1.1).
     func proceed(_ head: String) throws {
         if head.lowercased().contains("expect: 100-continue") {
             try write("HTTP/1.1 100 Continue\r\n\r\n")
