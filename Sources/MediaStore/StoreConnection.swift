@@ -152,8 +152,8 @@ final class StoreConnection: Sendable {
     func failure(_ error: any Error) -> StoreError {
         let error = StoreError(error, path: path)
         if error.kind == .corrupt {
-            isWhole.store(false, ordering: .relaxed)
             mark.remove()
+            if isWhole.exchange(false, ordering: .relaxed), schema.notesDamage { IndexRepair.noteDamage(path) }
         }
         return error
     }

@@ -22,6 +22,8 @@ struct StoreSchema: Sendable {
     /// The tables that are checked as a whole at every opening; nil for all. Checking large tables would cost
     /// every command seconds.
     var checkedTables: [String]?
+    /// Whether damage found in use makes the next opening check everything: `IndexRepair`.
+    var notesDamage = false
     /// `quick_check`, or `integrity_check`, which also finds rows that an index lacks.
     var contentCheck = "quick_check"
     /// Additional settings of the connection that writes (`PRAGMA`).

@@ -79,7 +79,8 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// One attempt. A 417 is retried once without the expectation (RFC 9110 section 10.1.1).
+    /// One attempt. It is repeated at once when nothing of it was sent: after a decision to trust the server, and after a
+    /// 417, without the expectation (RFC 9110 section 10.1.1).
     private func perform(
         _ request: HTTPRequest,
         attempt: Int,
@@ -95,35 +96,22 @@ public final class HTTPClient: Sendable {
             control: control,
             progress: progress
         )
-        var result = await run(submission)
-        if case .failure(let error) = result, error.isTrustRefused, let decide = configuration.onUntrustedServer {
-            switch await decide(request.url.origin, error) {
-            case .retry: result = await run(submission)
-            case .refuse(let refusal): result = .failure(refusal)
+        var decideTrust = configuration.onUntrustedServer
+        while true {
+            let started = ContinuousClock.now
+            let result = await loop.send(submission)
+            note(result, of: request, startedAt: started)
+            report(result, of: request)
+            guard case .failure(let error) = result else { return result }
+            if error.isTrustRefused, let decide = decideTrust {
+                decideTrust = nil
+                if case .refuse(let refusal) = await decide(request.url.origin, error) { return .failure(refusal) }
+            } else if error.head?.status == 417, error.metrics.bodyBytesSent == 0, submission.expectsContinue {
+                submission.expectsContinue = false
+            } else {
+                return result
             }
         }
-        if case .failure(let error) = result, error.head?.status == 417, error.metrics.bodyBytesSent == 0 {
-            submission.expectsContinue = false
-            result = await run(submission)
-        }
-        return result
-    }
-
-    private func run(_ submission: Submission) async -> Result<HTTPResponse, TransportError> {
-        let started = ContinuousClock.now
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                loop.submit(submission) { continuation.resume(returning: $0) }
-            }
-        } onCancel: {
-            switch submission.request.repeatability {
-            case .safe, .resumable: submission.control.abandon()
-            case .atMostOnce: submission.control.stop()
-            }
-        }
-        note(result, of: submission.request, startedAt: started)
-        report(result, of: submission.request)
-        return result
     }
 
     private func note(

@@ -83,7 +83,16 @@ final class Transfer {
             reader = nil
             throw TransportError(.bodyUnreadable, underlying: error)
         }
-        try configure(configuration)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try check(shim_set_error_buffer(handle, errorBuffer))
+        try check(shim_set_header(handle, headerCallback, context))
+        try check(shim_set_write(handle, writeCallback, context))
+        try set(CURLOPT_URL, request.url.text)
+        try configureConnection(configuration)
+        try configureTrust(configuration.trust(for: request.url.origin))
+        try configureAuthorization()
+        try configureMethodAndBody(context, configuration)
+        try configureHeaders()
         sockets.follow(handle)
     }
 
@@ -119,12 +128,7 @@ extension Transfer {
         bodyByteCount > (submission.isFamiliar ? Self.smallBodyBytesOnceFamiliar : Self.smallBodyBytes)
     }
 
-    func configure(_ configuration: HTTPClientConfiguration) throws(TransportError) {
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        try check(shim_set_error_buffer(handle, errorBuffer))
-        try check(shim_set_header(handle, headerCallback, context))
-        try check(shim_set_write(handle, writeCallback, context))
-        try set(CURLOPT_URL, request.url.text)
+    private func configureConnection(_ configuration: HTTPClientConfiguration) throws(TransportError) {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -143,10 +147,6 @@ extension Transfer {
             try set(CURLOPT_BUFFERSIZE, Self.downloadBufferBytes)
         }
         try check(shim_set_quick_exit(handle))
-        try configureTrust(configuration.trust(for: request.url.origin))
-        try configureAuthorization()
-        try configureMethodAndBody(context, configuration)
-        try configureHeaders()
     }
 
     private func configureTrust(_ trust: ServerTrust) throws(TransportError) {

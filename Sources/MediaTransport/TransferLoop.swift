@@ -46,23 +46,35 @@ final class TransferLoop: Sendable {
     /// `curl_global_init` is not thread-safe with itself; a static runs it once.
     private static let globalSetup = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// Hands a request to the loop, starting its thread if necessary. `complete` is called exactly once, on the loop's
-    /// thread or, if the loop refuses, on the caller's.
-    func submit(_ submission: Submission, complete: @escaping Completion) {
+    /// Hands a request to the loop, starting its thread if necessary, and waits for the result. Canceling the task abandons
+    /// the request, or stops one that may be sent only once.
+    func send(_ submission: Submission) async -> Result<HTTPResponse, TransportError> {
         enum Action { case start, wake, wait, refuse }
-        let action = inbox.withLock { inbox -> Action in
-            if inbox.isShutDown { return .refuse }
-            inbox.submissions.append((submission, complete))
-            defer { inbox.isRunning = true }
-            guard inbox.isRunning else { return .start }
-            // The caller that submitted the first one wakes the loop, which takes all of them.
-            return inbox.submissions.count == 1 ? .wake : .wait
-        }
-        switch action {
-        case .start: start()
-        case .wake: wake()
-        case .wait: break
-        case .refuse: complete(.failure(TransportError(.unusable, detail: "the client was shut down")))
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let action = inbox.withLock { inbox -> Action in
+                    if inbox.isShutDown { return .refuse }
+                    // Called exactly once, on the loop's thread.
+                    inbox.submissions.append((submission, { continuation.resume(returning: $0) }))
+                    defer { inbox.isRunning = true }
+                    guard inbox.isRunning else { return .start }
+                    // The caller that submitted the first one wakes the loop, which takes all of them.
+                    return inbox.submissions.count == 1 ? .wake : .wait
+                }
+                switch action {
+                case .start: start()
+                case .wake: wake()
+                case .wait: break
+                case .refuse:
+                    let error = TransportError(.unusable, detail: "the client was shut down")
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        } onCancel: {
+            switch submission.request.repeatability {
+            case .safe, .resumable: submission.control.abandon()
+            case .atMostOnce: submission.control.stop()
+            }
         }
     }
 

@@ -246,7 +246,7 @@ final class BatchLog: Sendable {
         )
         let path = try bench.file()
         let items: [UploadBatch.Item] = try ["2026-03-01", "2026-03-02", "2026-03-01"].map { date in
-            .ready(try bench.uploader.prepare(.file(path: path), details: try bench.details(date: date)))
+            .ready(try bench.uploader.prepare(path, details: try bench.details(date: date)))
         }
         let log = await run(bench, items, UploadBatch.Options(jobs: 3))
         #expect([log[0]?.state, log[1]?.state] == [.done, .done])

@@ -50,7 +50,7 @@ import Tus
             notes: "n"
         )
         let names = ["participants", "keywords", "location", "rating", "notes"]
-        let upload = try bench.uploader.prepare(.file(path: try bench.file()), details: details)
+        let upload = try bench.uploader.prepare(try bench.file(), details: details)
         let result = await bench.uploader.upload(upload)
         #expect(result.warnings.contains(.detailsIgnored(names)))
     }

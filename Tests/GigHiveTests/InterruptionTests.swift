@@ -29,7 +29,7 @@ import Testing
 
     private func bigFile(_ bench: Workbench, megabytes: Int = 32) throws -> PreparedUpload {
         let path = try bench.file(String(repeating: "0123456789abcdef", count: megabytes << 16))
-        return try bench.uploader.prepare(.file(path: path), details: try bench.details())
+        return try bench.uploader.prepare(path, details: try bench.details())
     }
 
     @Test(arguments: [true, false]) func aStopDuringTheTransferCancels(_ byTask: Bool) async throws {

@@ -219,7 +219,7 @@ extension SandboxBench {
 
     func prepare(_ path: [UInt8], date: String = "2026-03-01") throws -> PreparedUpload {
         let details = try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: "one")
-        return try uploader.prepare(.file(path: path), details: details)
+        return try uploader.prepare(path, details: details)
     }
 
     func cache() throws -> HashCache {

@@ -11,7 +11,7 @@ import Testing
         _ path: [UInt8]
     ) -> OutcomeCode? {
         do {
-            _ = try bench.uploader.prepare(.file(path: path), details: try bench.details())
+            _ = try bench.uploader.prepare(path, details: try bench.details())
             return nil
         } catch {
             return error.code
@@ -44,7 +44,7 @@ import Testing
         for (size, isWarned) in [(1 << 30, true), ((1 << 30) - 65_536, false)] {
             let path = try bench.file("a")
             #expect(truncate(bench.temporary.file("clip.mp4"), off_t(size)) == 0)
-            let upload = try bench.uploader.prepare(.file(path: path), details: try bench.details())
+            let upload = try bench.uploader.prepare(path, details: try bench.details())
             #expect(upload.warnings.contains(.aboveDirectLimit) == isWarned)
             #expect(upload.sizeBytes == Int64(size))
         }
@@ -55,7 +55,7 @@ import Testing
         _ = try bench.file()
         let path = Array(bench.temporary.path.utf8) + [0x2f, 0xff] + Array("x.mp4".utf8)
         #expect(rename(bench.temporary.file("clip.mp4"), path.map { CChar(bitPattern: $0) } + [0]) == 0)
-        let upload = try bench.uploader.prepare(.file(path: path), details: try bench.details())
+        let upload = try bench.uploader.prepare(path, details: try bench.details())
         #expect(upload.fileName == "\u{fffd}x.mp4")
         #expect(upload.path == path)
     }
@@ -72,7 +72,7 @@ import Testing
             reserve: 0,
             isCancelled: { false }
         )
-        let upload = try bench.uploader.prepare(.spooled(spool, name: "live.mp4"), details: try bench.details())
+        let upload = try bench.uploader.prepare(Array("live.mp4".utf8), spool: spool, details: try bench.details())
         let result = await bench.uploader.upload(upload)
         #expect(result.state == .done)
         #expect(result.path == Array("-".utf8))

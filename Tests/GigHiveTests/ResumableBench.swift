@@ -97,7 +97,7 @@ struct ResumableBench {
     }
 
     func prepare(_ path: [UInt8], label: String = "one", date: String = "2026-03-01") throws -> PreparedUpload {
-        try uploader.prepare(.file(path: path), details: try details(label: label, date: date))
+        try uploader.prepare(path, details: try details(label: label, date: date))
     }
 
     /// As printed by `sha256sum`.

@@ -107,7 +107,7 @@ import Tus
         do {
             let input = try FileHandle(forReadingFrom: URL(fileURLWithPath: String(decoding: path, as: UTF8.self)))
             let spool = try SpoolFile(copying: input.fileDescriptor, to: bench.directory, limit: .max) { false }
-            let upload = try bench.uploader.prepare(.spooled(spool, name: "in.mp4"), details: try bench.details())
+            let upload = try bench.uploader.prepare(Array("in.mp4".utf8), spool: spool, details: try bench.details())
             #expect(try await bench.stopped(upload).state == .cancelled)
         }
         let row = try #require(try bench.row())

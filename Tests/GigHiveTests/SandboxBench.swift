@@ -67,7 +67,7 @@ struct SandboxBench {
         try Data(content.utf8).write(to: URL(fileURLWithPath: temporary.file(name)))
         let details = try UploadDetails.validated(eventDate: date, orgName: "Band", eventType: "band", label: label)
         return await uploader.upload(
-            try uploader.prepare(.file(path: Array(temporary.file(name).utf8)), details: details)
+            try uploader.prepare(Array(temporary.file(name).utf8), details: details)
         )
     }
 }

@@ -56,7 +56,7 @@ import Testing
             label: "one",
             participants: "Ann"
         )
-        let prepared = try bench.uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        let prepared = try bench.uploader.prepare(Array(path.utf8), details: details)
         let result = await bench.uploader.upload(prepared)
         #expect(result.state == .done)
         #expect(result.stored?.orgName == "A B")
@@ -126,9 +126,9 @@ import Testing
             return Uploader(client: bench.client, store: bench.store, directory: directory, options: options)
                 .plannedTransport(of: upload)
         }
-        let small = try bench.uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        let small = try bench.uploader.prepare(Array(path.utf8), details: details)
         try #require(truncate(path, off_t(64 << 20)) == 0)
-        let large = try bench.uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        let large = try bench.uploader.prepare(Array(path.utf8), details: details)
         #expect(planned(small, .auto) == .multipartForSize)
         #expect(planned(large, .auto) == .tusForSize)
         #expect(planned(small, .tus) == .tusAsSet)

@@ -25,7 +25,7 @@ struct LibraryGuideTests {
         let client = GigHiveClient(server: server, http: try HTTPClient(), authorization: login)
         let uploader = try Uploader(client: client, directory: try DataDirectory.open(folder))
         let details = try UploadDetails.validated(eventDate: "2026-06-13", orgName: "The Larks", label: "First dance")
-        let prepared = try uploader.prepare(.file(path: path), details: details)
+        let prepared = try uploader.prepare(path, details: details)
         let result = await uploader.upload(prepared) { event in
             if case .progress(let sent) = event { print(sent.bytesAcknowledged, "of", sent.bodyByteCount) }
         }
@@ -67,7 +67,7 @@ struct LibraryGuideTests {
         let options = UploadOptions(transport: .tus, chunks: chunks)
         let uploader = try Uploader(client: client, directory: directory, options: options)
         let details = try UploadDetails.validated(eventDate: "2026-06-13", orgName: "The Larks", label: "Long")
-        let prepared = try uploader.prepare(.file(path: path), details: details)
+        let prepared = try uploader.prepare(path, details: details)
         let underWay = Gate()
         let report: @Sendable (UploadEvent) -> Void = { event in
             if case .progress(let sent) = event, sent.bytesAcknowledged > 1 << 20 { underWay.open() }

@@ -19,9 +19,9 @@ struct IndexOpeningTests {
             "application_id": 0x4D44_4349, "user_version": 1,
         ]
         for (name, value) in expected {
-            #expect(try index.write { try Int.fetchOne($0, sql: "PRAGMA \(name)") } == value, "\(name)")
+            #expect(try index.connection.write { try Int.fetchOne($0, sql: "PRAGMA \(name)") } == value, "\(name)")
         }
-        #expect(try index.write { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+        #expect(try index.connection.write { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
         for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
             #expect(try permissions(fixture.directory.file(name)) == 0o600, "\(name)")
         }
@@ -94,7 +94,7 @@ struct IndexOpeningTests {
     func wrongSuspicion() throws {
         let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])
-        IndexRepair.noteCorruption(StoreError(.corrupt, path: fixture.path), path: fixture.path)
+        IndexRepair.noteDamage(fixture.path)
         #expect(try permissions(fixture.path + ".suspect") == 0o600)
         let index = try fixture.index()
         #expect(index.warnings == [])
@@ -139,7 +139,7 @@ struct IndexOpeningTests {
         let fixture = try fixture.get()
         let index = try SyncIndex(in: fixture.directory, fileSystem: .network, busyLimit: .seconds(30))
         try index.synchronize([[samplePhoto(1)], [samplePhoto(2)]])
-        #expect(try index.write { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "truncate")
+        #expect(try index.connection.write { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "truncate")
         try index.forEachBlock(of: IndexFixture.server, where: PhotoFilter()) { block in
             try index.setOrigin(IndexFixture.tablet, ofPhotos: block.map(\.id), server: IndexFixture.server)
         }

@@ -36,12 +36,10 @@ struct MultipartFormTests {
     ) throws -> MultipartForm {
         MultipartForm(
             fields: fields,
-            file: .init(
-                name: "file",
-                fileName: fileName,
-                contentType: "video/mp4",
-                content: try openFile(bytes, in: directory).content
-            ),
+            file: try openFile(bytes, in: directory).content,
+            name: "file",
+            fileName: fileName,
+            fileType: "video/mp4",
             boundary: "XX",
             tap: tap
         )
@@ -101,7 +99,10 @@ struct MultipartFormTests {
         let (path, content) = try openFile(Array(repeating: 7, count: 1000), in: directory)
         let form = MultipartForm(
             fields: [],
-            file: .init(name: "file", fileName: "a", contentType: "video/mp4", content: content)
+            file: content,
+            name: "file",
+            fileName: "a",
+            fileType: "video/mp4"
         )
         try FileHandle(forWritingTo: URL(fileURLWithPath: path)).truncate(atOffset: 1500)
         #expect(Int64(try contents(of: form).count) == form.byteCount)

@@ -40,6 +40,35 @@ public struct UploadBatch: Sendable {
         case ready(PreparedUpload)
         /// Refused before anything was sent; reported in order.
         case refused(UploadResult)
+
+        /// The source as given; `-` for standard input.
+        public var path: [UInt8] {
+            switch self {
+            case .ready(let upload): upload.path
+            case .refused(let result): result.path
+            }
+        }
+
+        /// nil if they are invalid.
+        public var details: UploadDetails? {
+            switch self {
+            case .ready(let upload): upload.details
+            case .refused(let result): result.details
+            }
+        }
+
+        /// Length in bytes; 0 if it could not be determined.
+        public var sizeBytes: Int64 {
+            switch self {
+            case .ready(let upload): upload.sizeBytes
+            case .refused(let result): result.sizeBytes
+            }
+        }
+
+        /// Why it was refused.
+        public var error: GigHiveError? {
+            if case .refused(let result) = self { result.error } else { nil }
+        }
     }
 
     /// An event of a batch, with the index of the item in the order given.
@@ -90,7 +119,12 @@ public struct UploadBatch: Sendable {
         let run = BatchRun(self, items, control: control, onEvent: onEvent)
         await withTaskCancellationHandler {
             // In a separate task, so that canceling cannot interrupt the bookkeeping after a last byte.
-            await Task { await run.perform() }.value
+            await Task {
+                await withBoundedTasks(0..<run.workerCount, limit: run.workerCount) { _ in await run.work() }
+                run.rescueLog.close()
+                uploader.hashes?.flush()
+            }
+            .value
         } onCancel: {
             control.stop()
         }
@@ -123,7 +157,7 @@ private final class RunFailure: Sendable {
     }
 }
 
-struct BatchRun: Sendable {
+private struct BatchRun: Sendable {
     /// Number of uploads per sending upload that wait to send, store their tokens, or query their outcome. Until its
     /// token is stored, a response is only in the rescue log, so this limits the loss if the disk is full.
     private static let companions = 4
@@ -142,7 +176,7 @@ struct BatchRun: Sendable {
     private let gate = EventGate()
     private let contact = ServerContact()
     private let failure = RunFailure()
-    private let rescueLog: RescueLog
+    fileprivate let rescueLog: RescueLog
 
     init(
         _ batch: UploadBatch,
@@ -164,6 +198,13 @@ struct BatchRun: Sendable {
         uploader.lookups = lookups
         self.uploader = uploader
         self.control = control
+        // Ends the waits of items that may not start any more.
+        control.whenClosed { [slots, lookups, gate, contact] in
+            contact.close()
+            lookups.close()
+            slots.close()
+            gate.close()
+        }
     }
 
     /// With one job, or when a failure must be known before the next file starts, each upload ends before the next one
@@ -173,25 +214,13 @@ struct BatchRun: Sendable {
     }
 
     /// The number of items in parallel.
-    private var workerCount: Int {
+    fileprivate var workerCount: Int {
         let jobs = max(1, options.jobs)
         return min(queue.items.count, Self.overlapsUploads(options) ? jobs * (1 + Self.companions) : jobs)
     }
 
-    func perform() async {
-        control.whenClosed { [slots, lookups, gate, contact] in
-            contact.close()
-            lookups.close()
-            slots.close()
-            gate.close()
-        }
-        await withBoundedTasks(0..<workerCount, limit: workerCount) { _ in await work() }
-        rescueLog.close()
-        uploader.hashes?.flush()
-    }
-
     /// Processes items until none is left or no further item may start.
-    private func work() async {
+    fileprivate func work() async {
         var last: Int?
         while let transfer = control.begin() {
             defer { control.end(transfer) }
@@ -241,7 +270,7 @@ struct BatchRun: Sendable {
             uploader.runFailure = { [failure] in failure.other(than: index) }
             // If several items have this file, another one may have computed its digest since the start.
             uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
-            var result = await uploader.upload(upload, control: transfer) { event in
+            var result = await uploader.send(upload, control: transfer) { event in
                 pass.note(event)
                 events.upload(index, event)
             }
@@ -464,86 +493,6 @@ final class BatchQueue: Sendable {
     private func key(_ index: Int) -> Outcome? {
         guard let file = files[index], case .ready(let upload) = items[index] else { return nil }
         return Outcome(file: file, eventDate: upload.details.eventDate, orgName: upload.details.orgName)
-    }
-}
-
-extension UploadBatch.Item {
-    fileprivate var sizeBytes: Int64 {
-        switch self {
-        case .ready(let upload): upload.sizeBytes
-        case .refused(let result): result.sizeBytes
-        }
-    }
-}
-
-/// Stops a batch, gracefully or immediately, from any thread; the request is passed to every running transfer.
-public final class BatchControl: Sendable {
-    private struct State {
-        /// Whether no further transfer may start.
-        var isClosed = false
-        var onClose: (@Sendable () -> Void)?
-        var running: [ObjectIdentifier: TransferControl] = [:]
-    }
-
-    private let state = Mutex(State())
-
-    /// Creates a control without a request.
-    public init() {}
-
-    /// Starts no further transfers, stops those that are still sending, and waits for the responses to the others.
-    ///
-    /// - Parameter finishWithin: Maximum time for the responses; nil keeps the requests' own limits.
-    public func stop(finishWithin: Duration? = nil) {
-        for transfer in close() {
-            transfer.stop(finishWithin: finishWithin)
-        }
-    }
-
-    /// Stops everything immediately.
-    public func abandon() {
-        for transfer in close() {
-            transfer.abandon()
-        }
-    }
-
-    /// Starts no further transfers, and lets the running ones finish.
-    public func drain() {
-        _ = close()
-    }
-
-    /// nil when no further transfer may start.
-    func begin() -> TransferControl? {
-        state.withLock { state in
-            guard !state.isClosed else { return nil }
-            let transfer = TransferControl()
-            state.running[ObjectIdentifier(transfer)] = transfer
-            return transfer
-        }
-    }
-
-    func end(_ transfer: TransferControl) {
-        state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(transfer)) }
-    }
-
-    /// Sets the function to call when no further transfer may start.
-    func whenClosed(_ action: @escaping @Sendable () -> Void) {
-        let isClosed = state.withLock { state in
-            state.onClose = action
-            return state.isClosed
-        }
-        if isClosed {
-            action()
-        }
-    }
-
-    /// Returns the running transfers.
-    private func close() -> [TransferControl] {
-        let (onClose, running) = state.withLock { state in
-            state.isClosed = true
-            return (state.onClose, Array(state.running.values))
-        }
-        onClose?()
-        return running
     }
 }
 

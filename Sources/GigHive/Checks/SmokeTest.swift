@@ -93,7 +93,7 @@ public struct SmokeTest: Sendable {
             eventType: "band",
             label: "smoke test"
         )
-        let prepared = try uploader.prepare(.file(path: Array(path.utf8)), details: details)
+        let prepared = try uploader.prepare(Array(path.utf8), details: details)
         return await uploader.upload(prepared, control: control)
     }
 

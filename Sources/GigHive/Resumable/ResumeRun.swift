@@ -40,7 +40,7 @@ struct ResumeRun: Sendable {
         }
         let upload = try prepared()
         if record.transport == .multipart {
-            var result = await uploader.upload(upload, control: control, onEvent: onEvent)
+            var result = await uploader.send(upload, control: control, onEvent: onEvent)
             result.warnings = (settled?.warnings ?? []) + result.warnings
             return result
         }
@@ -92,11 +92,11 @@ struct ResumeRun: Sendable {
             throw GigHiveError(.notResumable, detail: "the journal does not have its details", path: record.path)
         }
         guard let identity = record.identity else {
-            return try uploader.asGuest(try uploader.prepare(try keptInput(), details: details))
+            return try uploader.asGuest(try uploader.prepare(record.path, spool: try keptInput(), details: details))
         }
         let upload: PreparedUpload
         do {
-            upload = try uploader.prepare(.file(path: record.path), details: details)
+            upload = try uploader.prepare(record.path, details: details)
         } catch  where error.code == .fileNotFound {
             throw GigHiveError(.notResumable, detail: "the file is missing", path: record.path, value: record.uploadID)
         }
@@ -107,12 +107,12 @@ struct ResumeRun: Sendable {
         return try uploader.asGuest(upload)
     }
 
-    private func keptInput() throws(GigHiveError) -> UploadSource {
+    private func keptInput() throws(GigHiveError) -> SpoolFile {
         let spool = try GigHiveError.reading(SpoolFile.kept(for: record.uploadID, in: uploader.directory))
         guard let spool, spool.byteCount == record.sizeBytes else {
             let detail = "the copy of standard input no longer exists"
             throw GigHiveError(.notResumable, detail: detail, path: record.path, value: record.uploadID)
         }
-        return .spooled(spool, name: record.path.fileName)
+        return spool
     }
 }

@@ -14,7 +14,7 @@ struct TusTransfer: Sendable {
 
     let tus: TusClient
     let upload: PreparedUpload
-    let file: OpenFile
+    let file: FileContent
     let journal: TusJournal
     let options: TusSendOptions
     let control: TransferControl
@@ -224,7 +224,7 @@ struct TusTransfer: Sendable {
             proofs: part.proofs.compactMap { proof in
                 SHA256Digest(hex: proof.digest).map { TusProof(offset: proof.offset, digest: $0) }
             },
-            open: { file.content },
+            open: { file },
             keep: { proof in
                 try await journal.keep(proof, of: index)
                 // All of a chunk is sent except its last byte.

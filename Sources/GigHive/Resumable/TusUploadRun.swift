@@ -74,8 +74,8 @@ struct TusUploadRun {
         guard await uploader.contact?.enter() ?? true, await uploader.mayBegin(control) else {
             throw GigHiveError(.cancelled)
         }
-        let file = try OpenFile(upload, openedAt: uploader.now())
-        settlement.result.warnings += file.warnings
+        let file = try upload.open()
+        if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
         let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)
         defer { lock.release() }
         do throws(StoreError) {
@@ -90,17 +90,15 @@ struct TusUploadRun {
 
     /// Releases the copy of standard input once nothing can need it.
     private func releaseSpool() {
-        guard case .spooled(let spool, _) = upload.source,
-            !Uploader.needsSpool(settlement.record.uploadID, in: uploader.store)
-        else { return }
+        guard let spool = upload.spool, !Uploader.needsSpool(settlement.record.uploadID, in: uploader.store) else {
+            return
+        }
         spool.remove()
     }
 
     /// Writes the intent row. The copy of standard input is kept from this step on.
     private mutating func plan() async throws(StoreError) -> TusJournal? {
-        if case .spooled(let spool, _) = upload.source {
-            try spool.keep(for: settlement.record.uploadID, in: uploader.directory)
-        }
+        try upload.spool?.keep(for: settlement.record.uploadID, in: uploader.directory)
         try await uploader.store.plan(settlement.record)
         settlement.isPlanned = true
         UploadFailpoint.afterIntent.reach()
@@ -129,7 +127,7 @@ struct TusUploadRun {
 
     // MARK: Bytes, then finalize
 
-    private mutating func sendUntilSettled(_ file: OpenFile, _ journal: TusJournal) async {
+    private mutating func sendUntilSettled(_ file: FileContent, _ journal: TusJournal) async {
         defer {
             if let error = settlement.result.error, error.endsRun {
                 uploader.onRunFailure?(error)
@@ -200,7 +198,7 @@ struct TusUploadRun {
     }
 
     /// Sends all bytes. Returns the ID to finalize; nil if the upload is finished or was stopped.
-    private mutating func send(_ file: OpenFile, _ journal: TusJournal) async -> String? {
+    private mutating func send(_ file: FileContent, _ journal: TusJournal) async -> String? {
         do throws(TusError) {
             if let complete = try await completeUpload(journal) {
                 return complete
@@ -216,7 +214,7 @@ struct TusUploadRun {
             guard file.isUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
-            uploader.keep(sent.checksum, of: upload, readingBegan: file.openedAt)
+            uploader.keep(sent.checksum, of: upload, readingBegan: settlement.record.createdAt)
             try await TusError.journalling { () async throws(StoreError) in
                 try await journal.completed(as: sent.tusID)
                 try await settlement.noteSent(checksum: sent.checksum)
@@ -236,7 +234,7 @@ struct TusUploadRun {
     }
 
     private func transfer(
-        _ file: OpenFile,
+        _ file: FileContent,
         _ journal: TusJournal
     ) async throws(TusError) -> (tusID: String, checksum: String) {
         let transfer = TusTransfer(
@@ -286,7 +284,7 @@ struct TusUploadRun {
         return TusRecord.layout(byteCount: upload.sizeBytes, parts: isParallel ? parts : 1)
     }
 
-    private mutating func endSending(_ error: TusError, _ file: OpenFile, _ journal: TusJournal) async {
+    private mutating func endSending(_ error: TusError, _ file: FileContent, _ journal: TusJournal) async {
         switch error.kind {
         case .cancelled:
             if let end = lookAhead?.end {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import MediaCrypto
 internal import MediaFiles
-internal import MediaStore
+public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 internal import Synchronization
@@ -20,25 +20,18 @@ public struct PreparedUpload: Sendable {
     public internal(set) var details: UploadDetails
     /// Warnings of the checks.
     public let warnings: [UploadWarning]
-    let source: UploadSource
+    /// The source in the journal: its path, or the name given to standard input.
+    let journalPath: [UInt8]
     /// The file when it was checked; nil for spooled standard input.
     let identity: FileIdentity?
-
-    /// The source in the journal: a path, or the name given to standard input.
-    var journalPath: [UInt8] {
-        switch source {
-        case .file(let path): path
-        case .spooled(_, let name): Array(name.utf8)
-        }
-    }
+    /// The copy of standard input; nil for a file.
+    let spool: SpoolFile?
 }
 
 extension PreparedUpload {
     /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when
     /// nothing more is sent; does nothing for a file.
-    public func releaseSpool() {
-        if case .spooled(let spool, _) = source { spool.release() }
-    }
+    public func releaseSpool() { spool?.release() }
 
     /// Whether an earlier upload was for the same event.
     func isForEvent(of row: UploadRecord) -> Bool {
@@ -55,47 +48,26 @@ extension Uploader {
     /// Checks everything that the server would refuse only after the whole body. Sends and writes nothing, and reads
     /// only if the name does not determine the type.
     ///
+    /// - Parameters:
+    ///   - source: The path of the file, or the name given to standard input.
+    ///   - spool: The copy of standard input; nil for a file.
+    ///   - details: The details to send.
+    /// - Returns: What `upload` takes.
     /// - Throws: `GigHiveError`: the file's own errors, `.fileTooLarge`, `.unknownExtension`.
-    public func prepare(_ source: UploadSource, details: UploadDetails) throws(GigHiveError) -> PreparedUpload {
-        switch source {
-        case .file(let path):
-            let file: SourceFile
-            do {
-                file = try SourceFile(checking: path)
-            } catch {
-                throw .source(error)
-            }
-            return try prepare(
-                source,
-                path: path,
-                fileName: path.fileName,
-                sizeBytes: file.status.size,
-                identity: file.status,
-                prefix: { () throws(SourceFileError) in try file.prefix(MediaType.prefixCount) },
-                details: details
-            )
-        case .spooled(let spool, let name):
-            return try prepare(
-                source,
-                path: Array("-".utf8),
-                fileName: Array(name.utf8).fileName,
-                sizeBytes: spool.byteCount,
-                identity: nil,
-                prefix: { OpenFile.prefix(of: spool.descriptor, MediaType.prefixCount) },
-                details: details
-            )
-        }
-    }
-
-    private func prepare(
-        _ source: UploadSource,
-        path: [UInt8],
-        fileName: String,
-        sizeBytes: Int64,
-        identity: FileIdentity?,
-        prefix: () throws(SourceFileError) -> [UInt8],
+    public func prepare(
+        _ source: [UInt8],
+        spool: SpoolFile? = nil,
         details: UploadDetails
     ) throws(GigHiveError) -> PreparedUpload {
+        let path = spool == nil ? source : Array("-".utf8)
+        let fileName = source.fileName
+        let file: SourceFile?
+        do {
+            file = try spool == nil ? SourceFile(checking: source) : nil
+        } catch {
+            throw .source(error)
+        }
+        let sizeBytes = file?.status.size ?? spool?.byteCount ?? 0
         guard sizeBytes > 0 else {
             throw GigHiveError(.emptyFile, path: path)
         }
@@ -118,8 +90,10 @@ extension Uploader {
         }
         let contentType: String
         do {
-            contentType =
-                try MediaType.declared(fileName: fileName, lazily: prefix)?.mimeType ?? "application/octet-stream"
+            let type = try MediaType.declared(fileName: fileName) { () throws(SourceFileError) in
+                try file?.prefix(MediaType.prefixCount) ?? MediaType.prefix(of: spool?.descriptor)
+            }
+            contentType = type?.mimeType ?? "application/octet-stream"
         } catch {
             throw .source(error)
         }
@@ -130,8 +104,9 @@ extension Uploader {
             contentType: contentType,
             details: details,
             warnings: warnings,
-            source: source,
-            identity: identity
+            journalPath: source,
+            identity: file?.status,
+            spool: spool
         )
     }
 }
@@ -140,66 +115,45 @@ extension MediaType {
     /// Number of bytes of a file that are examined for its type.
     static let prefixCount = 4096
 
+    /// The first bytes of an open file; fewer if reading fails, because they only indicate a type.
+    fileprivate static func prefix(of descriptor: Int32?) -> [UInt8] {
+        descriptor.flatMap { try? FileBytes.read($0, at: 0, count: prefixCount) } ?? []
+    }
+
     /// Like `declared`, reading the content only if the name is unknown, or is that of a container for either kind.
     fileprivate static func declared(
         fileName: String,
-        lazily prefix: () throws(SourceFileError) -> [UInt8]
+        _ prefix: () throws(SourceFileError) -> [UInt8]
     ) throws(SourceFileError) -> MediaType? {
         if let byName = declared(fileName: fileName, prefix: []), byName.mimeType != "audio/ogg" {
             return byName
         }
         return declared(fileName: fileName, prefix: try prefix())
     }
-
-    /// The warning for a file whose content is of another kind than its name.
-    static func mismatch(fileName: String, prefix: [UInt8]) -> UploadWarning? {
-        guard let declared = declared(fileName: fileName, prefix: prefix), let sniffed = sniffed(prefix),
-            sniffed.kind != declared.kind
-        else { return nil }
-        return .typeMismatch(declared: declared.mimeType, sniffed: sniffed.mimeType)
-    }
 }
 
-/// The bytes of one upload, open for reading.
-struct OpenFile: Sendable {
-    private let file: SourceFile?
-    /// Bytes of the file for the transport, which shares the descriptor.
-    let content: FileContent
-    var byteCount: Int64 { content.byteCount }
-    /// A time before any of it was read.
-    let openedAt: Date
-    /// Warnings about the first bytes.
-    let warnings: [UploadWarning]
-
-    /// Opens the source again. Throws `.sourceChanged` if it is no longer the checked one.
-    init(_ upload: PreparedUpload, openedAt: Date) throws(GigHiveError) {
-        self.openedAt = openedAt
-        switch upload.source {
-        case .file(let path):
-            let file: SourceFile
-            do { file = try SourceFile(path: path) } catch { throw .source(error) }
-            self.file = file
-            content = FileContent(sharing: file.descriptor, of: file, byteCount: file.status.size)
-            guard file.status == upload.identity else {
-                throw GigHiveError(.sourceChanged, detail: "the file has changed since it was checked", path: path)
-            }
-        case .spooled(let spool, _):
-            file = nil
-            content = FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount)
+extension PreparedUpload {
+    /// Opens the source again, for sending. Throws `.sourceChanged` if it is no longer the checked one.
+    func open() throws(GigHiveError) -> FileContent {
+        if let spool { return FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount) }
+        let file: SourceFile
+        do { file = try SourceFile(path: path) } catch { throw .source(error) }
+        guard file.status == identity else {
+            throw GigHiveError(.sourceChanged, detail: "the file has changed since it was checked", path: path)
         }
-        let prefix = Self.prefix(of: content.descriptor, MediaType.prefixCount)
-        warnings = MediaType.mismatch(fileName: upload.fileName, prefix: prefix).map { [$0] } ?? []
+        return FileContent(sharing: file.descriptor, of: file, byteCount: file.status.size) {
+            // Descriptor and path still refer to the unmodified file.
+            (try? file.currentStatus()) == file.status
+        }
     }
 
-    /// Whether descriptor and path still refer to the unmodified file.
-    var isUnchanged: Bool {
-        guard let file else { return true }
-        return (try? file.currentStatus()) == file.status
-    }
-
-    /// At most `count` first bytes of an open file; fewer if reading fails, because they only indicate a type.
-    static func prefix(of descriptor: Int32, _ count: Int) -> [UInt8] {
-        (try? FileBytes.read(descriptor, at: 0, count: count)) ?? []
+    /// The warning for an opened source whose first bytes are of another kind than its name.
+    func mismatch(of file: FileContent) -> UploadWarning? {
+        let prefix = MediaType.prefix(of: file.descriptor)
+        guard let declared = MediaType.declared(fileName: fileName, prefix: prefix),
+            let sniffed = MediaType.sniffed(prefix), sniffed.kind != declared.kind
+        else { return nil }
+        return .typeMismatch(declared: declared.mimeType, sniffed: sniffed.mimeType)
     }
 }
 

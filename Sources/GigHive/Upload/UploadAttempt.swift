@@ -21,7 +21,7 @@ struct UploadAttempt: Sendable {
     /// could be sent at all.
     static func send(
         _ upload: PreparedUpload,
-        file: OpenFile,
+        file: FileContent,
         rescue: RescueRecord,
         uploadID: String,
         uploader: Uploader,
@@ -38,12 +38,10 @@ struct UploadAttempt: Sendable {
         }
         let form = MultipartForm(
             fields: upload.details.fields.map { ($0.name, $0.value) },
-            file: MultipartForm.FilePart(
-                name: "file",
-                fileName: upload.fileName,
-                contentType: upload.contentType,
-                content: file.content
-            ),
+            file: file,
+            name: "file",
+            fileName: upload.fileName,
+            fileType: upload.contentType,
             tap: tap
         )
         let bodyEnd = BodyEnd(tap, uploadID: uploadID, store: uploader.store, bodyByteCount: form.byteCount)
@@ -53,7 +51,17 @@ struct UploadAttempt: Sendable {
             }
         }
         defer { control.endObserving(observer) }
-        let response = await uploader.execute(uploader.request(form), rescue: rescue, control: transfer) { progress in
+        // Every dialect has the oldest of the three paths (gighive contract 2.1); only JSON is accepted (trap T1).
+        let request = HTTPRequest(
+            .post,
+            uploader.client.server.resource("/api/uploads.php"),
+            headers: [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType)],
+            body: form,
+            authorization: uploader.client.authorization,
+            repeatability: .atMostOnce,
+            timeouts: uploader.options.timeouts
+        )
+        let response = await uploader.execute(request, rescue: rescue, control: transfer) { progress in
             if progress.phase == .processing {
                 bodyEnd.reach()
             }
@@ -66,22 +74,6 @@ struct UploadAttempt: Sendable {
             checksum: await bodyEnd.checksum(),
             isSourceUnchanged: file.isUnchanged,
             timeSinceBody: tap.completedAt.map { .now - $0 } ?? .zero
-        )
-    }
-}
-
-extension Uploader {
-    /// The upload request of every dialect: the oldest of the three paths (gighive contract 2.1), accepting
-    /// only JSON (trap T1).
-    fileprivate func request(_ form: MultipartForm) -> HTTPRequest {
-        HTTPRequest(
-            .post,
-            client.server.resource("/api/uploads.php"),
-            headers: [HTTPHeader("Accept", "application/json"), HTTPHeader("Content-Type", form.contentType)],
-            body: form,
-            authorization: client.authorization,
-            repeatability: .atMostOnce,
-            timeouts: options.timeouts
         )
     }
 }

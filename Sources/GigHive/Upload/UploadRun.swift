@@ -43,11 +43,57 @@ struct UploadRun {
     }
 
     mutating func perform() async -> UploadResult {
-        do {
-            try await send()
+        do throws(GigHiveError) {
+            let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
+            // A file whose digest is known was probably uploaded earlier: checking that takes no lock.
+            if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) { return adopt(end) }
+            // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
+            let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
+            defer { sourceLock?.release() }
+            if let end = try await lookUp(earlier, onlyFinished: false) { return adopt(end) }
+            // Also released at the end of an upload that got no response.
+            defer { pass.leave() }
+            let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
+            defer { lock.release() }
+            if upload.sizeBytes < Self.aheadLimit, uploader.turn?.planAhead() == true {
+                try await settlement.plan(isUrgent: false)
+            }
+            let plannedAt = ContinuousClock.now
+            let file: FileContent
+            let rescue: RescueRecord
+            do throws(GigHiveError) {
+                guard await mayBegin() else { throw GigHiveError(.cancelled) }
+                file = try upload.open()
+                if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
+                rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
+            } catch {
+                await settlement.withdrawIntent()
+                throw error
+            }
+            do throws(GigHiveError) {
+                if !settlement.isPlanned {
+                    try await settlement.plan(isUrgent: true)
+                } else if .now - plannedAt > uploader.intentLifetime {
+                    try await settlement.renewIntent()
+                }
+            } catch {
+                rescue.release()
+                await settlement.withdrawIntent()
+                throw error
+            }
+            UploadFailpoint.afterIntent.reach()
+            await sendUntilSettled(file, rescue)
+            if let error = settlement.result.error, error.endsRun { uploader.onRunFailure?(error) }
         } catch {
             settlement.refuse(error)
         }
+        settlement.result.duration = .now - started
+        return settlement.result
+    }
+
+    /// Ends with the result of an earlier upload.
+    private mutating func adopt(_ end: UploadResult) -> UploadResult {
+        settlement.adopt(end)
         settlement.result.duration = .now - started
         return settlement.result
     }
@@ -56,59 +102,6 @@ struct UploadRun {
 
     /// Sending a file of this length takes longer than writing its intent, so writing that ahead gains nothing.
     private static let aheadLimit: Int64 = 1 << 20
-
-    private mutating func send() async throws(GigHiveError) {
-        let earlier = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
-        // A file whose digest is known was probably uploaded earlier: checking that takes no lock.
-        if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) {
-            settlement.adopt(end)
-            return
-        }
-        // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
-        let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
-        defer { sourceLock?.release() }
-        if let end = try await lookUp(earlier, onlyFinished: false) {
-            settlement.adopt(end)
-            return
-        }
-        // Also released at the end of an upload that got no response.
-        defer { pass.leave() }
-        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
-        defer { lock.release() }
-        if upload.sizeBytes < Self.aheadLimit, uploader.turn?.planAhead() == true {
-            try await settlement.plan(isUrgent: false)
-        }
-        let plannedAt = ContinuousClock.now
-        let file: OpenFile
-        let rescue: RescueRecord
-        do throws(GigHiveError) {
-            guard await mayBegin() else {
-                throw GigHiveError(.cancelled)
-            }
-            file = try OpenFile(upload, openedAt: uploader.now())
-            settlement.result.warnings += file.warnings
-            rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
-        } catch {
-            await settlement.withdrawIntent()
-            throw error
-        }
-        do throws(GigHiveError) {
-            if !settlement.isPlanned {
-                try await settlement.plan(isUrgent: true)
-            } else if .now - plannedAt > uploader.intentLifetime {
-                try await settlement.renewIntent()
-            }
-        } catch {
-            rescue.release()
-            await settlement.withdrawIntent()
-            throw error
-        }
-        UploadFailpoint.afterIntent.reach()
-        await sendUntilSettled(file, rescue)
-        if let error = settlement.result.error, error.endsRun {
-            uploader.onRunFailure?(error)
-        }
-    }
 
     /// Limits concurrent lookups: more uploads may wait for slots and commits than may query the server.
     private func lookUp(
@@ -135,7 +128,7 @@ struct UploadRun {
 
     // MARK: Attempts
 
-    private mutating func sendUntilSettled(_ file: OpenFile, _ firstRescue: RescueRecord) async {
+    private mutating func sendUntilSettled(_ file: FileContent, _ firstRescue: RescueRecord) async {
         var rescue = firstRescue
         let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
@@ -168,7 +161,7 @@ struct UploadRun {
                 break
             }
             if let checksum = attempt.checksum, attempt.isSourceUnchanged {
-                uploader.keep(checksum, of: upload, readingBegan: file.openedAt)
+                uploader.keep(checksum, of: upload, readingBegan: settlement.record.createdAt)
             }
             let again = await settle(attempt, file, rescue)
             await settlement.finish(response: attempt.response.response, rescuePath: rescue.path)
@@ -209,7 +202,8 @@ struct UploadRun {
     }
 
     /// Updates the journal after an attempt. Returns when and why the file is sent again; nil if it is not.
-    private mutating func settle(_ attempt: UploadAttempt, _ file: OpenFile, _ rescue: RescueRecord) async -> Again? {
+    private mutating func settle(_ attempt: UploadAttempt, _ file: FileContent, _ rescue: RescueRecord) async -> Again?
+    {
         settlement.note(response: attempt.response.response, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let response):
@@ -290,7 +284,7 @@ struct UploadRun {
     private mutating func settleCollision(
         _ error: GigHiveError,
         _ attempt: UploadAttempt,
-        _ file: OpenFile
+        _ file: FileContent
     ) async -> Again? {
         guard let checksum = attempt.checksum else {
             settlement.end(.failed, error)
@@ -320,7 +314,7 @@ struct UploadRun {
     private mutating func refuse(
         _ error: GigHiveError,
         mayRepeat: Bool,
-        _ file: OpenFile
+        _ file: FileContent
     ) -> Again? {
         if error.code == .cancelled {
             settlement.end(.cancelled, error)

@@ -92,23 +92,30 @@ public struct Uploader: Sendable {
         control: TransferControl = TransferControl(),
         onEvent: @escaping @Sendable (UploadEvent) -> Void = { _ in }
     ) async -> UploadResult {
-        await shielded(control) {
-            do throws(GigHiveError) {
-                let upload = try asGuest(upload)
-                if let features = try await tusFeatures(for: upload, control, onEvent) {
-                    return await sendOverTus(upload, features, control, onEvent)
-                }
-                var run = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
-                let result = await run.perform()
-                guard let error = result.error, let features = await tusFeatures(for: upload, refused: error) else {
-                    return naming(transportOf: result)
-                }
-                onEvent(.restarting(because: error))
+        await shielded(control) { await send(upload, control: control, onEvent: onEvent) }
+    }
+
+    /// As `upload`, for a caller whose task is not canceled, like that of a batch.
+    func send(
+        _ upload: PreparedUpload,
+        control: TransferControl,
+        onEvent: @escaping @Sendable (UploadEvent) -> Void
+    ) async -> UploadResult {
+        do throws(GigHiveError) {
+            let upload = try asGuest(upload)
+            if let features = try await tusFeatures(for: upload, control, onEvent) {
                 return await sendOverTus(upload, features, control, onEvent)
-            } catch {
-                if error.endsRun { onRunFailure?(error) }
-                return refusal(of: upload, error)
             }
+            var run = UploadRun(uploader: self, upload: upload, control: control, onEvent: onEvent)
+            let result = await run.perform()
+            guard let error = result.error, let features = await tusFeatures(for: upload, refused: error) else {
+                return naming(transportOf: result)
+            }
+            onEvent(.restarting(because: error))
+            return await sendOverTus(upload, features, control, onEvent)
+        } catch {
+            if error.endsRun { onRunFailure?(error) }
+            return refusal(of: upload, error)
         }
     }
 
@@ -275,9 +282,8 @@ extension Uploader {
 
     /// Reads the whole file for its digest, on its own thread, and caches it. Nil if the file is gone or changed.
     func readDigest(of upload: PreparedUpload) async -> String? {
-        guard case .file(let path) = upload.source, let identity = upload.identity else { return nil }
         let readingBegan = now()
-        guard let checksum = await FileDigest.hex(path: path, identity: identity) else { return nil }
+        guard let checksum = await FileDigest.hex(path: upload.path, identity: upload.identity) else { return nil }
         keep(checksum, of: upload, readingBegan: readingBegan)
         return checksum
     }
@@ -368,12 +374,4 @@ public struct UploadOptions: Sendable {
         self.guest = guest
         self.lookAheadBytes = lookAheadBytes
     }
-}
-
-/// The source of an upload.
-public enum UploadSource: Sendable {
-    /// A file.
-    case file(path: [UInt8])
-    /// Standard input, already spooled, with a name.
-    case spooled(SpoolFile, name: String)
 }

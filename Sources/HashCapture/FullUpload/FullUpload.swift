@@ -102,14 +102,15 @@ struct FullCaptureForm: RequestBody {
             "--\(boundary)\r\nContent-Disposition: form-data; name=\"depth_map\"; filename=\"depth.gz\"\r\n"
             + "Content-Type: application/gzip\r\n\r\n"
         depthPart = Array(head.utf8) + depthMap + Array("\r\n".utf8)
-        // Does not disclose the photo's own name.
-        let file = MultipartForm.FilePart(
+        rest = MultipartForm(
+            fields: [("metadata", metadata)],
+            file: photo,
             name: "photo",
+            // Does not disclose the photo's own name.
             fileName: "photo.jpg",
-            contentType: "image/jpeg",
-            content: photo
+            fileType: "image/jpeg",
+            boundary: boundary
         )
-        rest = MultipartForm(fields: [("metadata", metadata)], file: file, boundary: boundary)
     }
 
     func makeReader() -> any RequestBodyReader { Reader(depthPart, rest.makeReader()) }

@@ -60,13 +60,15 @@ struct Upload: ContextCommand {
         }
         let filter = try input.filter()
         let shard = try input.part(environment: console.context.environment)
-        let inputs = try await InputCollection(
+        let collection = InputCollection(
             paths: paths,
             options: input,
             shard: shard,
             takesEverything: sending.takesAnyExtension,
             console: console
-        ).inputs()
+        )
+        let manifest = try await collection.manifest()
+        let inputs = try await collection.inputs(with: manifest)
         let servers = try ServerSession(settings, credentials: credentials)
         let guest = try await guestSession(settings, servers)
         let details = DetailPlan(
@@ -96,8 +98,8 @@ struct Upload: ContextCommand {
             maximumBytes: settings.settings.maxBytes.value
         )
         // Local errors do not require a login.
-        let entries = input.watch == nil ? try await plan.entries(of: inputs, manifest: input.manifest) : []
-        let sendsNothing = sending.dryRun || (input.watch == nil && entries.allSatisfy { $0.error != nil })
+        let items = input.watch == nil ? try await plan.items(of: inputs, manifest: manifest) : []
+        let sendsNothing = sending.dryRun || (input.watch == nil && items.allSatisfy { $0.error != nil })
         do {
             let client =
                 if let guest { guest.client } else if sendsNothing {
@@ -105,7 +107,7 @@ struct Upload: ContextCommand {
                 } else { try await servers.client(for: server) }
             plan.uploader = uploader(client)
         } catch {
-            UploadPlan.release(entries)
+            UploadPlan.release(items)
             throw error
         }
         let run = UploadRun(
@@ -124,7 +126,7 @@ struct Upload: ContextCommand {
             jobs: jobs,
             tape: tape
         )
-        guard let directory = input.watch else { return try await run.run(entries) }
+        guard let directory = input.watch else { return try await run.run(items) }
         return try await run.watch(RawArguments.bytes(of: directory), filter: filter)
     }
 

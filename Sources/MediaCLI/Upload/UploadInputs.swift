@@ -11,46 +11,33 @@ struct InputCollection: Sendable {
     let takesEverything: Bool
     let console: Console
 
-    struct Inputs: Sendable {
-        /// In the given order; files of a directory are sorted by name.
-        var list: [UploadInput]
-        /// Unreadable rows of the manifest; its files are checked later.
-        var manifestFaults: [ManifestFault] = []
-    }
-
+    /// All inputs in the given order, `manifest` included; files of a directory are sorted by name.
+    ///
     /// - Throws: `Diagnosis` for a list that cannot be read.
-    func inputs() async throws -> Inputs {
+    func inputs(with manifest: UploadManifest?) async throws -> [UploadInput] {
         let filter = try options.filter()
-        var faults: [ManifestFault] = []
-        var inputs = paths.flatMap { named($0, filter) }
-        inputs += try await options.fileLists.paths(in: console.context).flatMap { expanded($0, filter) }
-        if let name = options.manifest {
-            let manifest = try await manifest(name)
-            inputs += manifest.list
-            faults = manifest.manifestFaults
+        var given = paths.map { argument in
+            let name = argument == "-" ? options.stdinName : nil
+            return UploadInput(path: RawArguments.bytes(of: argument), standardInputName: name)
         }
-        if let name = options.retryFailed {
-            inputs += try await report(name).flatMap { retried($0, filter) }
+        given += try await options.fileLists.paths(in: console.context).map { UploadInput(path: $0) }
+        given += manifest?.inputs ?? []
+        if let name = options.retryFailed { given += try await report(name) }
+        var inputs: [UploadInput] = []
+        for input in given {
+            let isWalked = options.recursive && input.mayBeDirectory && FileWalk.isDirectory(input.path)
+            for var input in isWalked ? files(below: input.path, filter) : [input] {
+                input.number = inputs.count + 1
+                inputs.append(input)
+            }
         }
-        for index in inputs.indices {
-            inputs[index].number = index + 1
-        }
-        return Inputs(list: part(of: inputs), manifestFaults: faults)
+        guard let shard, options.watch == nil else { return inputs }
+        let own = inputs.filter { shard.shard.contains($0.path) }
+        console.note("\(shard.words): \(own.count) of \(Formats.count(inputs.count, "file"))")
+        return own
     }
 
-    // MARK: Paths and directories
-
-    private func named(_ argument: String, _ filter: PathFilter) -> [UploadInput] {
-        if argument == "-", let name = options.stdinName {
-            return [UploadInput(path: Array("-".utf8), standardInputName: name)]
-        }
-        return expanded(RawArguments.bytes(of: argument), filter)
-    }
-
-    private func expanded(_ path: [UInt8], _ filter: PathFilter) -> [UploadInput] {
-        guard options.recursive, FileWalk.isDirectory(path) else {
-            return [UploadInput(path: path)]
-        }
+    private func files(below path: [UInt8], _ filter: PathFilter) -> [UploadInput] {
         let result = FileWalk(filter: filter).files(below: path)
         let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
         if media.count < result.files.count {
@@ -71,18 +58,18 @@ struct InputCollection: Sendable {
 
     // MARK: Lists
 
-    private func manifest(_ name: String) async throws -> Inputs {
+    /// nil without `--manifest`.
+    ///
+    /// - Throws: `Diagnosis` if it cannot be read.
+    func manifest() async throws -> UploadManifest? {
+        guard let name = options.manifest else { return nil }
         let bytes = try await InputFile.bytes(name, flag: "--manifest", in: console.context)
         let format = Manifest.format(fileName: name, firstBytes: Array(bytes.prefix(64)))
         let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
-        let list = rows.map { row in
-            UploadInput(
-                path: Array(row.path.utf8),
-                origin: .manifest(line: row.line),
-                fields: row.fields
-            )
+        let inputs = rows.map { row in
+            UploadInput(path: Array(row.path.utf8), origin: .manifest(line: row.line), fields: row.fields)
         }
-        return Inputs(list: list, manifestFaults: faults.map(ManifestFault.init))
+        return UploadManifest(name: name, inputs: inputs, faults: faults.map(ManifestFault.init))
     }
 
     private func report(_ name: String) async throws -> [UploadInput] {
@@ -94,21 +81,6 @@ struct InputCollection: Sendable {
         }
         console.note("\(Formats.count(inputs.count, "file")) of \(report.items.count) failed in that run")
         return inputs
-    }
-
-    /// A file of a report. A directory that could not be read in that run is walked now.
-    private func retried(_ input: UploadInput, _ filter: PathFilter) -> [UploadInput] {
-        guard options.recursive, FileWalk.isDirectory(input.path) else { return [input] }
-        return expanded(input.path, filter)
-    }
-
-    // MARK: Sharding
-
-    private func part(of inputs: [UploadInput]) -> [UploadInput] {
-        guard let shard, options.watch == nil else { return inputs }
-        let own = inputs.filter { shard.shard.contains($0.path) }
-        console.note("\(shard.words): \(own.count) of \(Formats.count(inputs.count, "file"))")
-        return own
     }
 }
 
@@ -143,6 +115,20 @@ struct UploadInput: Sendable, Equatable {
     /// Whether flags take precedence over the input's own fields: the details in a report are those of the earlier run
     /// and may have caused its failure.
     var prefersFlags: Bool { origin == .report }
+
+    /// Whether the files below a directory are meant. A manifest lists files; a directory of a report could not be read in
+    /// that run.
+    fileprivate var mayBeDirectory: Bool {
+        if case .manifest = origin { false } else { standardInputName == nil }
+    }
+}
+
+/// A manifest.
+struct UploadManifest: Sendable {
+    let name: String
+    let inputs: [UploadInput]
+    /// Rows that cannot be used.
+    let faults: [ManifestFault]
 }
 
 /// An invalid row of a manifest, with the reason.

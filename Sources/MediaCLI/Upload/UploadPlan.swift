@@ -14,53 +14,35 @@ struct UploadPlan: Sendable {
     /// Maximum size of standard input, in bytes.
     let maximumBytes: Int64
 
-    /// An input and the result of checking it.
-    struct Entry: Sendable {
-        var input: UploadInput
-        var item: UploadBatch.Item
-
-        /// nil if the details are invalid.
-        var details: UploadDetails? {
-            switch item {
-            case .ready(let upload): upload.details
-            case .refused(let result): result.details
-            }
-        }
-
-        var sizeBytes: Int64 {
-            switch item {
-            case .ready(let upload): upload.sizeBytes
-            case .refused(let result): result.sizeBytes
-            }
-        }
-
-        var error: GigHiveError? {
-            if case .refused(let result) = item { result.error } else { nil }
-        }
-    }
-
-    /// Checks all inputs and returns an entry for each, in their order.
+    /// Checks all inputs and returns an item for each, in their order.
     ///
     /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `Diagnosis` with all errors of
     ///   `manifest`.
-    func entries(of inputs: InputCollection.Inputs, manifest: String?) async throws -> [Entry] {
+    func items(of inputs: [UploadInput], manifest: UploadManifest?) async throws -> [UploadBatch.Item] {
         SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
-        var entries: [Entry] = []
-        entries.reserveCapacity(inputs.list.count)
-        for input in inputs.list {
-            entries.append(try await entry(for: input))
+        var items: [UploadBatch.Item] = []
+        items.reserveCapacity(inputs.count)
+        var faults = manifest?.faults ?? []
+        for input in inputs {
+            let item = try await item(for: input)
+            items.append(item)
+            if case .manifest(let line) = input.origin, let error = item.error {
+                faults.append(ManifestFault(line: line, words: ErrorCatalog.diagnosis(of: error).message))
+            }
         }
-        try refuseFaults(inputs.manifestFaults, in: entries, of: manifest)
-        return entries
+        if let manifest, !faults.isEmpty {
+            throw Diagnosis.invalidManifest(manifest.name, faults.sorted { $0.line < $1.line })
+        }
+        return items
     }
 
     /// Removes spooled standard input that is not needed for resuming. Call it after the last upload.
-    static func release(_ entries: [Entry]) {
-        for case .ready(let upload) in entries.map(\.item) { upload.releaseSpool() }
+    static func release(_ items: [UploadBatch.Item]) {
+        for case .ready(let upload) in items { upload.releaseSpool() }
     }
 
     /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored.
-    func entry(for input: UploadInput) async throws -> Entry {
+    func item(for input: UploadInput) async throws -> UploadBatch.Item {
         var checked: UploadDetails?
         do {
             if let reason = input.unreadable {
@@ -68,8 +50,10 @@ struct UploadPlan: Sendable {
             }
             let details = try details.details(of: input)
             checked = details
-            let upload = try uploader.prepare(try await source(of: input), details: details)
-            return Entry(input: input, item: .ready(upload))
+            guard let name = input.standardInputName else {
+                return .ready(try uploader.prepare(input.path, details: details))
+            }
+            return .ready(try uploader.prepare(Array(name.utf8), spool: try await spool(), details: details))
         } catch let error as GigHiveError {
             var result = UploadResult(
                 path: input.path,
@@ -79,31 +63,8 @@ struct UploadPlan: Sendable {
             )
             result.details = checked
             result.error = error
-            return Entry(input: input, item: .refused(result))
+            return .refused(result)
         }
-    }
-
-    private func refuseFaults(
-        _ unreadable: [ManifestFault],
-        in entries: [Entry],
-        of manifest: String?
-    ) throws(Diagnosis) {
-        guard let manifest else { return }
-        let faulty = entries.compactMap { entry -> ManifestFault? in
-            guard case .manifest(let line) = entry.input.origin, let error = entry.error else { return nil }
-            return .init(line: line, words: ErrorCatalog.diagnosis(of: error).message)
-        }
-        let faults = (unreadable + faulty).sorted { $0.line < $1.line }
-        if !faults.isEmpty {
-            throw .invalidManifest(manifest, faults)
-        }
-    }
-
-    // MARK: Standard input
-
-    private func source(of input: UploadInput) async throws -> UploadSource {
-        guard let name = input.standardInputName else { return .file(path: input.path) }
-        return .spooled(try await spool(), name: name)
     }
 
     /// Copies standard input to the data directory on a separate thread, since a pipe may be slow.

@@ -27,8 +27,8 @@ struct UploadReport: Sendable {
     }
 
     /// The item of a file, a JSON object without line breaks. `result` is nil if the upload was not started.
-    static func line(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> String {
-        item(entry, result).json(isForTerminals: true)
+    static func line(_ upload: UploadBatch.Item, _ result: UploadResult?) -> String {
+        item(upload, result).json(isForTerminals: true)
     }
 
     /// Adds `verified` to an item: whether the listing has the file, null if it was not read.
@@ -36,15 +36,14 @@ struct UploadReport: Sendable {
         String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).json())}"
     }
 
-    private static func item(_ entry: UploadPlan.Entry, _ result: UploadResult?) -> JSONObject {
-        let path = entry.input.path
-        let details = result?.details ?? entry.details
+    private static func item(_ upload: UploadBatch.Item, _ result: UploadResult?) -> JSONObject {
+        let details = result?.details ?? upload.details
         return [
-            "path": JSONRenderer.path(path),
-            "path_base64": JSONRenderer.pathBase64(path),
+            "path": JSONRenderer.path(upload.path),
+            "path_base64": JSONRenderer.pathBase64(upload.path),
             "state": .string(result?.state.rawValue ?? "not_started"),
             "upload_id": JSONValue(result?.uploadID), "file_id": JSONValue(result?.fileID),
-            "size_bytes": entry.sizeBytes > 0 ? .integer(entry.sizeBytes) : .null,
+            "size_bytes": upload.sizeBytes > 0 ? .integer(upload.sizeBytes) : .null,
             "checksum_sha256": JSONValue(result?.checksumSHA256),
             "has_delete_token": JSONValue(result?.hasDeleteToken),
             "skipped": JSONValue(result?.isSkipped), "resumed": JSONValue(result?.isResumed),

@@ -246,10 +246,10 @@ struct UploadEvents: Sendable {
 }
 
 extension UploadEvents.File {
-    init(_ entry: UploadPlan.Entry, _ uploader: Uploader) {
-        path = entry.input.path
-        sizeBytes = entry.sizeBytes
-        if case .ready(let upload) = entry.item {
+    init(_ item: UploadBatch.Item, _ uploader: Uploader) {
+        path = item.path
+        sizeBytes = item.sizeBytes
+        if case .ready(let upload) = item {
             warnings = upload.warnings(over: uploader.plannedTransport(of: upload).transport)
         }
     }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Results of the files of a run.
 final class UploadResults: Sendable {
     private struct State {
-        var entries: [Int: UploadPlan.Entry] = [:]
+        var items: [Int: UploadBatch.Item] = [:]
         /// Report lines, kept instead of the results.
         var lines: [Int: String] = [:]
         var counts = UploadCounts()
@@ -32,7 +32,7 @@ final class UploadResults: Sendable {
     /// the same for `stored`. `endsWithRunFailure` means that all files are for one server, whose failure determines
     /// the exit code.
     init(
-        _ entries: [UploadPlan.Entry?] = [],
+        _ items: [UploadBatch.Item?] = [],
         keepsLines: Bool = true,
         keepsStored: Bool = false,
         endsWithRunFailure: Bool = true
@@ -41,18 +41,16 @@ final class UploadResults: Sendable {
         self.keepsLines = keepsLines
         self.keepsStored = keepsStored
         state = Mutex(State())
-        for entry in entries {
-            _ = add(entry)
-        }
+        for item in items { _ = add(item) }
     }
 
     /// Returns the index of the file.
-    func add(_ entry: UploadPlan.Entry?) -> Int {
+    func add(_ item: UploadBatch.Item?) -> Int {
         state.withLock { state in
             let index = state.counts.items
             state.counts.items += 1
             if keepsLines {
-                state.entries[index] = entry
+                state.items[index] = item
             }
             return index
         }
@@ -68,8 +66,8 @@ final class UploadResults: Sendable {
             if keepsStored, let upload = StoredUpload(result) {
                 state.stored.append(StoredFile(index: index, path: result.path, upload: upload))
             }
-            if let entry = state.entries[index] {
-                state.lines[index] = UploadReport.line(entry, result)
+            if let item = state.items[index] {
+                state.lines[index] = UploadReport.line(item, result)
             }
         }
     }
@@ -82,8 +80,8 @@ final class UploadResults: Sendable {
     /// The report line of each file in the given order, including files that were not started.
     var lines: [String] {
         state.withLock { state in
-            state.entries.sorted { $0.key < $1.key }.map { index, entry in
-                let line = state.lines[index] ?? UploadReport.line(entry, nil)
+            state.items.sorted { $0.key < $1.key }.map { index, item in
+                let line = state.lines[index] ?? UploadReport.line(item, nil)
                 return UploadReport.line(line, isVerified: state.verification?.confirmed.contains(index))
             }
         }

@@ -41,25 +41,25 @@ struct UploadRun: Sendable {
     /// Runs the batch and writes its records, text, report and summary.
     ///
     /// - Throws: `Diagnosis` if the report or the results cannot be written.
-    func run(_ entries: [UploadPlan.Entry]) async throws -> ExitCode {
+    func run(_ items: [UploadBatch.Item]) async throws -> ExitCode {
         let began = console.context.elapsed()
-        let report = try begin(items: entries.count)
-        if entries.isEmpty {
+        let report = try begin(items: items.count)
+        if items.isEmpty {
             console.note("there is nothing to upload")
         }
-        let isVerified = !sending.dryRun && (sending.verify ?? (entries.count > 1))
-        let results = UploadResults(entries, keepsLines: sending.report != nil, keepsStored: isVerified)
-        let reporter = reporter(fileCount: entries.count)
+        let isVerified = !sending.dryRun && (sending.verify ?? (items.count > 1))
+        let results = UploadResults(items, keepsLines: sending.report != nil, keepsStored: isVerified)
+        let reporter = reporter(fileCount: items.count)
         // A signal between two files, or before a result is printed, ends the loop but not the program.
         return await console.context.interruption.handling({ _ in }) {
             if sending.dryRun {
-                rehearse(entries, results, reporter)
+                rehearse(items, results, reporter)
             } else {
-                await send(entries, results, reporter)
+                await send(items, results, reporter)
                 await tape?.conclude()
                 if isVerified { await verify(results) }
             }
-            UploadPlan.release(entries)
+            UploadPlan.release(items)
             return finish(results, reporter, report, began: began)
         }
     }
@@ -135,12 +135,12 @@ struct UploadRun: Sendable {
 
     // MARK: Dry run
 
-    private func rehearse(_ entries: [UploadPlan.Entry], _ results: UploadResults, _ reporter: UploadReporter) {
+    private func rehearse(_ items: [UploadBatch.Item], _ results: UploadResults, _ reporter: UploadReporter) {
         tape?.rehearse()
-        for (index, entry) in entries.enumerated() {
+        for (index, item) in items.enumerated() {
             guard console.mayGoOn else { return }
             var result: UploadResult
-            switch entry.item {
+            switch item {
             case .refused(let refusal): result = refusal
             case .ready(let upload):
                 reporter.warn(upload.warnings(over: uploader.plannedTransport(of: upload).transport), of: upload.path)
@@ -160,17 +160,17 @@ struct UploadRun: Sendable {
 
     // MARK: Uploading
 
-    private func send(_ entries: [UploadPlan.Entry], _ results: UploadResults, _ reporter: UploadReporter) async {
+    private func send(_ items: [UploadBatch.Item], _ results: UploadResults, _ reporter: UploadReporter) async {
         let control = BatchControl()
         let events = UploadEvents(
             console: console,
-            display: display(fileCount: entries.count, byteCount: entries.reduce(0) { $0 + $1.sizeBytes }),
+            display: display(fileCount: items.count, byteCount: items.reduce(0) { $0 + $1.sizeBytes }),
             results: results,
             reporter: reporter,
             tape: tape,
             drain: { control.drain() }
         )
-        let files = entries.map { UploadEvents.File($0, uploader) }
+        let files = items.map { UploadEvents.File($0, uploader) }
         let order: UploadBatch.Order = sending.order == .given ? .asGiven : .largestFirst
         let batch = UploadBatch(
             uploader: uploader,
@@ -178,7 +178,7 @@ struct UploadRun: Sendable {
         )
         await console.context.interruption.handling({ stop(control, events.display, $0) }) {
             await events.run { announce in
-                await batch.run(entries.map(\.item), control: control) { event in
+                await batch.run(items, control: control) { event in
                     announce(event, files[event.index])
                 }
             }
@@ -291,41 +291,41 @@ extension UploadRun {
         let uploading = PathsInProgress()
         await withBoundedTasks(
             limit: jobs,
-            next: { () -> (path: [UInt8], entry: UploadPlan.Entry, index: Int)? in
+            next: { () -> (path: [UInt8], item: UploadBatch.Item, index: Int)? in
                 while let path = await arrivals.next(), console.mayGoOn {
                     guard uploading.begin(path) else { continue }
                     number += 1
-                    if let entry = await entry(for: path, number: number) {
-                        return (path, entry, results.add(entry))
+                    if let item = await item(for: path, number: number) {
+                        return (path, item, results.add(item))
                     }
                     if uploading.end(path) { again(path) }
                 }
                 return nil
             },
             ended: { (_: Void) in }
-        ) { path, entry, index in
-            let file = UploadEvents.File(entry, uploader)
+        ) { path, item, index in
+            let file = UploadEvents.File(item, uploader)
             // Files that were on the server when the last file arrived may have been deleted since.
             let batch = UploadBatch(uploader: anotherUploader(), options: .init())
-            await batch.run([entry.item], control: control) { announce($0.at(index), file) }
+            await batch.run([item], control: control) { announce($0.at(index), file) }
             if uploading.end(path) { again(path) }
         }
     }
 
     /// A checked new file; nil if it is to be ignored.
-    private func entry(for path: [UInt8], number: Int) async -> UploadPlan.Entry? {
+    private func item(for path: [UInt8], number: Int) async -> UploadBatch.Item? {
         let input = UploadInput(path: path, origin: .found, number: number)
         if let shard, !shard.shard.contains(path) {
             return nil
         }
         // Only standard input can throw, and this is a path.
-        guard let entry = try? await plan.entry(for: input) else { return nil }
+        guard let item = try? await plan.item(for: input) else { return nil }
         // Already removed, or not a media file: ignored in a watched directory.
-        switch entry.error?.code {
+        switch item.error?.code {
         case .unknownExtension, .fileNotFound:
             console.trace("skipped \(ErrorCatalog.quoted(path))")
             return nil
-        default: return entry
+        default: return item
         }
     }
 }

@@ -86,6 +86,7 @@ extension StoreSchema {
         durability: .normal,
         holdsSecrets: false,
         checkedTables: [],
+        notesDamage: true,
         // Limits the memory; a log of 32 MiB before a checkpoint avoids most of the copying in a run
         // over a million photos.
         settings: ["cache_size = -8192", "wal_autocheckpoint = 8192", "journal_size_limit = 4194304"]
@@ -211,9 +212,8 @@ struct IndexRepair {
         }
     }
 
-    /// Makes the next start check the whole content if an error reports corruption.
-    static func noteCorruption(_ error: StoreError, path: String) {
-        guard error.kind == .corrupt else { return }
+    /// Makes the next start check the whole content.
+    static func noteDamage(_ path: String) {
         let descriptor = Glibc.open(suspicion(path), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
     }

@@ -57,34 +57,29 @@ final class PhotoWriter {
     /// Stores a page. To be called once.
     func store(_ page: [PhotoRecord]) throws {
         for photo in page {
+            if photo.uploadedAt.microseconds <= horizon {
+                outcome.latest = max(photo.uploadedAt, outcome.latest ?? photo.uploadedAt)
+            }
             let origin = try origins.number(of: photo.originDevice)
-            try store(PhotoSQL.values(of: photo, server: server, origin: origin), origin)
-            guard photo.uploadedAt.microseconds <= horizon else { continue }
-            outcome.latest = max(photo.uploadedAt, outcome.latest ?? photo.uploadedAt)
+            let values = PhotoSQL.values(of: photo, server: server, origin: origin)
+            // Without the index over IDs most photos are new. One that is known is not inserted.
+            var isAdded = try findByID == nil && insert.run(values) == 1
+            if !isAdded {
+                if let known = try findByUpload.map(values, Known.init).first {
+                    try note(known, values, origin, with: update)
+                } else if let known = try findByID?.map(values, Known.init).first {
+                    try note(known, values, origin, with: move)
+                } else {
+                    isAdded = try insert.run(values) == 1
+                }
+            }
+            guard isAdded else { continue }
+            outcome.added += 1
+            origins.add(present: 1, to: origin)
+            if try seen.insert(insert.insertedNumber) { outcome.seen += 1 }
         }
         try seen.save()
         try origins.save()
-    }
-
-    private func store(_ values: [RawValue], _ origin: Int64) throws {
-        // Without the index over IDs most photos are new.
-        if findByID == nil, try add(values, origin) { return }
-        if let known = try findByUpload.map(values, Known.init).first {
-            try note(known, values, origin, with: update)
-        } else if let known = try findByID?.map(values, Known.init).first {
-            try note(known, values, origin, with: move)
-        } else {
-            _ = try add(values, origin)
-        }
-    }
-
-    /// False when it is known.
-    private func add(_ values: [RawValue], _ origin: Int64) throws -> Bool {
-        guard try insert.run(values) == 1 else { return false }
-        outcome.added += 1
-        origins.add(present: 1, to: origin)
-        if try seen.insert(insert.insertedNumber) { outcome.seen += 1 }
-        return true
     }
 
     private func note(_ known: Known, _ values: [RawValue], _ origin: Int64, with statement: RawStatement) throws {

@@ -12,7 +12,7 @@ extension SyncIndex {
     ) throws {
         var last: PhotoRecord?
         while true {
-            let block = try read { [last] db -> [PhotoRecord] in
+            let block = try connection.readBeside { [last] db -> [PhotoRecord] in
                 guard let number = try ServerRow.number(of: server, db) else { return [] }
                 return try PhotoBlock(filter: filter, server: number, last: last).read(db)
             }
@@ -53,8 +53,10 @@ extension SyncIndex {
         _ pack: (String) -> RawValue,
         build: (PhotoIndexes) throws -> Void
     ) throws(StoreError) -> [PhotoRecord] {
-        if try !read({ try PhotoIndexes($0).has(index) }) { try write { try build(PhotoIndexes($0)) } }
-        return try read { db in
+        if try !connection.readBeside({ try PhotoIndexes($0).has(index) }) {
+            try connection.write { try build(PhotoIndexes($0)) }
+        }
+        return try connection.readBeside { db in
             guard let number = try ServerRow.number(of: server, db) else { return [] }
             // Checked again: another process may have begun such a run.
             let source = try PhotoIndexes(db).has(index) ? index : ""
@@ -66,7 +68,7 @@ extension SyncIndex {
 
     /// Records that a claim has assigned photos to a device; photos that are not in the index are ignored.
     public func setOrigin(_ device: PhotoDevice, ofPhotos ids: [String], server: String) throws(StoreError) {
-        try write { db in
+        try connection.write { db in
             guard let number = try ServerRow.number(of: server, db) else { return }
             _ = try PhotoIndexes(db).finishIDs()
             var origins = OriginTable(db, server: number)
@@ -113,7 +115,7 @@ extension SyncIndex {
         gone: Int64,
         by change: String
     ) throws(StoreError) -> Bool {
-        try write { db in
+        try connection.write { db in
             guard let number = try ServerRow.number(of: server, db) else { return true }
             guard try RunRow.fetch(ofServer: number, db) == nil else { return false }
             _ = try PhotoIndexes(db).finishIDs()

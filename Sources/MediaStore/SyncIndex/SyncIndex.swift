@@ -14,9 +14,7 @@ public final class SyncIndex: Sendable {
     /// Repairs made while opening.
     public let warnings: [String]
 
-    private let connection: StoreConnection
-    /// Whether it is deleted with this object, so that damage is not noted for the next start.
-    private let isTemporary: Bool
+    let connection: StoreConnection
     /// The directory of the locks; nil for a temporary index, which has one user.
     let directory: DataDirectory?
 
@@ -30,14 +28,12 @@ public final class SyncIndex: Sendable {
     init(in directory: DataDirectory, fileSystem: FileSystemKind, busyLimit: Duration) throws(StoreError) {
         let opened = try IndexRepair(directory: directory, fileSystem: fileSystem, busyLimit: busyLimit).open()
         connection = opened.connection
-        isTemporary = false
         self.directory = directory
         warnings = directory.warnings + opened.warnings
     }
 
     private init(temporary connection: StoreConnection) {
         self.connection = connection
-        isTemporary = true
         directory = nil
         warnings = []
     }
@@ -47,25 +43,6 @@ public final class SyncIndex: Sendable {
     /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
         SyncIndex(temporary: try StoreConnection(temporary: .index))
-    }
-
-    /// Reads in one transaction, concurrently with a write transaction.
-    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        try noting { () throws(StoreError) in try connection.readBeside(body) }
-    }
-
-    /// Writes in one transaction.
-    func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        try noting { () throws(StoreError) in try connection.write(body) }
-    }
-
-    private func noting<Value>(_ work: () throws(StoreError) -> Value) throws(StoreError) -> Value {
-        do {
-            return try work()
-        } catch {
-            if !isTemporary { IndexRepair.noteCorruption(error, path: connection.path) }
-            throw error
-        }
     }
 }
 
@@ -159,7 +136,7 @@ enum ServerRow {
 extension SyncIndex {
     /// The index of a server; nil if it was never listed.
     public func state(of server: String) throws(StoreError) -> SyncState? {
-        try read { db in
+        try connection.readBeside { db in
             let row = try Row.fetchOne(
                 db,
                 sql: """
@@ -184,7 +161,7 @@ extension SyncIndex {
     /// Photos by origin, without those that are gone; all 0 when the server is not known. The counts are updated when
     /// photos are stored. If this machine has no device, all devices count as others.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
-        try read { db in
+        try connection.readBeside { db in
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
@@ -209,7 +186,7 @@ extension SyncIndex {
 
     /// Removes everything stored about a server.
     public func forget(_ server: String) throws(StoreError) {
-        try write { db in
+        try connection.write { db in
             if let number = try ServerRow.number(of: server, db) { try ServerRow.remove(number, db) }
         }
     }
@@ -219,14 +196,14 @@ extension SyncIndex {
     /// Whether a server records who uploads a photo, as shown by the latest upload from this machine (photosync
     /// contract 3.5); nil if nothing was uploaded, and for a server that was never listed.
     public func ownsUploads(at server: String) throws(StoreError) -> Bool? {
-        try read { db in
+        try connection.readBeside { db in
             try Bool.fetchOne(db, sql: "SELECT owns_uploads FROM servers WHERE address = ?", arguments: [server])
         }
     }
 
     /// Stores whether an upload was owned. A server that was never synced is skipped.
     public func setOwnsUploads(_ isOwned: Bool, at server: String) throws(StoreError) {
-        try write { db in
+        try connection.write { db in
             try db.execute(
                 sql: "UPDATE servers SET owns_uploads = ? WHERE address = ?",
                 arguments: [isOwned, server]
@@ -252,7 +229,7 @@ public struct DevicePhotos: Sendable, Equatable {
 extension SyncIndex {
     /// The devices that a server's photos came from, most photos first.
     public func devices(of server: String) throws(StoreError) -> [DevicePhotos] {
-        try read { db in
+        try connection.readBeside { db in
             try Row.fetchAll(
                 db,
                 sql: """

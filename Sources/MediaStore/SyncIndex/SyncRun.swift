@@ -217,7 +217,7 @@ extension SyncIndex {
         restarts: Bool,
         now: Date
     ) throws(StoreError) -> SyncRun {
-        try write { db in
+        try connection.write { db in
             let number = try ServerRow.prepare(server, account: account, db)
             let unfinished = try RunRow.fetch(ofServer: number, db)
             if !restarts, let unfinished, unfinished.goesOn(as: kind, now: now) {
@@ -238,7 +238,7 @@ extension SyncIndex {
         totalCount: Int64,
         to run: SyncRun
     ) throws(StoreError) -> SyncRun {
-        try write { db in
+        try connection.write { db in
             let before = try RunRow.current(run, db)
             var row = before
             row.totalCount = totalCount
@@ -259,7 +259,7 @@ extension SyncIndex {
     /// A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
     /// has not been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
-        try write { db in
+        try connection.write { db in
             let row = try RunRow.current(run, db)
             guard row.isAtEnd else {
                 throw StoreError(.other, path: StoreSchema.index.fileName, detail: "the run has not seen its last page")

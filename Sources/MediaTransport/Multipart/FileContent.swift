@@ -9,20 +9,32 @@ public final class FileContent: Sendable {
     public let byteCount: Int64
 
     private let owner: (any AnyObject & Sendable)?
+    private let checkUnchanged: @Sendable () -> Bool
 
     /// Takes over an open, seekable descriptor.
     public init(owning descriptor: Int32, byteCount: Int64) {
         self.descriptor = descriptor
         self.byteCount = byteCount
         owner = nil
+        checkUnchanged = { true }
     }
 
-    /// Uses the descriptor of an object, which keeps it open while it exists.
-    public init(sharing descriptor: Int32, of owner: any AnyObject & Sendable, byteCount: Int64) {
+    /// Uses the descriptor of an object, which keeps it open while it exists. `checkUnchanged` is the source of
+    /// `isUnchanged`.
+    public init(
+        sharing descriptor: Int32,
+        of owner: any AnyObject & Sendable,
+        byteCount: Int64,
+        checkUnchanged: @escaping @Sendable () -> Bool = { true }
+    ) {
         self.descriptor = descriptor
         self.byteCount = byteCount
         self.owner = owner
+        self.checkUnchanged = checkUnchanged
     }
+
+    /// Whether the file is as it was when it was opened, as far as that can be checked.
+    public var isUnchanged: Bool { checkUnchanged() }
 
     deinit {
         if owner == nil { close(descriptor) }

@@ -6,26 +6,6 @@ internal import MediaSystem
 /// Header and footer are kept in memory, the file never is: it is read with `pread` directly into the buffer that is
 /// sent. The exact length is known before the first byte.
 public struct MultipartForm: RequestBody {
-    /// The part that carries the file.
-    public struct FilePart: Sendable {
-        /// The field name.
-        public var name: String
-        /// The file name sent to the server.
-        public var fileName: String
-        /// The part's own `Content-Type` (trap T5).
-        public var contentType: String
-        /// The content.
-        public var content: FileContent
-
-        /// Creates a file part.
-        public init(name: String, fileName: String, contentType: String, content: FileContent) {
-            self.name = name
-            self.fileName = fileName
-            self.contentType = contentType
-            self.content = content
-        }
-    }
-
     /// Separates the parts (RFC 2046 section 5.1.1).
     public let boundary: String
     /// Length of header, file and footer.
@@ -39,28 +19,38 @@ public struct MultipartForm: RequestBody {
     /// Value of the request's `Content-Type`.
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// Builds the body: `fields` in order, then `file`. Only tests pass a `boundary`. `tap` receives every byte of the
-    /// file in order, as sent.
+    /// Builds the body: `fields` in order, then the file.
+    ///
+    /// - Parameters:
+    ///   - fields: The text fields.
+    ///   - file: The content of the file.
+    ///   - name: The name of its field.
+    ///   - fileName: The file name sent to the server.
+    ///   - fileType: The part's own `Content-Type` (trap T5).
+    ///   - boundary: Separates the parts.
+    ///   - tap: Receives every byte of the file in order, as sent.
     public init(
         fields: [(name: String, value: String)],
-        file: FilePart,
+        file: FileContent,
+        name: String,
+        fileName: String,
+        fileType: String,
         boundary: String = MultipartForm.randomBoundary(),
         tap: (any ByteTap)? = nil
     ) {
         self.boundary = boundary
         self.tap = tap
-        content = file.content
+        content = file
         var head = ""
         for field in fields {
             head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(field.name))\"\r\n\r\n"
             head += "\(field.value)\r\n"
         }
-        head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(file.name))\"; "
-        head +=
-            "filename=\"\(Self.escaped(file.fileName))\"\r\nContent-Type: \(Self.singleLine(file.contentType))\r\n\r\n"
+        head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(name))\"; "
+        head += "filename=\"\(Self.escaped(fileName))\"\r\nContent-Type: \(Self.singleLine(fileType))\r\n\r\n"
         header = Array(head.utf8)
         footer = Array("\r\n--\(boundary)--\r\n".utf8)
-        byteCount = Int64(header.count) + file.content.byteCount + Int64(footer.count)
+        byteCount = Int64(header.count) + file.byteCount + Int64(footer.count)
     }
 
     /// 24 dashes and 128 random bits in hexadecimal, the same form as in `curl`, which servers and firewalls accept; 56

@@ -88,14 +88,25 @@ struct Listing: Sendable {
         if start.isResumed { progress(start) }
         var run = start
         var largestTotal = run.totalCount
-        var page = try await fetch(run, cursor: run.cursor, control, requests)
+        var next = try await fetch(run, cursor: run.cursor, control, requests)
         while true {
+            let page = next
             largestTotal = max(largestTotal, page.totalCount)
             if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
-            guard let cursor = page.cursor else { break }
             SyncFailpoint.betweenPageAndCommit.reach()
             let before = run
-            async let storing = stored(page, in: before)
+            async let storing = Result(awaiting: { () async throws(PhotoSyncError) in
+                try await queue.run {
+                    try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: before)
+                }
+            })
+            guard let cursor = page.cursor else {
+                run = try await storing.get()
+                progress(run)
+                SyncFailpoint.beforeFinish.reach()
+                if !page.photos.isEmpty, run.photosSeen == before.photosSeen { return .doubtful(Self.circle) }
+                return try await verdict(on: run)
+            }
             let fetching = await Result(awaiting: { () async throws(PhotoSyncError) in
                 try await fetch(before, cursor: cursor, control, requests)
             })
@@ -103,24 +114,8 @@ struct Listing: Sendable {
             progress(run)
             SyncFailpoint.afterPage.reach()
             if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
-            page = try fetching.get()
+            next = try fetching.get()
         }
-        return try await storeLast(page, of: run, progress)
-    }
-
-    private func storeLast(
-        _ page: PhotoPage,
-        of run: SyncRun,
-        _ progress: (SyncRun) -> Void
-    ) async throws(PhotoSyncError) -> End {
-        SyncFailpoint.betweenPageAndCommit.reach()
-        let last = try await stored(page, in: run).get()
-        progress(last)
-        SyncFailpoint.beforeFinish.reach()
-        if !page.photos.isEmpty, last.photosSeen == run.photosSeen {
-            return .doubtful(Self.circle)
-        }
-        return try await verdict(on: last)
     }
 
     private func fetch(
@@ -131,14 +126,6 @@ struct Listing: Sendable {
     ) async throws(PhotoSyncError) -> PhotoPage {
         guard !control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
         return try await source(cursor, run.kind.since, requests)
-    }
-
-    private func stored(_ page: PhotoPage, in run: SyncRun) async -> Result<SyncRun, PhotoSyncError> {
-        await Result(awaiting: { () async throws(PhotoSyncError) in
-            try await queue.run {
-                try index.append(page.photos, cursor: page.cursor, totalCount: page.totalCount, to: run)
-            }
-        })
     }
 
     // MARK: Doubts
@@ -342,7 +329,6 @@ extension SyncAccount {
     func photosByID(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
     }
-
     /// Pages of this account's listing. Each request updates the `lastSyncAt` of `device` (contract section 4).
     func source(pageSize: Int, device: String?) -> Listing.Source {
         let client = client

@@ -11,8 +11,6 @@ public struct Push: Sendable {
     public struct Options: Sendable, Equatable {
         /// Selects files in directories.
         public var filter: PathFilter
-        /// Whether to recurse into directories.
-        public var isRecursive: Bool
         /// Number of parallel uploads.
         public var jobs: Int
         /// Number of threads that read and hash; nil for one per core.
@@ -34,7 +32,6 @@ public struct Push: Sendable {
         /// Makes options.
         public init(
             filter: PathFilter = PathFilter(),
-            isRecursive: Bool = true,
             jobs: Int = 2,
             hashers: Int? = nil,
             maximumBytes: Int64 = 50 << 20,
@@ -45,7 +42,6 @@ public struct Push: Sendable {
             usesDefaultExcludes: Bool = true
         ) {
             self.filter = filter
-            self.isRecursive = isRecursive
             self.jobs = jobs
             self.hashers = hashers
             self.maximumBytes = maximumBytes
@@ -262,16 +258,6 @@ struct PushPlan: Sendable {
     private mutating func add(_ path: [UInt8], _ options: Push.Options) {
         guard FileWalk.isDirectory(path) else {
             add(PushCandidate(path: path, isNamed: true), byteCount: nil, options)
-            return
-        }
-        guard options.isRecursive else {
-            ended.append(
-                PushItem(
-                    path: path,
-                    state: .failed,
-                    error: PhotoSyncError(.notRegularFile, detail: "it is a directory", path: path)
-                )
-            )
             return
         }
         let excludes = options.usesDefaultExcludes ? DefaultExcludes.patterns : []

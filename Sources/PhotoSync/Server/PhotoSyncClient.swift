@@ -299,12 +299,10 @@ extension PhotoSyncClient {
     ) async throws(PhotoSyncError) -> PhotoReceipt {
         let form = MultipartForm(
             fields: try photo.fields(),
-            file: MultipartForm.FilePart(
-                name: "file",
-                fileName: photo.partName,
-                contentType: "application/octet-stream",
-                content: photo.content
-            ),
+            file: photo.content,
+            name: "file",
+            fileName: photo.partName,
+            fileType: "application/octet-stream",
             tap: photo.tap
         )
         var request = try request(.post, "/api/photos/upload", repeatability: .atMostOnce)

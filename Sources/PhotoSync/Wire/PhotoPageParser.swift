@@ -18,24 +18,23 @@ package struct PhotoPageParser {
     /// - Throws: `PhotoSyncError.unexpectedResponse`, with the member's name.
     package static func page(in body: [UInt8]) throws(PhotoSyncError) -> PhotoPage {
         var parser = PhotoPageParser(members: MemberReader(body))
-        return try parser.page()
-    }
-
-    private mutating func page() throws(PhotoSyncError) -> PhotoPage {
         var photos: [PhotoRecord]?
         var cursor: String?
         var hasMore: Bool?
         var totalCount: Int64?
-        try members.enterObject()
-        while let name = try members.next() {
+        try parser.members.enterObject()
+        while let name = try parser.members.next() {
             switch name {
-            case "photos": photos = try self.photos()
-            case "pagination": (cursor, hasMore) = try pagination()
-            case "sync": totalCount = try self.totalCount()
-            default: try members.skip()
+            case "photos":
+                photos = try parser.members.beginArray("photos") ? [] : nil
+                photos?.reserveCapacity(PhotoSyncClient.largestPage)
+                while photos != nil, try parser.members.nextElement() { photos?.append(try parser.photo()) }
+            case "pagination": (cursor, hasMore) = try parser.pagination()
+            case "sync": totalCount = try parser.totalCount()
+            default: try parser.members.skip()
             }
         }
-        try members.finish()
+        try parser.members.finish()
         return PhotoPage(
             photos: try MemberReader.require(photos, "photos"),
             cursor: cursor,
@@ -73,14 +72,6 @@ package struct PhotoPageParser {
     }
 
     // MARK: Photos
-
-    private mutating func photos() throws(PhotoSyncError) -> [PhotoRecord]? {
-        guard try members.beginArray("photos") else { return nil }
-        var photos: [PhotoRecord] = []
-        photos.reserveCapacity(PhotoSyncClient.largestPage)
-        while try members.nextElement() { photos.append(try photo()) }
-        return photos
-    }
 
     private mutating func photo() throws(PhotoSyncError) -> PhotoRecord {
         var id: String?

@@ -39,13 +39,13 @@ struct ImmichUpload {
             (name: "filename", value: fileName),
         ]
         if let livePhotoVideoID { fields.append(("livePhotoVideoId", livePhotoVideoID)) }
-        let file = MultipartForm.FilePart(
+        return MultipartForm(
+            fields: fields,
+            file: content,
             name: "assetData",
             fileName: fileName,
-            contentType: "application/octet-stream",
-            content: content
+            fileType: "application/octet-stream"
         )
-        return MultipartForm(fields: fields, file: file)
     }
 }
 

@@ -52,12 +52,10 @@ struct SampleForm: Sendable {
         try #require(descriptor >= 0)
         return MultipartForm(
             fields: fields,
-            file: MultipartForm.FilePart(
-                name: fileField,
-                fileName: fileName,
-                contentType: contentType,
-                content: FileContent(owning: descriptor, byteCount: Int64(content.count))
-            ),
+            file: FileContent(owning: descriptor, byteCount: Int64(content.count)),
+            name: fileField,
+            fileName: fileName,
+            fileType: contentType,
             boundary: boundary
         )
     }
