@@ -47,12 +47,10 @@ enum TransportBench {
         let (descriptor, byteCount) = try open(path)
         let form = MultipartForm(
             fields: [(name: "label", value: "bench")],
-            file: MultipartForm.FilePart(
-                name: "file",
-                fileName: "bench.mp4",
-                contentType: "video/mp4",
-                content: FileContent(owning: descriptor, byteCount: byteCount)
-            )
+            file: FileContent(owning: descriptor, byteCount: byteCount),
+            name: "file",
+            fileName: "bench.mp4",
+            fileType: "video/mp4"
         )
         let client = try HTTPClient()
         let response = try await client.execute(
