@@ -44,12 +44,15 @@ import Testing
     }
 
     @Test func errorsOfANewSystemHaveTheMessagesOfTheTable() {
-        let error = NewSystemError(code: .rateLimited, detail: "It said so.", httpStatus: 429, isRetryable: true)
+        let error = NewSystemError(code: .rateLimited, httpStatus: 429, isRetryable: true)
         let diagnosis = ErrorCatalog.diagnosis(of: error as any Error)
         diagnosis.expectOurStyle()
         #expect(diagnosis.code == "rate_limited" && diagnosis.exitCode == .network)
         #expect(diagnosis.httpStatus == 429 && diagnosis.isRetryable)
-        #expect(diagnosis.message.hasSuffix("It said so") && diagnosis.hint == OutcomeCode.rateLimited.hint)
+        #expect(diagnosis.message.hasPrefix("rate limited by the server"))
+        #expect(diagnosis.hint == OutcomeCode.rateLimited.hint)
+        let refused = NewSystemError(code: .badRequest, detail: "It said so.", httpStatus: 400)
+        #expect(ErrorCatalog.diagnosis(of: refused).message.hasSuffix("It said so"))
     }
 
     @Test func anUnknownErrorIsInternal() {
