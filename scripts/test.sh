@@ -64,7 +64,7 @@ if [ $# -gt 0 ]; then
 fi
 
 # Three groups that take about the same time; the third has the other modules.
-groups=('^(ProofTests|SandboxTests)\.' '^CLITests\.')
+groups=('^(ProofTests|SandboxTests|PhotoSyncTests)\.' '^(CLITests|TapesTests|HashCaptureTests)\.')
 
 run --filter "${groups[1]}" >"$logs/1" &
 jobs[1]=$!
