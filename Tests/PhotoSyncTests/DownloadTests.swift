@@ -101,13 +101,14 @@ import Testing
 
     // MARK: Local copies
 
-    @Test func aPushedFileWithTheSameBytesIsACopy() async throws {
-        let server = try server([:])
-        let bench = try DownloadBench(server.address)
+    /// A file recorded under another ID, with the bytes of photo `a`. Its size and modification time stay the same while
+    /// `change` replaces it or its status.
+    private func pushed(_ bench: DownloadBench, _ change: (String) throws -> Void = { _ in }) async throws {
         let photo = try PhotoRecord.of("mine", id: "a")
         try bench.index([photo])
         try bench.put("mine", "elsewhere/mine.jpg")
         let path = bench.path("elsewhere/mine.jpg")
+        let recorded = try #require(FileIdentity(ofRegularFile: path))
         try await bench.account.library.keep([
             PhotoCopy(
                 server: bench.account.server,
@@ -117,11 +118,40 @@ import Testing
                 source: .pushed,
                 sha256: photo.sha256,
                 serverSHA256: photo.sha256,
-                identity: FileIdentity(ofRegularFile: path)
+                identity: recorded
             )
         ])
+        let name = String(decoding: path, as: UTF8.self)
+        try change(name)
+        let (seconds, rest) = recorded.modificationNanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+        try #require(utimensat(AT_FDCWD, name, [time, time], 0) == 0)
+        let found = FileIdentity(ofRegularFile: path)
+        #expect(found?.size == recorded.size && found?.modificationNanoseconds == recorded.modificationNanoseconds)
+    }
+
+    @Test func aPushedFileWithTheSameBytesIsACopy() async throws {
+        let server = try server([:])
+        let bench = try DownloadBench(server.address)
+        try await pushed(bench)
         #expect(await bench.run().items.isEmpty)
         #expect(server.requests.isEmpty)
+    }
+
+    @Test func aFileOfTheSameBytesIsACopyAfterAChangeOfItsPermissions() async throws {
+        let server = try server([:])
+        let bench = try DownloadBench(server.address)
+        try await pushed(bench) { try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: $0) }
+        #expect(await bench.run().items.isEmpty)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func aFileDamagedWithoutAChangeOfSizeAndTimeIsNotACopyOfAnotherPhoto() async throws {
+        let server = try server(["a": "mine"])
+        let bench = try DownloadBench(server.address)
+        try await pushed(bench) { try Data("mIne".utf8).write(to: URL(fileURLWithPath: $0)) }
+        #expect(await bench.run()["a"]?.state == .verified)
+        #expect(try bench.files()["2024/03/IMG_1.jpg"] == "mine")
     }
 
     @Test func aDeletedCopyIsDownloadedAgainWithItsName() async throws {

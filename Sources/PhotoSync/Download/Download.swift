@@ -38,7 +38,7 @@ public struct Download: Sendable {
     ///
     /// - Parameters:
     ///   - account: The user and the server.
-    ///   - hashes: Stores the digests of the written files.
+    ///   - hashes: Cached digests; gets those of the written files.
     ///   - options: Options of the download.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
@@ -72,7 +72,12 @@ public struct Download: Sendable {
         onItem: @escaping @Sendable (DownloadItem) -> Void,
         progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> DownloadResult {
-        let candidates = DownloadCandidates(account: account, selection: selection)
+        let candidates = DownloadCandidates(
+            account: account,
+            hashes: hashes,
+            selection: selection,
+            control: control
+        )
         let session = session(candidates, control, onItem, progress)
         try await DownloadRun(session: session, hashes: hashes).perform(to: directory)
         return session.report.result
@@ -106,7 +111,9 @@ public struct Download: Sendable {
         if case .ids = selection { isOfIDs = true }
         let candidates = DownloadCandidates(
             account: account,
+            hashes: hashes,
             selection: selection,
+            control: control,
             includesPresent: includesPresent || isOfIDs
         )
         let session = session(candidates, control, onItem, progress)

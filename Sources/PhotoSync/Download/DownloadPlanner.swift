@@ -4,6 +4,7 @@ internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
+internal import MediaTransport
 internal import Synchronization
 
 /// Assigns file names to photos in the order of the index, so that repeated runs assign the same names.
@@ -239,7 +240,9 @@ struct DownloadCandidates: Sendable {
     private static let blockSize = 500
 
     let account: SyncAccount
+    let hashes: HashCache
     let selection: Download.Selection
+    let control: TransferControl
     /// Whether to include photos that already have a copy, as for thumbnails.
     var includesPresent = false
 
@@ -266,7 +269,14 @@ struct DownloadCandidates: Sendable {
         return total
     }
 
-    private var copies: LocalCopies { LocalCopies(library: account.library, server: account.server) }
+    private var copies: LocalCopies {
+        LocalCopies(
+            library: account.library,
+            server: account.server,
+            hashing: TreeHashing(hashes: hashes, now: account.now),
+            control: control
+        )
+    }
 
     private func missing(_ filter: PhotoFilter, _ body: ([Candidate]) throws -> Void) throws {
         try account.index.forEachBlock(of: account.server, where: filter) { photos in
@@ -396,6 +406,8 @@ struct LocalCopies {
 
     let library: LibraryStore
     let server: String
+    let hashing: TreeHashing
+    let control: TransferControl
 
     func holdings(of photos: [PhotoRecord]) throws(StoreError) -> [String: Holding] {
         var holdings: [String: Holding] = [:]
@@ -408,9 +420,17 @@ struct LocalCopies {
         let ids = Dictionary(lacking.map { ($0.sha256, $0.id) }, uniquingKeysWith: { first, _ in first })
         for copy in try library.copies(withDigests: Array(ids.keys), server: server) where copy.state == .present {
             guard let digest = copy.sha256, let id = ids[digest], copy.photoID != id else { continue }
-            if Self.condition(of: copy) == .unchanged { holdings[id, default: Holding()].unchanged = copy }
+            if isIntact(copy) { holdings[id, default: Holding()].unchanged = copy }
         }
         return holdings
+    }
+
+    /// Whether the file has the recorded bytes. Damage may change neither size nor time, and the damaged copy is
+    /// reported for the other photo only. The file is read if its inode or a time changed since it was recorded.
+    private func isIntact(_ copy: PhotoCopy) -> Bool {
+        if let known = copy.identity, known == FileIdentity(ofRegularFile: copy.path) { return true }
+        guard case .success(let digest) = hashing.digest(of: copy.path, control: control) else { return false }
+        return digest.sha256 == copy.sha256
     }
 
     private func add(_ copy: PhotoCopy, to holding: inout Holding) {

@@ -19,7 +19,7 @@ package struct TreeHashing: Sendable {
     }
 
     /// The digest of a file, or an error: `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`,
-    /// `.sourceChanged`, `.cancelled`. `.sourceChanged`, `.cancelled`.
+    /// `.sourceChanged`, `.cancelled`.
     package typealias Outcome = Result<Digest, PhotoSyncError>
 
     private let hashes: HashCache?
@@ -51,6 +51,14 @@ package struct TreeHashing: Sendable {
         let count = min(threads, work.unknownCount)
         await withBoundedTasks(0..<count, limit: count) { _ in await BlockingWork.run { work.hashUnknown() } }
         return work.outcomes
+    }
+
+    /// The digest of one file. Blocks. A stop of `control` ends reading with `.cancelled`.
+    func digest(of path: [UInt8], control: TransferControl) -> Outcome {
+        let work = HashWork(paths: [path], hashes: hashes, now: now, control: control, onRead: { _ in })
+        work.lookUp()
+        work.hashUnknown()
+        return work.outcomes[0]
     }
 
     /// Hashes any number of files; each block is hashed while `body` processes the previous one.
