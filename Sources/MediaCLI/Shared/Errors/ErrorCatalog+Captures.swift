@@ -4,11 +4,11 @@ internal import MediaStore
 internal import MediaTransport
 
 extension CaptureError: CatalogedError {
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
-    static func diagnosis(of error: CaptureError) -> Diagnosis {
+    fileprivate static func described(_ error: CaptureError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)
         }

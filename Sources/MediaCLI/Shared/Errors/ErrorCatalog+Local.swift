@@ -15,23 +15,23 @@ extension SettingsError: DiagnosableError {
 }
 
 extension StoreError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension CredentialError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension ServerURLError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension SourceFileError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension SpoolError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension TransportError: DiagnosableError {
@@ -42,7 +42,7 @@ extension TransportError: DiagnosableError {
 
 /// Errors on this machine before any request: stores, credentials, addresses, standard input.
 extension ErrorCatalog {
-    static func diagnosis(of error: StoreError) -> Diagnosis {
+    fileprivate static func described(_ error: StoreError) -> Diagnosis {
         let path = quoted(error.path)
         let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
         let isTokenStore = ["", "-wal", "-shm", "-journal"].contains { error.path.hasSuffix("tokens.sqlite\($0)") }
@@ -88,13 +88,13 @@ extension ErrorCatalog {
         )
     }
 
-    static func diagnosis(of error: CredentialError) -> Diagnosis {
+    fileprivate static func described(_ error: CredentialError) -> Diagnosis {
         let code = ExitCode(rawValue: error.exitCode) ?? .unauthorized
         let name: OutcomeCode = code == .interrupt ? .interrupted : code == .usage ? .usage : .noCredentials
         return Diagnosis(error.code ?? name, clean(error.message), hint: error.hint, exitCode: code)
     }
 
-    static func diagnosis(of error: ServerURLError) -> Diagnosis {
+    fileprivate static func described(_ error: ServerURLError) -> Diagnosis {
         let (message, hint): (String, String) =
             switch error {
             case .malformed(let reason):
@@ -112,7 +112,7 @@ extension ErrorCatalog {
         return Diagnosis(.invalidServer, message, hint: hint)
     }
 
-    static func diagnosis(of error: SourceFileError) -> Diagnosis {
+    fileprivate static func described(_ error: SourceFileError) -> Diagnosis {
         Diagnosis(
             error.code,
             "cannot read \(quoted(error.path)): \(error.reason)",
@@ -135,7 +135,7 @@ extension ErrorCatalog {
         )
     }
 
-    static func diagnosis(of error: SpoolError) -> Diagnosis {
+    fileprivate static func described(_ error: SpoolError) -> Diagnosis {
         switch error {
         case .tooLarge(let limit):
             Diagnosis(

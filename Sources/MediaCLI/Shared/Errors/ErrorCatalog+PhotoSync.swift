@@ -5,11 +5,11 @@ internal import PhotoSync
 
 extension PhotoSyncError: CatalogedError {
     var use: String { "send" }
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
-    static func diagnosis(of error: PhotoSyncError) -> Diagnosis {
+    fileprivate static func described(_ error: PhotoSyncError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.store {
             return diagnosis(of: store)
         }

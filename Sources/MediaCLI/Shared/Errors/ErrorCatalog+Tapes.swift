@@ -14,11 +14,11 @@ extension TapesError: CatalogedError {
         if case .unreachable? = album?.kind { return true }
         return false
     }
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
-    static func diagnosis(of error: TapesError) -> Diagnosis {
+    fileprivate static func described(_ error: TapesError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return diagnosis(of: store)
         }

@@ -6,7 +6,7 @@ internal import MediaStore
 extension GigHiveError: CatalogedError {
     var number: String { fileID.map { "\($0)" } ?? "the file" }
     var use: String { "upload" }
-    var diagnosis: Diagnosis { ErrorCatalog.diagnosis(of: self) }
+    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
@@ -38,7 +38,7 @@ extension ErrorCatalog {
         return named.map { "--" + $0.replacing("_", with: "-") }
     }
 
-    static func diagnosis(of error: GigHiveError) -> Diagnosis {
+    fileprivate static func described(_ error: GigHiveError) -> Diagnosis {
         if error.code == .storeUnusable, let store = error.store {
             return diagnosis(of: store)
         }
