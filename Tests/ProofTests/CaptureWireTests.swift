@@ -39,7 +39,8 @@ import Testing
         return Set((0...(bytes.count - 16)).map { Array(bytes[$0..<$0 + 16]) })
     }
 
-    @Test(.enabled(if: SystemCallTrace.isAvailable)) func noPartOfTheMediaIsSent() async throws {
+    @Test(.enabled(if: SystemCallTrace.isAvailable, SystemCallTrace.requirement))
+    func noPartOfTheMediaIsSent() async throws {
         let bench = try await CaptureBench.registered()
         let place = ["--location", "52.51631,13.37771"]
         let photos = try ["canary-NAME-none.jpg", "canary-NAME-coarse.jpg"].enumerated().map {
@@ -74,7 +75,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: SystemCallTrace.isAvailable)) func dryRunSendsAndStoresNothing() async throws {
+    @Test(.enabled(if: SystemCallTrace.isAvailable, SystemCallTrace.requirement))
+    func dryRunSendsAndStoresNothing() async throws {
         let bench = try await CaptureBench.registered()
         let photos = try (0..<2).map { try bench.photo("\($0).jpg", seed: $0) }
         try #require(try await bench.run(bench.sending(photos[0])).exitCode == 0)
@@ -109,7 +111,8 @@ import Testing
         #expect(try bench.records() == records)
     }
 
-    @Test(.enabled(if: SystemCallTrace.isAvailable)) func everyStepIsSyncedBeforeTheNext() async throws {
+    @Test(.enabled(if: SystemCallTrace.isAvailable, SystemCallTrace.requirement))
+    func everyStepIsSyncedBeforeTheNext() async throws {
         let bench = try await CaptureBench.registered()
         let path = bench.runner.home.file("trace")
         let result = try await bench.run(

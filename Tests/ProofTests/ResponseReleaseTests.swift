@@ -6,7 +6,7 @@ import Testing
 /// A process that is killed during a commit can leave a token that others can read but that is not on the disk yet.
 /// Its response must not be removed before the token is synced.
 @Suite(.prompt) struct ResponseReleaseTests {
-    @Test(.enabled(if: SystemCallTrace.isAvailable, "needs strace: scripts/setup.sh test"))
+    @Test(.enabled(if: SystemCallTrace.isAvailable, SystemCallTrace.requirement))
     func aResponseIsRemovedWhenItsTokenIsSynced() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The output of `strace -f -y`: the calls of all threads, each with the positions of its start and its end.
 struct SystemCallTrace {
@@ -23,6 +24,7 @@ struct SystemCallTrace {
     }
 
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
+    static let requirement: Comment = "needs strace: scripts/setup.sh test"
 
     init(contentsOf path: String) throws {
         let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)

@@ -132,7 +132,7 @@ struct InspectionTests {
 
     @Test(
         "the length of a video is read; null is unknown, not 0",
-        .enabled(if: EditingMedia.isPossible, "needs ffmpeg")
+        .enabled(if: EditingMedia.isPossible, "needs ffmpeg: scripts/setup.sh test")
     )
     func duration() async throws {
         let bench = try bench.get()
