@@ -6,7 +6,7 @@ import Synchronization
 /// Lets concurrent callers share one transaction, and thus one fsync (docs/adr/0047).
 ///
 /// An urgent caller starts the writer immediately; callers that arrive while it waits for the disk share the next
-/// transaction. Callers that can wait are written with the next urgent one, as soon as there are 64, or after 5 ms. The
+/// transaction. Callers that can wait are written with the next urgent one, as soon as there are 64, or after 2 ms. The
 /// writer has its own queue, so that a slow disk does not block Swift's few cooperative threads.
 final class GroupCommit: Sendable {
     typealias Change = @Sendable (Database) throws -> Void
@@ -36,7 +36,7 @@ final class GroupCommit: Sendable {
     /// The number of waiting callers at which a group is written.
     static let groupLimit = 64
     /// Maximum time that a caller waits for others.
-    static let groupDelay = Duration.milliseconds(5)
+    static let groupDelay = Duration.milliseconds(2)
 
     private let connection: StoreConnection
     private let inbox = Mutex(Inbox())
