@@ -58,26 +58,33 @@ enum StoredFileRow {
 
     /// A newer response about the same file and event replaces the older one.
     static func upsert(_ file: StoredFile, at now: Date, _ db: Database) throws {
-        try write("REPLACE", file, createdAt: now.milliseconds, db)
+        try write(replace, file, createdAt: now.milliseconds, db)
     }
 
     /// Keeps the row of the same file and event.
     static func insert(_ file: StoredFile, createdAt: Int64, _ db: Database) throws -> Int {
-        try write("IGNORE", file, createdAt: createdAt, db)
+        try write(ignore, file, createdAt: createdAt, db)
         return db.changesCount
     }
 
-    private static func write(_ conflict: String, _ file: StoredFile, createdAt: Int64, _ db: Database) throws {
+    private static func write(_ statement: String, _ file: StoredFile, createdAt: Int64, _ db: Database) throws {
         let facts = file.facts
-        let sql = """
-            INSERT OR \(conflict) INTO stored_files (\(columns), created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """
-        try db.cachedStatement(sql: sql).execute(arguments: [
-            file.host, file.fileID, file.checksumSHA256, facts.eventDate ?? "", facts.orgName ?? "", facts.eventID,
-            facts.eventType, facts.label, facts.position, facts.mimeType, facts.durationSeconds, facts.participants,
-            facts.keywords, createdAt,
+        try RawStatement(db, statement).run([
+            .text(file.host), .integer(file.fileID), .text(file.checksumSHA256), .text(facts.eventDate ?? ""),
+            .text(facts.orgName ?? ""), RawValue(facts.eventID), RawValue(facts.eventType), RawValue(facts.label),
+            RawValue(facts.position), RawValue(facts.mimeType), RawValue(facts.durationSeconds),
+            RawValue(facts.participants), RawValue(facts.keywords), .integer(createdAt),
         ])
+    }
+
+    private static let replace = insertion("REPLACE")
+    private static let ignore = insertion("IGNORE")
+
+    private static func insertion(_ conflict: String) -> String {
+        """
+        INSERT OR \(conflict) INTO stored_files (\(columns), created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
     }
 
     /// Oldest first, so that a file's first event comes first.

@@ -154,19 +154,16 @@ enum TokenRow {
     /// the higher one is primary.
     @discardableResult
     static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
-        let known = try db.cachedStatement(sql: "SELECT token = ?4 FROM tokens WHERE \(hasKey)")
-        let others = try Bool.fetchAll(known, arguments: StatementArguments(key(entry) + [entry.token.secret]))
+        let key: [RawValue] = [.text(entry.host), .integer(entry.fileID), .text(entry.checksumSHA256)]
+        let others = try RawStatement(db, isSame).map(key + [.text(entry.token.secret)]) { $0.integer(0) != 0 }
         guard !others.contains(true) else { return false }
-        // Without a number, the row gets the next one.
-        let places =
-            "iif(EXISTS (SELECT 1 FROM tokens WHERE row_id = ?1), NULL, ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
-        try db.cachedStatement(sql: "INSERT INTO tokens (row_id, \(columns)) VALUES (\(places))")
-            .execute(arguments: [
-                isRowIDKept ? entry.rowID : nil, entry.host, entry.fileID, entry.token.secret,
-                entry.createdAt.milliseconds, entry.eventDate,
-                entry.orgName, entry.eventType, entry.label, entry.fileName, entry.fileType, entry.checksumSHA256,
-                entry.sizeBytes, entry.baseURL,
-            ])
+        try RawStatement(db, insertion).run([
+            isRowIDKept ? RawValue(entry.rowID) : .null, .text(entry.host), .integer(entry.fileID),
+            .text(entry.token.secret), .integer(entry.createdAt.milliseconds), RawValue(entry.eventDate),
+            RawValue(entry.orgName), RawValue(entry.eventType), RawValue(entry.label), RawValue(entry.fileName),
+            RawValue(entry.fileType), RawValue(entry.checksumSHA256), RawValue(entry.sizeBytes),
+            RawValue(entry.baseURL),
+        ])
         // Alone, it is the primary one.
         guard !others.isEmpty else { return true }
         try db.cachedStatement(
@@ -175,9 +172,17 @@ enum TokenRow {
                     SELECT row_id FROM tokens WHERE \(hasKey) ORDER BY created_at DESC, row_id DESC LIMIT 1))
                 WHERE \(hasKey)
                 """
-        ).execute(arguments: StatementArguments(key(entry)))
+        ).execute(arguments: StatementArguments(Self.key(entry)))
         return true
     }
+
+    private static let isSame = "SELECT token = ?4 FROM tokens WHERE \(hasKey)"
+    /// Without a number, the row gets the next one.
+    private static let insertion = """
+        INSERT INTO tokens (row_id, \(columns)) VALUES (
+            iif(EXISTS (SELECT 1 FROM tokens WHERE row_id = ?1), NULL, ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let tombstoneRemoval = "DELETE FROM tombstones WHERE \(hasKey)"
 
     static func bury(_ entry: TokenEntry, _ db: Database) throws {
         try bury(Tombstone(entry), db)
@@ -199,8 +204,9 @@ enum TokenRow {
     }
 
     static func removeTombstone(of entry: TokenEntry, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM tombstones WHERE \(hasKey)")
-            .execute(arguments: StatementArguments(key(entry)))
+        try RawStatement(db, tombstoneRemoval).run([
+            .text(entry.host), .integer(entry.fileID), .text(entry.checksumSHA256),
+        ])
     }
 
     /// Whether this entry, or a newer one of its key, was removed. An export by another program may keep

@@ -148,26 +148,33 @@ extension TokenStore {
     /// being sent, from this machine.
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
         try connection.queryBeside { db in
-            let file: [(any DatabaseValueConvertible)?] = [
-                Int64(bitPattern: identity.inode), Int64(bitPattern: identity.device), host, identity.size,
-                identity.modificationNanoseconds, identity.changeNanoseconds,
-            ]
-            // Nearly all files have none, and a number is read without preparing for the columns of a row.
-            let any = try db.cachedStatement(sql: "SELECT rowid FROM uploads WHERE \(UploadRow.isFile) LIMIT 1")
-            guard try Int64.fetchOne(any, arguments: StatementArguments(file)) != nil else { return [] }
-            return try UploadRow.fetch(db, where: UploadRow.isFile, file)
+            // Nearly all files have none.
+            let any = try RawStatement(db, UploadRow.anyOfFile).map([
+                .integer(Int64(bitPattern: identity.inode)), .integer(Int64(bitPattern: identity.device)), .text(host),
+                .integer(identity.size), .integer(identity.modificationNanoseconds),
+                .integer(identity.changeNanoseconds),
+            ]) { _ in true }
+            guard !any.isEmpty else { return [] }
+            return try UploadRow.fetch(
+                db,
+                where: UploadRow.isFile,
+                [
+                    Int64(bitPattern: identity.inode), Int64(bitPattern: identity.device), host, identity.size,
+                    identity.modificationNanoseconds, identity.changeNanoseconds,
+                ]
+            )
         }
     }
 
     /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not
-    /// urgent waits for others, 5 ms at most.
+    /// urgent waits for others, 2 ms at most.
     ///
     /// - Throws: `StoreError`; `.other` when the ID is taken.
     public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
         try await commits.commit(isUrgent: isUrgent) { try UploadRow.insert(record, $0) }
     }
 
-    /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, 5 ms at most.
+    /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, 2 ms at most.
     package func withdraw(_ uploadID: String) async throws(StoreError) {
         try await commits.commit(isUrgent: false) { _ = try Stored<UploadRecord>.deleteOne($0, key: uploadID) }
     }

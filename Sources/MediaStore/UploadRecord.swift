@@ -250,6 +250,9 @@ enum UploadRow {
         inode = ? AND device = ? AND host = ? AND file_size = ? AND modified_ns = ? AND changed_ns = ?
         """
 
+    /// The same.
+    static let anyOfFile = "SELECT rowid FROM uploads WHERE \(isFile) LIMIT 1"
+
     /// Takes host and checksum.
     static let hasChecksum = "host = ? AND checksum_sha256 = ?"
 
@@ -260,43 +263,44 @@ enum UploadRow {
     /// Newest first.
     static func newest(_ condition: String) -> String { "\(condition) ORDER BY created_at DESC, rowid DESC" }
 
-    /// By a prepared statement: the insertion of a record assembles its statement and values each time, which takes
-    /// three times as long.
     static func insert(_ record: UploadRecord, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO uploads (upload_id, path, state, host, base_url, fields, device, inode, file_size, modified_ns,
-                    changed_ns, size_bytes, checksum_sha256, file_id, attempts, http_status, failure_code, created_at,
-                    updated_at, transport, is_guest)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            record.uploadID, Data(record.path), record.state.rawValue, record.host, record.baseURL, json(record.fields),
-            record.device, record.inode, record.fileSize, record.modifiedNanoseconds, record.changedNanoseconds,
-            record.sizeBytes, record.checksumSHA256, record.fileID, record.attempts, record.httpStatus,
-            record.failureCode, record.createdAt.milliseconds, record.updatedAt.milliseconds,
-            record.transport.rawValue, record.isGuest,
+        try RawStatement(
+            db,
+            """
+            INSERT INTO uploads (upload_id, path, state, host, base_url, fields, device, inode, file_size, modified_ns,
+                changed_ns, size_bytes, checksum_sha256, file_id, attempts, http_status, failure_code, created_at,
+                updated_at, transport, is_guest)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        ).run([
+            .text(record.uploadID), .blob(record.path), .text(record.state.rawValue), .text(record.host),
+            .text(record.baseURL), .text(json(record.fields)), RawValue(record.device), RawValue(record.inode),
+            RawValue(record.fileSize), RawValue(record.modifiedNanoseconds), RawValue(record.changedNanoseconds),
+            .integer(record.sizeBytes), RawValue(record.checksumSHA256), RawValue(record.fileID),
+            RawValue(record.attempts), RawValue(record.httpStatus), RawValue(record.failureCode),
+            .integer(record.createdAt.milliseconds), .integer(record.updatedAt.milliseconds),
+            .text(record.transport.rawValue), RawValue(record.isGuest),
         ])
     }
 
     /// - Returns: false when there is no such row.
     static func update(_ uploadID: String, _ change: UploadChange, at now: Date, _ db: Database) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                UPDATE uploads SET state = coalesce(?, state), checksum_sha256 = coalesce(?, checksum_sha256),
-                    file_id = coalesce(?, file_id), attempts = coalesce(?, attempts),
-                    http_status = coalesce(?, iif(?, NULL, http_status)),
-                    failure_code = coalesce(?, iif(?, NULL, failure_code)),
-                    fields = coalesce(?, fields), transport = coalesce(?, transport), updated_at = ?
-                WHERE upload_id = ?
-                """
-        ).execute(arguments: [
-            change.state?.rawValue, change.checksumSHA256, change.fileID, change.attempts,
-            change.httpStatus, change.clearsFailure, change.failureCode, change.clearsFailure,
-            change.fields.map(json), change.transport?.rawValue,
-            (change.updatedAt ?? now).milliseconds, uploadID,
-        ])
-        return db.changesCount == 1
+        try RawStatement(
+            db,
+            """
+            UPDATE uploads SET state = coalesce(?, state), checksum_sha256 = coalesce(?, checksum_sha256),
+                file_id = coalesce(?, file_id), attempts = coalesce(?, attempts),
+                http_status = coalesce(?, iif(?, NULL, http_status)),
+                failure_code = coalesce(?, iif(?, NULL, failure_code)),
+                fields = coalesce(?, fields), transport = coalesce(?, transport), updated_at = ?
+            WHERE upload_id = ?
+            """
+        ).run([
+            RawValue(change.state?.rawValue), RawValue(change.checksumSHA256), RawValue(change.fileID),
+            RawValue(change.attempts), RawValue(change.httpStatus), RawValue(change.clearsFailure),
+            RawValue(change.failureCode), RawValue(change.clearsFailure), RawValue(change.fields.map(json)),
+            RawValue(change.transport?.rawValue), .integer((change.updatedAt ?? now).milliseconds), .text(uploadID),
+        ]) == 1
     }
 
     static func missing(_ uploadID: String, _ path: String) -> StoreError {
@@ -313,7 +317,16 @@ enum UploadRow {
 
     /// As `JSONEncoder` would write it, which takes longer than all the rest of an insertion.
     static func json(_ fields: [UploadField]) -> String {
-        let members = fields.map { JSONValue.object(["name": .string($0.name), "value": .string($0.value)]) }
-        return JSONValue.array(members).json()
+        var json = [UInt8(ascii: "[")]
+        json.reserveCapacity(256)
+        for (index, field) in fields.enumerated() {
+            json += (index == 0 ? "{\"name\":" : ",{\"name\":").utf8
+            JSONText.append(field.name, to: &json)
+            json += ",\"value\":".utf8
+            JSONText.append(field.value, to: &json)
+            json.append(UInt8(ascii: "}"))
+        }
+        json.append(UInt8(ascii: "]"))
+        return String(decoding: json, as: UTF8.self)
     }
 }

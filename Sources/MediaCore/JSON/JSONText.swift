@@ -8,10 +8,23 @@ package enum JSONText {
         return json
     }
 
+    /// Appends the UTF-8 of `quoted`.
+    package static func append(_ text: String, to json: inout [UInt8]) {
+        guard isPlain(text) else { return json += quoted(text).utf8 }
+        json.append(UInt8(ascii: "\""))
+        json += text.utf8
+        json.append(UInt8(ascii: "\""))
+    }
+
+    /// Whether nothing in a text is escaped.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { 0x20 <= $0 && $0 <= 0x7E && $0 != 0x22 && $0 != 0x5C }
+    }
+
     /// Appends the result of `quoted`.
     package static func append(_ text: String, isForTerminals: Bool, to json: inout String) {
         json += "\""
-        if text.utf8.allSatisfy({ 0x20 <= $0 && $0 <= 0x7E && $0 != 0x22 && $0 != 0x5C }) {
+        if isPlain(text) {
             json += text
         } else {
             for scalar in text.unicodeScalars { append(scalar, isForTerminals: isForTerminals, to: &json) }
