@@ -284,8 +284,7 @@ package final class RescueRecord: Sendable {
     /// Writes zeros over a response. The first page is overwritten last: if the process is killed before that, only the
     /// beginning of this response is left.
     static func clear(_ pages: ArraySlice<Int>, in file: LockedFile) throws(StoreError) {
-        let zeros = [UInt8](repeating: 0, count: RescuePage.size)
-        for page in pages.reversed() { try file.write(zeros, at: Int64(page * RescuePage.size)) }
+        for page in pages.reversed() { try file.write(RescuePage.zeros, at: Int64(page * RescuePage.size)) }
     }
 
     /// Ends this upload's use of the log: its token is stored elsewhere, or there is none. The response is overwritten.
@@ -337,26 +336,54 @@ struct RescuePage: Equatable {
     /// The smallest page size of Linux.
     static let size = 4096
     static let headerCount = 160
+    /// A page without a response.
+    static let zeros = [UInt8](repeating: 0, count: size)
     /// Bytes of a response that fit in one page.
     static let capacity = size - headerCount
     private static let checkedCount = 136
 
     /// The header, then the bytes.
     var encoded: [UInt8] {
-        var text = "mediactl response\nupload \(uploadID)" + String(repeating: " ", count: 40 - uploadID.utf8.count)
-        text += "\nstatus " + Self.digits(status, 3) + "\nrecord " + Self.digits(record, 8)
-        text += "\npage " + Self.digits(index, 5) + "\nbytes " + Self.digits(bytes.count, 4)
-        text += "\ntime " + Self.digits(Int(receivedAt.milliseconds), 15) + "\n"
-        let check = CyclicCheck.castagnoli.of(text.utf8, after: CyclicCheck.castagnoli.of(bytes))
-        text += "check " + check.padded(8, radix: 16) + "\n"
-        text += String(repeating: " ", count: Self.headerCount - 1 - text.utf8.count) + "\n"
-        return Array(text.utf8) + bytes
+        // By bytes, not by concatenating strings: a page is written for each upload, on the thread that sends.
+        var page: [UInt8] = []
+        page.reserveCapacity(Self.headerCount + bytes.count)
+        page += "mediactl response\nupload ".utf8
+        page += uploadID.utf8
+        page += repeatElement(UInt8(ascii: " "), count: 66 - 1 - page.count)
+        page += "\nstatus ".utf8
+        page.append(digits: status, 3)
+        page += "\nrecord ".utf8
+        page.append(digits: record, 8)
+        page += "\npage ".utf8
+        page.append(digits: index, 5)
+        page += "\nbytes ".utf8
+        page.append(digits: bytes.count, 4)
+        page += "\ntime ".utf8
+        page.append(digits: Int(receivedAt.milliseconds), 15)
+        page.append(UInt8(ascii: "\n"))
+        let check = CyclicCheck.castagnoli.of(page, after: CyclicCheck.castagnoli.of(bytes))
+        page += "check ".utf8
+        page += check.padded(8, radix: 16).utf8
+        page.append(UInt8(ascii: "\n"))
+        page += repeatElement(UInt8(ascii: " "), count: Self.headerCount - 1 - page.count)
+        page.append(UInt8(ascii: "\n"))
+        page += bytes
+        return page
     }
+}
 
-    /// A number with leading zeros; if it has too many digits, the largest one that fits.
-    private static func digits(_ value: Int, _ count: Int) -> String {
-        let text = max(value, 0).padded(count)
-        return text.utf8.count > count ? String(repeating: "9", count: count) : text
+extension [UInt8] {
+    /// Appends a number with leading zeros; if it has too many digits, the largest one that fits.
+    fileprivate mutating func append(digits value: Int, _ count: Int) {
+        let start = self.count
+        self += repeatElement(UInt8(ascii: "0"), count: count)
+        var rest = Swift.max(value, 0)
+        for index in (start..<start + count).reversed() {
+            self[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+        guard rest > 0 else { return }
+        for index in start..<start + count { self[index] = UInt8(ascii: "9") }
     }
 }
 

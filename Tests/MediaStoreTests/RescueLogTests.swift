@@ -70,6 +70,37 @@ struct RescueLogTests {
         #expect(RescuePage(page.encoded[...]) == page)
     }
 
+    /// Offsets and widths are those of the format's description.
+    @Test("numbers have leading zeros, and the largest ones that fit if they are too large")
+    func numbers() {
+        var page = RescuePage(
+            uploadID: String(repeating: "u", count: 40),
+            status: 7,
+            record: 123_456_789,
+            index: 12,
+            receivedAt: Date(timeIntervalSince1970: 1.25)
+        )
+        let header = String(decoding: page.encoded, as: UTF8.self)
+        #expect(page.encoded.count == 160)
+        #expect(
+            header.hasPrefix(
+                """
+                mediactl response
+                upload \(page.uploadID)
+                status 007
+                record 99999999
+                page 00012
+                bytes 0000
+                time 000000000001250
+                check \
+
+                """
+            )
+        )
+        page.status = -1
+        #expect(String(decoding: page.encoded, as: UTF8.self).contains("\nstatus 000\n"))
+    }
+
     @Test("received bytes are found after kill -9, and not while the process is running")
     func killed() throws {
         let fixture = try fixture.get()

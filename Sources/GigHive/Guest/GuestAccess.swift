@@ -106,6 +106,9 @@ private struct EventLink {
 
 extension String {
     func trimmingWhiteSpace() -> String {
+        if let first = utf8.first, let last = utf8.last, (0x21...0x7e).contains(first), (0x21...0x7e).contains(last) {
+            return String(self)
+        }
         var rest = drop { $0.isWhitespace }
         while rest.last?.isWhitespace == true { rest.removeLast() }
         return String(rest)

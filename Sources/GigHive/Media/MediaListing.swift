@@ -411,13 +411,20 @@ extension ServedName {
 
     /// The extension of a served name or path; nil for any other text.
     private static func pathExtension(of path: String) -> String? {
-        // By bytes, not characters: each response to an upload has a path.
-        guard let name = path.utf8.split(separator: UInt8(ascii: "/")).last else { return nil }
-        let parts = name.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, SHA256Digest(hex: Substring(parts[0]).lowercased()) != nil,
-            (1...8).contains(parts[1].count), parts[1].allSatisfy(TextFields.isAlphanumeric)
-        else { return nil }
-        return String(Substring(parts[1]))
+        // By bytes, without parts of strings: each response to an upload has a path.
+        var path = path
+        return path.withUTF8 { bytes in
+            let isSlash = { (byte: UInt8) in byte == UInt8(ascii: "/") }
+            guard let last = bytes.lastIndex(where: { !isSlash($0) }) else { return nil }
+            let start = bytes[...last].lastIndex(where: isSlash).map { $0 + 1 } ?? 0
+            // After the 64 digits of a digest.
+            let dot = start + 64
+            guard dot < last, bytes[dot] == UInt8(ascii: "."), (1...8).contains(last - dot),
+                bytes[start..<dot].allSatisfy(HexText.isDigit),
+                bytes[(dot + 1)...last].allSatisfy(TextFields.isAlphanumeric)
+            else { return nil }
+            return String(decoding: bytes[(dot + 1)...last], as: UTF8.self)
+        }
     }
 }
 

@@ -224,8 +224,10 @@ extension JSONObject {
 
     /// A text that is not blank.
     func text(_ key: String) -> String? {
-        guard let text = self[key]?.text, text.contains(where: { !$0.isWhitespace }) else { return nil }
-        return text
+        guard let text = self[key]?.text else { return nil }
+        // A printable ASCII character decides without tables of Unicode.
+        let hasVisible = text.utf8.contains { (0x21...0x7e).contains($0) } || text.contains { !$0.isWhitespace }
+        return hasVisible ? text : nil
     }
 
     /// A SHA-256 digest in lower-case hexadecimal.

@@ -164,7 +164,8 @@ extension UploadInput {
     fileprivate var labelPath: [UInt8] {
         let path = standardInputName.map { Array($0.utf8) } ?? path
         let text = String(decoding: path, as: UTF8.self)
-        let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
+        // The category Cc, which never changes (The Unicode Standard, section 4.5), without its tables.
+        let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) }
         guard text.unicodeScalars.contains(where: isControl) else { return path }
         return text.unicodeScalars.flatMap { Array(String(isControl($0) ? " " : $0).utf8) }
     }

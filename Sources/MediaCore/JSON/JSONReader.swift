@@ -44,9 +44,10 @@ package enum JSONReader {
     }
 
     private static func number(_ digits: String) -> JSONValue {
-        let unsigned = digits.drop { $0 == "-" }
-        guard unsigned.utf8.count == 1 || !unsigned.hasPrefix("0") || unsigned.dropFirst().first?.isNumber == false
-        else { return .null }
+        // A number has no leading zero (section 6).
+        let unsigned = digits.utf8.drop { $0 == UInt8(ascii: "-") }
+        let second = unsigned.dropFirst().first ?? UInt8(ascii: ".")
+        guard unsigned.first != UInt8(ascii: "0") || !(0x30...0x39).contains(second) else { return .null }
         if let whole = Int64(digits) { return .integer(whole) }
         return Double(digits).flatMap { $0.isFinite ? .double($0) : nil } ?? .null
     }

@@ -41,14 +41,28 @@ public struct MultipartForm: RequestBody {
         self.boundary = boundary
         self.tap = tap
         content = file
-        var head = ""
-        for field in fields {
-            head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(field.name))\"\r\n\r\n"
-            head += "\(field.value)\r\n"
+        // Bytes are appended without making a string of each line: a form is made for every small file.
+        var head: [UInt8] = []
+        head.reserveCapacity(1024)
+        func begin(_ name: String) {
+            head += "--".utf8
+            head += boundary.utf8
+            head += "\r\nContent-Disposition: form-data; name=\"".utf8
+            head += Self.escaped(name).utf8
         }
-        head += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(name))\"; "
-        head += "filename=\"\(Self.escaped(fileName))\"\r\nContent-Type: \(Self.singleLine(fileType))\r\n\r\n"
-        header = Array(head.utf8)
+        for field in fields {
+            begin(field.name)
+            head += "\"\r\n\r\n".utf8
+            head += field.value.utf8
+            head += "\r\n".utf8
+        }
+        begin(name)
+        head += "\"; filename=\"".utf8
+        head += Self.escaped(fileName).utf8
+        head += "\"\r\nContent-Type: ".utf8
+        head += Self.singleLine(fileType).utf8
+        head += "\r\n\r\n".utf8
+        header = head
         footer = Array("\r\n--\(boundary)--\r\n".utf8)
         byteCount = Int64(header.count) + file.byteCount + Int64(footer.count)
     }
@@ -57,8 +71,9 @@ public struct MultipartForm: RequestBody {
     /// of the 70 characters that RFC 2046 section 5.1.1 allows.
     public static func randomBoundary() -> String {
         var generator = RandomBlock()
-        let bits = (0..<2).map { _ in (generator.next() as UInt64).padded(16, radix: 16) }
-        return String(repeating: "-", count: 24) + bits.joined()
+        let bits = [generator.next() as UInt64, generator.next()]
+        let bytes = bits.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
+        return "------------------------" + HexText.lowerCase(bytes)
     }
 
     /// A reader over header, file and footer.
