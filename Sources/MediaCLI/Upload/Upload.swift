@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import GigHive
 internal import MediaStore
+internal import MediaSystem
 
 struct Upload: ContextCommand {
     static let schema = "mediactl.upload/1"
@@ -80,7 +81,10 @@ struct Upload: ContextCommand {
             guest: guest?.access
         )
         let server = try guest?.client.server ?? settings.requireServer()
+        // To create or open each of them waits for the disk.
+        async let opening = BlockingWork.run { settings.hashCache() }
         let store = try await StoreSession.open(settings)
+        let hashes = await opening
         let tape = try UploadTape.open(sending.tape, settings)
         let options = settings.uploadOptions(
             anyExtension: sending.takesAnyExtension,
@@ -88,7 +92,6 @@ struct Upload: ContextCommand {
             parallelParts: sending.transfer.parallelParts,
             guest: guest?.access
         )
-        let hashes = settings.hashCache()
         let uploader = { @Sendable client in store.uploader(client, options, hashes) }
         var plan = UploadPlan(
             console: console,

@@ -61,7 +61,8 @@ struct SettingsFile: Sendable {
     /// - Throws: `SettingsError` for the first invalid entry.
     init(text: String, path: String, home: String?) throws(SettingsError) {
         global = Section(file: path, origin: .settingsFile(path), keyPrefix: "")
-        guard let root = try Self.compose(text, path), !Self.isNull(root) else { return }
+        // The parser's tables take longer than the rest of the settings.
+        guard !text.isEmpty, let root = try Self.compose(text, path), !Self.isNull(root) else { return }
         let reader = SectionReader(file: path, home: home)
         var profiles: [String: Section] = [:]
         var defaultProfile: Node?
