@@ -91,11 +91,21 @@ struct DigestContext: ~Copyable {
 }
 
 extension DigestAlgorithm {
-    /// OpenSSL's description of the algorithm; static, never freed.
+    /// OpenSSL's description of the algorithm; nil if it provides none.
     fileprivate var type: OpaquePointer? {
         switch self {
-        case .sha256: EVP_sha256()
-        case .sha1: EVP_sha1()
+        case .sha256: FetchedDigest.sha256.type
+        case .sha1: FetchedDigest.sha1.type
         }
     }
+}
+
+/// An algorithm that was looked up among OpenSSL's providers: `EVP_sha256()` would be looked up for each file.
+///
+/// `@unchecked Sendable`: OpenSSL never changes the description, which is never freed (EVP_MD_fetch(3)).
+private struct FetchedDigest: @unchecked Sendable {
+    static let sha256 = FetchedDigest(type: EVP_MD_fetch(nil, "SHA2-256", nil))
+    static let sha1 = FetchedDigest(type: EVP_MD_fetch(nil, "SHA1", nil))
+
+    let type: OpaquePointer?
 }

@@ -1,7 +1,7 @@
 /// Credentials for one origin. Neither description nor reflection shows the secret.
 public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Never print a value: it contains the secret.
-    enum Scheme: Sendable {
+    enum Scheme: Sendable, Equatable {
         case basic(user: String, password: String)
         /// `expiresAt` in seconds since 1970; nil when the server did not report it.
         case bearer(token: String, expiresAt: Int64?)

@@ -19,6 +19,8 @@ package enum KnownSecrets {
 
     private struct State {
         var credentials: Set<[UInt8]> = []
+        /// The login whose secrets were added last: a run sends the same one with every request.
+        var lastScheme: Authorization.Scheme?
         var tokens: [[UInt8]] = []
     }
 
@@ -47,6 +49,8 @@ package enum KnownSecrets {
 
     /// Adds the secret of a login, also in the form in which HTTP Basic sends it (RFC 7617).
     package static func add(_ authorization: Authorization) {
+        guard state.withLock({ $0.lastScheme != authorization.scheme }) else { return }
+        defer { state.withLock { $0.lastScheme = authorization.scheme } }
         switch authorization.scheme {
         case .basic(let user, let password):
             add(password)

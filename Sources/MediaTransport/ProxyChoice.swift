@@ -13,7 +13,8 @@ package enum ProxyChoice {
     ) -> String? {
         guard origin.scheme == "http" else { return nil }
         // HTTP_PROXY is ignored: clients of a CGI program could set it (httpoxy.org).
-        let name = ["http_proxy", "all_proxy", "ALL_PROXY"].first { variable($0)?.isEmpty == false }
+        let names = ["http_proxy", "all_proxy", "ALL_PROXY"]
+        guard let name = names.first(where: { variable($0)?.isEmpty == false }) else { return nil }
         let exceptions = variable("no_proxy") ?? variable("NO_PROXY") ?? ""
         return isException(origin.host, in: exceptions) ? nil : name
     }

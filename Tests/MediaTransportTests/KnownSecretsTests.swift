@@ -33,6 +33,16 @@ struct KnownSecretsTests {
         #expect(KnownSecrets.masked("password=known-Passw0rd%3F%3E+x") == "password=***+x")
     }
 
+    @Test("each of two logins used in turn is masked")
+    func twoLogins() throws {
+        let url = try ServerURL("http://localhost").resource("/")
+        for password in ["known-first-login", "known-second-login", "known-first-login"] {
+            KnownSecrets.add(.basic(user: "ann", password: password, for: url.origin))
+            #expect(KnownSecrets.masked("sent \(password)") == "sent ***")
+        }
+        #expect(KnownSecrets.masked("known-first-login known-second-login") == "*** ***")
+    }
+
     @Test("a space in a form is a plus sign")
     func form() {
         KnownSecrets.add("two known words")

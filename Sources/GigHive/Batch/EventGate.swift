@@ -34,7 +34,9 @@ final class EventGate: Sendable {
 
     /// Waits until an upload may be stored.
     func enter(_ event: InventoryEvent) async -> Admission {
-        await withCheckedContinuation { continuation in
+        // Nearly all uploads pass without waiting.
+        if isFree(event) { return .free }
+        return await withCheckedContinuation { continuation in
             let admission = state.withLock { state -> Admission? in
                 guard !state.isClosed else { return .refused }
                 var entry = state.events[event] ?? Event()
@@ -49,6 +51,10 @@ final class EventGate: Sendable {
             }
             if let admission { continuation.resume(returning: admission) }
         }
+    }
+
+    private func isFree(_ event: InventoryEvent) -> Bool {
+        state.withLock { !$0.isClosed && $0.dialect == .assets && $0.events[event]?.isKnown == true }
     }
 
     /// Ends an exclusive upload. `dialect` is the server's release, if the response shows that it is about a
@@ -152,6 +158,15 @@ final class TransferSlots: Sendable {
         var pace = TransferPace()
         /// Uploads without a slot whose intents are in the journal, or about to be.
         var plannedCount = 0
+
+        /// True with a slot, false if there are no more; nil if the caller must wait.
+        mutating func takeFree() -> Bool? {
+            guard !isClosed else { return false }
+            guard free > 0 else { return nil }
+            free -= 1
+            pace.noteBegin(at: .now)
+            return true
+        }
     }
 
     private let state: Mutex<State>
@@ -162,16 +177,13 @@ final class TransferSlots: Sendable {
 
     /// Waits for a slot, first come, first served. False if no further upload may start.
     func take() async -> Bool {
-        await withCheckedContinuation { continuation in
+        if let response = state.withLock({ $0.takeFree() }) { return response }
+        return await withCheckedContinuation { continuation in
             let response: Bool? = state.withLock { state in
-                guard !state.isClosed else { return false }
-                guard state.free > 0 else {
-                    state.waiting.append(continuation)
-                    return nil
-                }
-                state.free -= 1
-                state.pace.noteBegin(at: .now)
-                return true
+                // One may have become free since.
+                if let response = state.takeFree() { return response }
+                state.waiting.append(continuation)
+                return nil
             }
             if let response { continuation.resume(returning: response) }
         }

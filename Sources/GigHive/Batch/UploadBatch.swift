@@ -157,7 +157,8 @@ private final class RunFailure: Sendable {
     }
 }
 
-private struct BatchRun: Sendable {
+/// A class, because every item's closures refer to it.
+private final class BatchRun: Sendable {
     /// Number of uploads per sending upload that wait to send, store their tokens, or query their outcome. Until its
     /// token is stored, a response is only in the rescue log, so this limits the loss if the disk is full.
     private static let companions = 4
@@ -261,16 +262,16 @@ private struct BatchRun: Sendable {
             var last: UploadResult?
             defer { pass.end(last) }
             guard await pass.enter() else { return nil }
-            let turn = TransferTurn(slots, plansAhead: uploader.groupsCommits) { events.began(index) }
+            let turn = TransferTurn(slots, plansAhead: uploader.groupsCommits) { [events] in events.began(index) }
             defer { turn.end() }
             var uploader = uploader
             uploader.turn = turn
             uploader.contact = pass
-            uploader.onRunFailure = { endRun($0, of: index) }
+            uploader.onRunFailure = { [self] in endRun($0, of: index) }
             uploader.runFailure = { [failure] in failure.other(than: index) }
             // If several items have this file, another one may have computed its digest since the start.
             uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
-            var result = await uploader.send(upload, control: transfer) { event in
+            var result = await uploader.send(upload, control: transfer) { [events] event in
                 pass.note(event)
                 events.upload(index, event)
             }

@@ -158,14 +158,13 @@ enum UploadVerdict: Sendable {
     /// `bodyComplete` is whether the whole body was handed to the network. If not, the server cannot have stored it.
     static func of(_ response: UploadResponse, head: HTTPResponseHead, bodyComplete: Bool) -> UploadVerdict {
         let isJSON = response.form == .json
+        if (200..<300).contains(head.status) { return success(response, bodyComplete: bodyComplete) }
         let error = GigHiveError.ofResponse(head, message: response.message ?? response.error, isJSON: isJSON)
-        if response.deleteToken != nil, bodyComplete, !(200..<300).contains(head.status), head.status != 409 {
+        if response.deleteToken != nil, bodyComplete, head.status != 409 {
             // The token contradicts the status: the server has finished, and is queried.
             return .unknown(error, isSettled: true)
         }
         switch head.status {
-        case 200..<300:
-            return success(response, bodyComplete: bodyComplete)
         case 300..<400:
             // Redirects are not followed. A web form stores its file before it redirects, so the server is queried.
             return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
