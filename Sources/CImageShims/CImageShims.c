@@ -65,7 +65,7 @@ static int read_png(struct source *source, struct depth_png_header *header, doub
         int passes = png_set_interlace_handling(png);
         size_t row_size = png_get_rowbytes(png, info);
         rows = calloc(is_interlaced ? header->height : 1, row_size);
-        if (!rows) png_error(png, "no memory");
+        if (!rows) png_error(png, "out of memory");
         for (int pass = 0; pass < passes; pass++) {
             for (uint32_t y = 0; y < header->height; y++) {
                 uint8_t *row = rows + (is_interlaced ? y * row_size : 0);

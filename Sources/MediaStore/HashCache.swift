@@ -251,7 +251,7 @@ final class HashDatabase: Sendable {
         let resolved = try DataDirectory.followingOwnLink(directory)
         guard let status = try FileStatus(at: resolved), status.isDirectory, status.isOwnedByUser,
             !status.isWritableByOthers
-        else { throw StoreError(.unsafe, path: directory, detail: "not a directory of this user alone") }
+        else { throw StoreError(.unsafe, path: directory, detail: "not a directory that only this user can use") }
         return resolved
     }
 

@@ -109,7 +109,7 @@ extension OutcomeCode {
     public static let alreadyRegistered = OutcomeCode(
         "already_registered",
         10,
-        "this machine, or this key, is already registered{said}",
+        "this machine or its key is already registered{said}",
         hint: "--replace registers a new device with a new key; existing captures are not changed"
     )
     /// The server does not accept devices of this platform or with this evidence.

@@ -148,7 +148,7 @@ extension OutcomeCode {
         "tape_not_found",
         5,
         "no such tape: {value}",
-        hint: "mediactl tapes list shows them all"
+        hint: "list the tapes with: mediactl tapes list"
     )
     /// Several tapes match.
     public static let tapeAmbiguous = OutcomeCode("tape_ambiguous", 2, "{value} matches several tapes")

@@ -159,7 +159,7 @@ public struct DeviceEnrolment: Sendable {
     static func registered(_ earlier: CaptureDeviceRecord, _ server: String) -> CaptureError {
         CaptureError(
             .alreadyRegistered,
-            detail: "this machine is device \(earlier.deviceID) on that server",
+            detail: "as device \(earlier.deviceID)",
             value: server
         )
     }

@@ -51,8 +51,8 @@ struct Help: ContextCommand {
         let near = Spelling.nearest(to: topic, among: known + (parents.isEmpty ? ["connection", "exit-codes"] : []))
         let path = (["mediactl help"] + parents).joined(separator: " ")
         return .usage(
-            "there is no help on \(ErrorCatalog.quoted(topic))",
-            hint: near.map { "did you mean: \(path) \($0)" } ?? "\(path) lists the commands"
+            "no help for \(ErrorCatalog.quoted(topic))",
+            hint: near.map { "did you mean: \(path) \($0)" } ?? "see \(path)"
         )
     }
 

@@ -60,7 +60,7 @@ struct LogIn: ContextCommand {
 
     func validate() throws {
         if let deviceName, deviceName.allSatisfy(\.isWhitespace) {
-            throw ValidationError("--device-name: an empty name.")
+            throw ValidationError("--device-name: the name is empty.")
         }
         let hasKey = key.apiKeyStdin || key.apiKeyFile != nil
         if identity.user != nil {

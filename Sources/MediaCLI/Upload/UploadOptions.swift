@@ -122,7 +122,7 @@ struct InputOptions: ParsableArguments {
         guard (include.isEmpty && exclude.isEmpty) || recursive || watch != nil else {
             throw ValidationError("--include and --exclude are for files found in directories: add --recursive.")
         }
-        try require(watch != "", "--watch: an empty path.")
+        try require(watch != "", "--watch: the path is empty.")
         try require(watch == nil || (lists.isEmpty && !recursive), "--watch cannot be combined with other inputs.")
     }
 }
@@ -243,8 +243,8 @@ struct SendingOptions: ParsableArguments, Sendable {
 
     func validate() throws {
         try require(verify != true || !dryRun, "--verify cannot be combined with --dry-run: nothing is uploaded.")
-        try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: an empty name.")
-        try require(report != "", "--report: an empty path.")
+        try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: the name is empty.")
+        try require(report != "", "--report: the path is empty.")
     }
 }
 

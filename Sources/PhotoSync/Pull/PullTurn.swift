@@ -21,7 +21,7 @@ extension Pull {
             if let lock { return lock }
             guard ContinuousClock.now < deadline else {
                 let name = owner.map { "process \($0)" } ?? "another process"
-                throw PhotoSyncError(.busy, detail: "\(name) lists its photos", isRetryable: true)
+                throw PhotoSyncError(.busy, detail: "\(name) is listing its photos", isRetryable: true)
             }
             progress?(PullProgress(photos: 0, pages: 0, expected: nil, attempt: 1, waitsForProcess: owner ?? 0))
             if await control.waitForStop(upTo: .milliseconds(200)) { throw PhotoSyncError(.cancelled) }

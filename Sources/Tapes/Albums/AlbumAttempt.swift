@@ -249,7 +249,7 @@ extension AlbumAttempt {
     private mutating func makeAlbum(_ opened: OpenLibrary) async throws {
         if let marked = try await albumLeftBehind(opened) {
             try use(albumLink(marked, opened))
-            report(.reuse, "found by its mark")
+            report(.reuse, "found by its marker")
             return
         }
         // Known to be forbidden: the request would be refused, or leave an empty album (rule R10).

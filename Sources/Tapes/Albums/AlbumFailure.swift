@@ -91,7 +91,7 @@ public enum AlbumPresence: Sendable, Equatable {
     case damaged(String)
 }
 
-/// An album that was created, or found by its mark.
+/// An album that was created, or found by its marker.
 public struct MadeAlbum: Sendable, Equatable {
     /// The id to be stored.
     public var id: String

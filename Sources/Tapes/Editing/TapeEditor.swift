@@ -259,13 +259,13 @@ extension ClipChange {
         }
         if let scaleOverride { clip.scaleOverride = scaleOverride }
         if let volume {
-            try Self.check(clip.kind != .image, .notForThisKind, "a picture has no sound")
+            try Self.check(clip.kind != .image, .notForThisKind, "images have no sound")
             // NaN is outside every range.
             if let volume { try Self.check((0...1).contains(volume), "volume must be 0 to 1", volume) }
             clip.volume = volume
         }
         if let milliseconds = imageMilliseconds {
-            try Self.check(clip.kind == .image, .notForThisKind, "only a picture has a display time")
+            try Self.check(clip.kind == .image, .notForThisKind, "only images have a display time")
             try Self.check(
                 (1...3_600_000).contains(milliseconds),
                 "the display time must be 1 to 3600000 ms",
@@ -280,7 +280,7 @@ extension ClipChange {
     private func setTrims(of clip: inout ClipRecord) throws(TapesError) {
         let trims = [trimStartMilliseconds, trimEndMilliseconds].compactMap { $0 }
         guard !trims.isEmpty else { return }
-        try Self.check(clip.kind == .video, .notForThisKind, "only a video can be trimmed")
+        try Self.check(clip.kind == .video, .notForThisKind, "only videos can be trimmed")
         for trim in trims { try Self.check(trim >= 0, "a trim must not be negative", trim) }
         clip.trimStartMilliseconds = trimStartMilliseconds ?? clip.trimStartMilliseconds
         clip.trimEndMilliseconds = trimEndMilliseconds ?? clip.trimEndMilliseconds

@@ -114,7 +114,7 @@ public struct FolderLibrary: AlbumLibrary {
         guard try await mayMakeRoot() else {
             // Denied by the user; undetermined if the user cannot be prompted.
             guard confirm != nil else { return access }
-            return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "the folder was declined")
+            return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "creating the folder was declined")
         }
         return try await makeRoot(level, insteadOf: access)
     }
@@ -155,7 +155,7 @@ extension FolderLibrary {
     func open(needing level: AccessLevel) throws(AlbumError) -> OpenRoot {
         let known = try knownID()
         if let root = try openLibrary(known: known, needing: level) { return root }
-        throw known == nil ? AlbumError(.unauthorized(level), detail: "the library does not exist yet") : Self.isGone
+        throw known == nil ? AlbumError(.unauthorized(level), detail: "no such directory") : Self.isGone
     }
 
     /// - Returns: nil if there is no library.
@@ -408,11 +408,11 @@ enum FolderAccess {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "written by a newer version of mediactl")
         }
         guard rights.isSearchable else {
-            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "no permission to enter the root")
+            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "no permission to enter the root directory")
         }
         let missing = missing(rights, level)
         guard missing.isEmpty else {
-            let detail = "not permitted in the root: \(missing.joined(separator: ", "))"
+            let detail = "not permitted in the root directory: \(missing.joined(separator: ", "))"
             return AlbumAccess(.limited(missing: missing), fingerprint: fingerprint, detail: detail)
         }
         return AlbumAccess(.authorized, fingerprint: fingerprint)
@@ -449,9 +449,9 @@ enum FolderAccess {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "the file system is read-only")
         }
         guard rights.isSearchable, rights.isWritable else {
-            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "the root cannot be created there")
+            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "the root directory cannot be created")
         }
-        return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "the library does not exist yet")
+        return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "no such directory")
     }
 
     /// Changes with the permissions.

@@ -26,7 +26,7 @@ struct OpenRoot {
         }
         if let album = try scan(needing: level, doubt: &doubt, where: { $0.id == id }) { return album }
         if let doubt { throw doubt }
-        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library is in its place") }
+        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library has replaced it") }
         return nil
     }
 
@@ -70,7 +70,7 @@ struct OpenRoot {
             try directory.forEachName { names.append($0) }
         } catch {
             guard error.kind == .denied else { throw AlbumError(error, needing: level) }
-            throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root")
+            throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root directory")
         }
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             switch look(into: name, needing: level) {

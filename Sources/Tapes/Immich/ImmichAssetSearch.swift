@@ -92,7 +92,7 @@ extension AssetResolution {
     init(_ failure: ClipOriginal.Failure) throws(AlbumError) {
         switch failure {
         case .away(let reason): self = .unavailable(reason)
-        case .silent: self = .unavailable("the file system does not respond")
+        case .silent: self = .unavailable("the file system is not responding")
         case .unfit(let reason): self = .rejected(reason)
         case .cancelled: throw AlbumError(.cancelled)
         }

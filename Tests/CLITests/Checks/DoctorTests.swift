@@ -223,7 +223,7 @@ import Testing
         runner.environment["MEDIACTL_PASSWORD"] = "uploader"
         let result = try await runner.run(["doctor", "--server", sandbox.baseURL, "--user", "uploader"])
         #expect(result.exitCode == 0)
-        #expect(result.errors.hasSuffix("doctor: 7 of 9 checks passed, 1 warning, 1 skipped\n"))
+        #expect(result.errors.hasSuffix("note: 7 of 9 checks passed, 1 warning, 1 skipped\n"))
     }
 
     @Test func anUnhealthyServerFails() async throws {
