@@ -34,7 +34,7 @@ public protocol AlbumLibrary: Sendable {
     /// Creates an album, never reusing an existing one. Requires `.addOnly`.
     func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
 
-    /// The library's ids of originals, one per clip, in the same order. Missing originals are uploaded if `mayUpload`
+    /// The library's IDs of originals, one per clip, in the same order. Missing originals are uploaded if `mayUpload`
     /// is true. Requires `.addOnly`.
     ///
     /// - Throws: `AlbumError` if none could be resolved.

@@ -52,7 +52,7 @@ import Testing
         #expect(!methods.isEmpty && methods.isSubset(of: ["GET", "HEAD", "OPTIONS"]))
     }
 
-    /// The server's own cache serves a day old health without a changing query (trap T18).
+    /// The server's own cache serves a day-old health response unless the query changes (trap T18).
     @Test func healthIsQueriedPastTheCache() async throws {
         let sandbox = try await SandboxProcess.start()
         _ = try await Self.doctor(sandbox.baseURL)

@@ -153,7 +153,7 @@ import Testing
         #expect(try await stage.sandbox.photos().count == 2)
         let quiet = try await stage.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty)
-        // A text is not a missing photo.
+        // A text file is not a missing photo.
         #expect(quiet.errors.isEmpty)
     }
 

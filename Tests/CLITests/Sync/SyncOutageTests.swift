@@ -42,7 +42,7 @@ import Testing
         #expect(again.port == stage.sandbox.port)
     }
 
-    // New facts 5, and contract 1.1 for the check of keys. 0.1.0 recognized only "Database error", which few routes
+    // Photosync contract, new facts 5, and 1.1 (key check). 0.1.0 recognized only "Database error", which few routes
     // send.
     @Test(
         arguments: [

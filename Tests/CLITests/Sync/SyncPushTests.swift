@@ -33,7 +33,7 @@ import Testing
             ),
             "\(text.errors)"
         )
-        // Sidecars are not photos; texts and unknown files are not reported as missing.
+        // Sidecars are not photos; text files and unknown files are not reported as missing.
         let note = "2 .xmp files, 1 .aae file are not uploaded: sidecar files with edits stay on this machine only"
         #expect(text.errors.contains(note) == !flags.contains("-q"))
         #expect(!text.errors.contains(".txt") && !text.errors.contains("extension"))
@@ -47,7 +47,7 @@ import Testing
         #expect(report.count("skipped") == 25)
     }
 
-    /// Detected by their first bytes: texts and sound are not reported as missing.
+    /// Detected by their first bytes: text and audio files are not reported as missing.
     @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")
