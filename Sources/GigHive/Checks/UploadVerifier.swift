@@ -26,7 +26,7 @@ public struct UploadVerifier: Sendable {
     private let client: GigHiveClient
 
     /// Creates a verifier for one server; its user must be allowed to read the listing, which an event
-    /// link does not give.
+    /// link does not permit.
     public init(client: GigHiveClient) {
         self.client = client
     }
