@@ -305,8 +305,8 @@ extension TextRenderer {
         case .unavailable: item.error == nil ? ["\(name): no thumbnail on the server"] : []
         case .planned: ["\(name): would be downloaded"]
         case .present: ["\(name): already downloaded"]
-        case .cancelled: ["\(name): canceled"]
-        case .failed, .unverified, .undeliverable: []
+        // The summary has their number; most of them were not started.
+        case .failed, .unverified, .undeliverable, .cancelled: []
         }
     }
 }

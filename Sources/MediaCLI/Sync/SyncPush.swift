@@ -394,7 +394,8 @@ extension TextRenderer {
         case .deleted: ["\(name): deleted on the server, not uploaded again"]
         case .forgotten: ["\(name): deletion accepted"]
         case .excluded: ["\(name): excluded by default"]
-        case .cancelled: ["\(name): canceled"]
+        // The summary has the number of the files that were not started.
+        case .cancelled: item.attempts == 0 ? [] : ["\(name): canceled"]
         case .unconfirmed, .foreign, .failed: []
         }
     }

@@ -10,7 +10,10 @@ struct DetailOptions: ParsableArguments {
     @Option("Band, couple or organization (default: \"Band\").", value: "name")
     var orgName: String?
 
-    @Option("Event type: band, wedding or other (default: band).", value: "type")
+    @Option(
+        "Event type: band, wedding or other (default: band).",
+        value: HelpValue("type", completion: .list(["band", "wedding", "other"]))
+    )
     var eventType: String?
 
     @Option(
