@@ -7,7 +7,7 @@ internal import Synchronization
 /// empty signal mask, the default action for the signals that end a program, and no descriptor but its standard
 /// streams. It is killed with the last reference.
 public final class ChildProcess: Sendable {
-    /// The process id. Another process may get it once the child has ended; ``signal(_:)`` checks that.
+    /// The process ID. Another process may get it once the child has ended; ``signal(_:)`` checks that.
     public let processID: Int32
 
     private let monitor: ChildMonitor

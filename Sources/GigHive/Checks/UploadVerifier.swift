@@ -5,7 +5,7 @@ internal import MediaTransport
 public struct StoredUpload: Sendable, Equatable {
     /// The server's ID.
     public var fileID: Int64
-    /// SHA-256, 64 lower-case hexadecimal characters.
+    /// SHA-256, 64 lowercase hexadecimal characters.
     public var checksumSHA256: String
     /// `YYYY-MM-DD`.
     public var eventDate: String

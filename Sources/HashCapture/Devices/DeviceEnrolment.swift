@@ -29,7 +29,7 @@ public struct DeviceEnrolment: Sendable {
         public var key: Key
         /// The device model, shown by the server.
         public var model: String
-        /// The relying party id of the server.
+        /// The relying party ID of the server.
         public var rpID: String
         /// Existing evidence: a certification. Without a fresh proof, the level is `software`.
         public var evidence: TPM2Evidence?

@@ -9,7 +9,7 @@ internal import MediaSystem
 ///
 ///     captures/            0700
 ///       vault.key          0600, 64 hexadecimal digits and a line feed (`VaultKey.file` only)
-///       <id>/              0700, the capture's id
+///       <id>/              0700, the capture's ID
 ///         media, depth     0600, `StreamingAEAD`
 ///       .draft-<id>/       the same while it is created; locked (`flock`) by its process
 ///
@@ -51,7 +51,7 @@ package struct CaptureVault: Sendable {
 }
 
 extension CaptureVault {
-    /// Starts a capture with an unused id, a lowercase UUID. The draft is locked.
+    /// Starts a capture with an unused ID, a lowercase UUID. The draft is locked.
     ///
     /// - Throws: `.vaultUnusable`, `.diskFull`.
     package func begin(id: String) throws(CaptureError) -> Draft {

@@ -6,7 +6,7 @@ internal import MediaTransport
 extension Pull {
     /// Waits until no other process lists this server's photos.
     ///
-    /// - Throws: `PhotoSyncError`: `.busy` after `turnLimit`, with the id of the other process; `.cancelled` on a stop.
+    /// - Throws: `PhotoSyncError`: `.busy` after `turnLimit`, with the ID of the other process; `.cancelled` on a stop.
     func turn(
         _ control: TransferControl,
         _ progress: (@Sendable (PullProgress) -> Void)?

@@ -20,9 +20,9 @@ public struct TapeEditor: Sendable {
 
     // MARK: Lookup
 
-    /// The only tape with this id, id prefix (at least 4 characters) or exact title.
+    /// The only tape with this ID, ID prefix (at least 4 characters) or exact title.
     ///
-    /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the ids, `.storeUnusable`.
+    /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the IDs, `.storeUnusable`.
     public func tape(named name: String) throws(TapesError) -> TapeRecord {
         let tapes = try stored(store.tapes(named: name))
         guard let tape = tapes.first else { throw TapesError(.tapeNotFound, value: name) }
@@ -102,7 +102,7 @@ public struct TapeEditor: Sendable {
 extension TapeEditor {
     /// Examines a file (step 1 of rule R2): absolute path, kind, duration. Reads a few blocks. A relative path is
     /// resolved against the current directory; links are not resolved. If `allowingMissing` is true, a missing file is
-    /// accepted by its extension. The clip has a new id; its tape and position are not set.
+    /// accepted by its extension. The clip has a new ID; its tape and position are not set.
     ///
     /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
     public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {

@@ -229,7 +229,7 @@ extension FolderLibrary {
 
     // MARK: Locking
 
-    /// Locks a library, by the id in its marker, against all processes that use this data directory.
+    /// Locks a library, by the ID in its marker, against all processes that use this data directory.
     ///
     /// - Throws: `.quota`, `.unreachable`, `.cancelled`.
     func lock(_ name: String) async throws(AlbumError) -> AlbumLock {
@@ -260,7 +260,7 @@ extension FolderLibrary {
         }
     }
 
-    /// The album whose manifest contains the tape's id.
+    /// The album whose manifest contains the tape's ID.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         try await run { _ throws(AlbumError) in
             try open(needing: .readWrite).album(markedBy: tapeID).map(Self.made)
@@ -280,7 +280,7 @@ extension FolderLibrary {
         }
     }
 
-    /// An asset id is the original's path; no file is accessed, so that the original may be unavailable (rule R14).
+    /// An asset ID is the original's path; no file is accessed, so that the original may be unavailable (rule R14).
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
@@ -364,7 +364,7 @@ extension FolderLibrary {
 
     /// Runs work on an album while the library is locked.
     ///
-    /// - Throws: `.albumMissing` if the expected library has no album with this id.
+    /// - Throws: `.albumMissing` if the expected library has no album with this ID.
     func inAlbum<Value: Sendable>(
         _ id: String,
         hint: [UInt8]?,

@@ -10,7 +10,7 @@ struct OpenRoot {
     /// Whether this is the library last found here, or there never was one: only then is a missing album deleted.
     let isExpected: Bool
 
-    /// Finds an album (contract section 5, finding) by the id in its manifest; only the last component of the hint is
+    /// Finds an album (contract section 5, finding) by the ID in its manifest; only the last component of the hint is
     /// used. nil if the expected library has no such album; throws if that is uncertain.
     func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
@@ -49,7 +49,7 @@ struct OpenRoot {
         )
     }
 
-    /// The album of a tape, by the tape id in its manifest (rule R4).
+    /// The album of a tape, by the tape ID in its manifest (rule R4).
     func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {
         let tapeID = tapeID.lowercased()
         var doubt: AlbumError?

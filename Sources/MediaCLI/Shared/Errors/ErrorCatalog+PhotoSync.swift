@@ -34,7 +34,7 @@ extension ErrorCatalog {
         return switch error.code {
         case .notLoggedIn where error.httpStatus != nil:
             Words(
-                "wrong e-mail address or password\(status)\(error.said)",
+                "wrong email address or password\(status)\(error.said)",
                 hint: "nothing was changed, and existing keys still work"
             )
         case .notLoggedIn:
