@@ -3,7 +3,7 @@ import MediaFiles
 import TestSupport
 import Testing
 
-/// Files of cjpeg, ffmpeg, ImageMagick, cwebp, heif-enc and exiftool (fixtures/media/photos), whole and damaged.
+/// Files of cjpeg, ffmpeg, ImageMagick, cwebp, heif-enc and exiftool (fixtures/media/photos), intact and damaged.
 @Suite struct PhotoStructureTests {
     /// As `identify` and `heif-info` print them.
     static let files: [(name: String, format: PhotoStructure.Format, width: Int, height: Int)] = [

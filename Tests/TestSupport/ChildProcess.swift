@@ -25,7 +25,7 @@ public final class ChildProcess: Sendable {
     ///   - arguments: Without the program's name; they need not be UTF-8.
     ///   - environment: All variables; those of the tests when nil.
     ///   - streams: The standard streams.
-    ///   - home: A directory that must not go before the child does.
+    ///   - home: A directory that must not be removed before the child has ended.
     /// - Throws: ``ChildError/cannotStart(_:)``.
     public init(
         _ executable: String,
