@@ -100,7 +100,7 @@ extension StoreSchema {
                 transition_ms INTEGER NOT NULL DEFAULT 500,
                 association TEXT NOT NULL DEFAULT 'none',
                 association_reason TEXT,
-                -- The library to which the states of its clips refer.
+                -- The library that the states of its clips speak of.
                 clips_library_id TEXT
             ) STRICT;
             CREATE TABLE clips (
@@ -127,7 +127,7 @@ extension StoreSchema {
                 next_attempt_at INTEGER,
                 UNIQUE (tape_id, position)
             ) STRICT;
-            -- Everything that a list of tapes shows about clips, so that no clip is read.
+            -- All that a list of tapes needs of their clips, so that it reads no clip.
             CREATE INDEX clips_by_sums ON clips
                 (tape_id, kind, association, duration_ms, trim_start_ms, trim_end_ms, image_ms);
             CREATE TABLE album_links (

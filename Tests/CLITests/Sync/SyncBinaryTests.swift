@@ -326,7 +326,7 @@ import Testing
         let stage = try await SyncStage.loggedIn()
         let before = try await stage.sandbox.requests().count
         let result = try await stage.runner.run(command, through: ["sh", "-c", #"exec "$@" >&-"#, "sh"])
-        #expect(result.exitCode == 1 && result.errors.contains("standard output is closed"))
+        #expect(result.exitCode == 1 && result.errors.contains("cannot write to standard output: it is closed"))
         #expect(try await stage.sandbox.requests().count == before)
         #expect(try await stage.run("sync", "status").exitCode == 0)
     }
