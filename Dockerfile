@@ -1,17 +1,17 @@
 # syntax=docker/dockerfile:1
 #
-# An image with nothing but Debian, the package of `make dist`, and a user without rights:
+# An image with only Debian, the package of `make dist`, and an unprivileged user:
 #
 #   docker build -t mediactl .
 #   docker run --rm mediactl --version
 #   docker run --rm -v mediactl:/data -v "$PWD:/media:ro" -e MEDIACTL_SERVER -e MEDIACTL_USER -e MEDIACTL_PASSWORD \
 #       mediactl upload clip.mp4
 #
-# Keep /data: it holds the delete tokens. Not built where it was written, for want of a Docker engine; hadolint finds nothing,
-# and `make check-package` does the steps of the last stage in a fresh Debian (docs/packaging.md).
+# Keep /data: it contains the delete tokens. This file has been linted (hadolint) but not built yet; `make check-package`
+# runs the steps of the last stage in a fresh Debian (docs/packaging.md).
 ARG SWIFT_VERSION=6.3
 FROM swift:${SWIFT_VERSION}-bookworm AS build
-# scripts/setup.sh installs what is missing besides. No versions are pinned, so that a build has Debian's latest fixes.
+# scripts/setup.sh installs the other dependencies. No versions are pinned, so that a build has Debian's latest fixes.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends make \

@@ -7,7 +7,7 @@ Run by `make lint`. scripts/phrases.tsv has one phrase per line, with its replac
 of whole words, ignoring case; a space in it also matches a hyphen, a line break, and the boundary between two words of
 a Swift name (`goOn`). scripts/phrases-exceptions.tsv lists the places that keep a phrase: a file, or a directory with a
 trailing slash; the phrase as in phrases.tsv, or *; the reason. Only phrases are listed, since common words also have
-correct uses. Tests, recorded files and released sections of the changelog are not checked.
+correct uses. Tests and recorded files are not checked.
 """
 
 import bisect
@@ -16,7 +16,8 @@ import re
 import sys
 
 CHECKED = (
-    "Sources/**/*.swift", "Sandbox/Sources/**/*.swift", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "docs/schemas/**/*.json",
+    "Sources/**/*.swift", "Sources/**/*.[ch]", "Sandbox/Sources/**/*.swift", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md",
+    "docs/schemas/**/*.json", "docs/models/*.pml", "Dockerfile", ".github/workflows/*.yml", "scripts/*.sh", "scripts/proof/*.py", "scripts/real/*.py",
 )
 WORDS_OF_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # The characters before the text of a line: a comment marker, a quotation mark or a table delimiter.
@@ -39,12 +40,7 @@ def compiled(phrases):
 
 def checked_lines(path):
     """(line number, text) of each checked line. Code continues in the next line only in comments and strings."""
-    released = False
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if path.name == "CHANGELOG.md" and line.startswith("## "):
-            released = line != "## Unreleased"
-        if released:
-            continue
         text = re.sub(r"\s+", " ", line[PREFIX.match(line).end():].removesuffix("\\").rstrip())
         if path.suffix == ".swift":
             text = WORDS_OF_NAME.sub(" ", text)

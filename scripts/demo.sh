@@ -130,12 +130,12 @@ mkdir Pictures
 if command -v ffmpeg >/dev/null; then
     say "ffmpeg creates two photos."
     ffmpeg -hide_banner -loglevel error -f lavfi -i mandelbrot=size=1600x1200:rate=1 -frames:v 1 Pictures/mandelbrot.jpg
-    ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=1600x1200:rate=1 -frames:v 1 Pictures/colours.jpg
+    ffmpeg -hide_banner -loglevel error -f lavfi -i testsrc2=size=1600x1200:rate=1 -frames:v 1 Pictures/colors.jpg
 else
     say "Using two one-pixel images as photos."
-    for colour in 0 377; do
-        printf "GIF89a\\1\\0\\1\\0\\200\\0\\0\\$colour\\0\\0\\0\\0\\0,\\0\\0\\0\\0\\1\\0\\1\\0\\0\\2\\2D\\1\\0;" \
-            >"Pictures/$colour.gif"
+    for color in 0 377; do
+        printf "GIF89a\\1\\0\\1\\0\\200\\0\\0\\$color\\0\\0\\0\\0\\0,\\0\\0\\0\\0\\1\\0\\1\\0\\0\\2\\2D\\1\\0;" \
+            >"Pictures/$color.gif"
     done
 fi
 

@@ -45,7 +45,7 @@ class Tally:
         print(f"{title}: {total:,}")
         for result in ("right", "wrong", "border", None):
             count = self.results[result]
-            print(f"  {result or 'too far or too small'}: {count:,} ({100 * count / total:.2f} %)")
+            print(f"  {result or 'too far or too small'}: {count:,} ({100 * count / total:.2f}%)")
         for line in self.wrong[:12]:
             print(f"    {line}")
 

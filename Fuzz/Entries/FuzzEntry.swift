@@ -12,7 +12,7 @@ public enum FuzzEntry: String, CaseIterable, Sendable {
     case photoPage = "FuzzPages"
     /// The responses of a capture server, and data of a capture: stored bodies, assertions, keys, signatures.
     case capture = "FuzzCaptures"
-    /// The content of a photo, a recording or a depth map.
+    /// The content of a photo, a media file or a depth map.
     case media = "FuzzMedia"
     /// Files written by users: settings, netrc, tables and lists of files, reports, exported tokens.
     case document = "FuzzDocuments"

@@ -11,7 +11,7 @@ internal import MediaCore
             checkManifest(bytes) ?? checkResponses(bytes) ?? checkPrograms(bytes)
         }
 
-        /// No link may lead out of the album, and a written manifest must parse to the same values.
+        /// No link may point outside the album, and a written manifest must parse to the same values.
         private static func checkManifest(_ bytes: [UInt8]) -> String? {
             guard let manifest = AlbumManifest(bytes) else { return nil }
             for entry in manifest.entries {

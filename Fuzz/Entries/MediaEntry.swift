@@ -4,7 +4,7 @@
     @testable import HashCapture
     @testable import MediaFiles
 
-    /// The content of a photo, a recording or a depth map, in a file, since the parsers read files.
+    /// The content of a photo, a media file or a depth map, in a file, since the parsers read files.
     enum MediaEntry {
         static func check(_ bytes: [UInt8]) -> String? {
             _ = MediaType.sniffed(bytes)

@@ -28,7 +28,7 @@ internal import MediaCore
             return nil
         }
 
-        /// A time must be unchanged after it is parsed, written and parsed again; only an offset can lead out of the
+        /// A time must be unchanged after it is parsed, written and parsed again; only an offset can move it outside the
         /// range of years that can be written.
         private static func meansItself(_ time: PhotoTime) -> Bool {
             guard let text = RFC3339.text(microseconds: time.microseconds) else { return !time.text.hasSuffix("Z") }

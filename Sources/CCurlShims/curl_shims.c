@@ -118,8 +118,8 @@ int64_t shim_socket_unsent(curl_socket_t socket) {
 
 CURLUcode shim_url_get_host(CURLU *url, char **host) {
 #ifdef CURLU_PUNYCODE
-    // The conversion reads the name in the locale's encoding, and a program starts in the C locale: use UTF-8, on this
-    // thread only, for the length of the call.
+    // The conversion expects the name in the locale's encoding, and programs start in the C locale: use UTF-8, on this
+    // thread only, during the call.
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     locale_t previous = utf8 ? uselocale(utf8) : (locale_t)0;
     CURLUcode code = curl_url_get(url, CURLUPART_HOST, host, CURLU_PUNYCODE);

@@ -1,4 +1,4 @@
-// F_OFD_SETLK(W), renameat2, fallocate, sync_file_range, memfd_create, and off_t with room for the offsets of locks.
+// F_OFD_SETLK(W), renameat2, fallocate, sync_file_range, memfd_create, and a 64-bit off_t for the offsets of locks.
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "CFileSystem.h"
@@ -57,7 +57,7 @@ int reserve_space(int descriptor, int64_t byte_count) {
 }
 
 void begin_writeback(int descriptor, int64_t offset, int64_t byte_count) {
-    // A failure is kept by the kernel for fsync; where the call is missing, fsync does all of the work.
+    // The kernel reports a failure at the next fsync; without this call, fsync does all the work.
     (void)sync_file_range(descriptor, (off_t)offset, (off_t)byte_count, SYNC_FILE_RANGE_WRITE);
 }
 

@@ -1,4 +1,4 @@
-// libpng leaves a function that fails by longjmp, which Swift cannot survive: every call stays below in C.
+// On an error, libpng calls longjmp, which must not cross Swift frames: all calls of libpng are in this file.
 #include "CImageShims.h"
 
 #ifdef IMAGE_LIBRARIES
@@ -22,7 +22,7 @@ static void fail(png_structp png, png_const_charp text) {
     png_longjmp(png, 1);
 }
 
-// The default prints.
+// The default handler prints.
 static void ignore_warning(png_structp png, png_const_charp text) {
     (void)png;
     (void)text;
@@ -35,7 +35,7 @@ static void read_bytes(png_structp png, png_bytep target, size_t count) {
     source->position += count;
 }
 
-// One reader for both calls. `samples` is null when only the header is wanted.
+// Shared by both functions. `samples` is null if only the header is required.
 static int read_png(struct source *source, struct depth_png_header *header, double scale, float *samples,
                     size_t sample_count) {
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, source, fail, ignore_warning);
@@ -49,8 +49,8 @@ static int read_png(struct source *source, struct depth_png_header *header, doub
         return -1;
     }
     png_set_read_fn(png, source, read_bytes);
-    // Texts, profiles and the like are passed over: such a chunk says its own length, up to 2 GiB, and libpng takes memory for
-    // that before it finds that the file is shorter.
+    // Ancillary chunks such as texts and profiles are skipped: each states its length, up to 2 GiB, and libpng would
+    // allocate that much before it detects that the file is shorter.
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_read_info(png, info);
     header->width = png_get_image_width(png, info);
@@ -60,12 +60,12 @@ static int read_png(struct source *source, struct depth_png_header *header, doub
     if (samples) {
         if (!header->is_grey16 || (size_t)header->width * header->height != sample_count)
             png_error(png, "not what its header said");
-        // Of an interlaced image every pass adds to all rows, so all are kept; of any other, one.
+        // Each pass of an interlaced image adds to all rows, so all rows are kept; otherwise one is enough.
         int is_interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
         int passes = png_set_interlace_handling(png);
         size_t row_size = png_get_rowbytes(png, info);
         rows = calloc(is_interlaced ? header->height : 1, row_size);
-        if (!rows) png_error(png, "no memory");
+        if (!rows) png_error(png, "out of memory");
         for (int pass = 0; pass < passes; pass++) {
             for (uint32_t y = 0; y < header->height; y++) {
                 uint8_t *row = rows + (is_interlaced ? y * row_size : 0);

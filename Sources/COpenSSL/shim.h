@@ -12,10 +12,10 @@
 #include <openssl/ui.h>
 #include <openssl/x509.h>
 
-/* OpenSSL keeps the pointer to a parameter's name. Swift would pass it one that is gone after the call, so lists of
-   parameters are made here. Parameters are not const and are not changed either. */
+/* OpenSSL keeps the pointer to a parameter's name. Swift would pass a pointer that is invalid after the call, so lists of
+   parameters are built here. Parameters are not const, but are not changed. */
 
-/* A P-256 public key (SEC 1); NULL when the point is not on the curve. */
+/* A P-256 public key (SEC 1); NULL if the point is not on the curve. */
 static inline EVP_PKEY *copenssl_p256_public_key(const unsigned char *point, size_t count) {
     EVP_PKEY *key = NULL;
     OSSL_PARAM parameters[] = {
@@ -32,7 +32,7 @@ static inline EVP_PKEY *copenssl_p256_public_key(const unsigned char *point, siz
     return key;
 }
 
-/* HKDF (RFC 5869), extract and expand with SHA-256; 1 when it worked. */
+/* HKDF (RFC 5869), extract and expand with SHA-256; 1 on success. */
 static inline int copenssl_hkdf_sha256(
     const unsigned char *key, size_t key_count,
     const unsigned char *salt, size_t salt_count,

@@ -15,7 +15,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     public var isRetryable: Bool
     /// The local path concerned, as bytes.
     public var path: [UInt8]?
-    /// The invalid value as given, or the id concerned.
+    /// The invalid value as given, or the ID concerned.
     public var value: String?
     /// Sizes of a body's parts in bytes, for `.payloadTooLarge`.
     public var parts: [(name: String, byteCount: Int)]

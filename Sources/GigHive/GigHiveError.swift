@@ -204,7 +204,7 @@ extension GigHiveError {
     }
 
     /// The error for a file without a stored delete token (`.noDeleteToken`), with the store's data about its ID.
-    /// `host` is nil for any.
+    /// `host` is nil for any host.
     package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {
         do {
             let others = try store.tokens(fileID: fileID, host: nil).map(\.host).filter { $0 != host }

@@ -1,6 +1,6 @@
 /// Bytes as hexadecimal text.
 package enum HexText {
-    /// Two lower-case digits for each byte, with a hyphen before the bytes at these indexes.
+    /// Two lowercase digits for each byte, with a hyphen before the bytes at these indexes.
     package static func lowerCase(_ bytes: [UInt8], hyphensBefore places: [Int] = []) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2 + places.count) { buffer in
             var end = 0
@@ -46,7 +46,7 @@ package enum HexText {
         }
     }
 
-    /// Whether a text consists of lower-case digits.
+    /// Whether a text consists of lowercase digits.
     static func isLowerCase(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { text in
@@ -86,7 +86,7 @@ package enum HexText {
 
 /// SHA-256 digests, and delete tokens, as text: 64 hexadecimal digits.
 package enum SHA256Text {
-    /// The digits in lower case; nil for anything else. Does not copy a text that has no upper-case digits.
+    /// The digits in lower case; nil for anything else. Does not copy a text that has no uppercase digits.
     package static func lowerCased(_ text: String) -> String? {
         guard text.utf8.count == 64 else { return nil }
         if HexText.isLowerCase(text) { return text }

@@ -43,7 +43,7 @@ struct DigestContext: ~Copyable {
     private var failure: CryptoError?
 
     init(_ algorithm: DigestAlgorithm) throws(CryptoError) {
-        guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a digest") }
+        guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("out of memory") }
         guard EVP_DigestInit_ex(context, algorithm.type, nil) == 1 else {
             EVP_MD_CTX_free(context)
             throw .fromOpenSSL("cannot start \(algorithm.name)")
@@ -80,7 +80,7 @@ struct DigestContext: ~Copyable {
     func snapshot() throws(CryptoError) -> [UInt8] {
         if let failure { throw failure }
         // Finalizing ends a context, so it is done on a copy.
-        guard let copy = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a digest") }
+        guard let copy = EVP_MD_CTX_new() else { throw .fromOpenSSL("out of memory") }
         defer { EVP_MD_CTX_free(copy) }
         var bytes = [UInt8](repeating: 0, count: Int(EVP_MD_get_size(algorithm.type)))
         guard EVP_MD_CTX_copy_ex(copy, context) == 1, EVP_DigestFinal_ex(copy, &bytes, nil) == 1 else {

@@ -31,7 +31,7 @@ package enum PublicKeyPin {
         let result = Array(pem.utf8).withUnsafeBytes { bytes in
             Result { () throws(CryptoError) in
                 guard let input = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
-                    throw .fromOpenSSL("no memory for a certificate")
+                    throw .fromOpenSSL("out of memory")
                 }
                 defer { BIO_free(input) }
                 guard let certificate = PEM_read_bio_X509(input, nil, nil, nil) else {

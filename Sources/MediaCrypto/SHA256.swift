@@ -15,7 +15,7 @@ public struct SHA256Digest: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// 64 lower-case hexadecimal characters.
+    /// 64 lowercase hexadecimal characters.
     public var hex: String { HexText.lowerCase(bytes) }
 
     /// The hexadecimal form.

@@ -96,7 +96,7 @@ public struct DataDirectory: Sendable {
 
     private static func requireOwnDirectory(_ path: String, _ status: FileStatus?) throws(StoreError) {
         guard let status, status.isDirectory, status.isOwnedByUser else {
-            throw StoreError(.unsafe, path: path, detail: "not a directory of this user")
+            throw StoreError(.unsafe, path: path, detail: "not a directory owned by this user")
         }
     }
 

@@ -45,7 +45,7 @@ struct FileStatus {
     /// Throws `.unsafe` for anything but a regular file of this user.
     static func requireOwnFile(_ status: FileStatus?, at path: String) throws(StoreError) {
         guard let status, status.isRegularFile, status.isOwnedByUser else {
-            throw StoreError(.unsafe, path: path, detail: "not a regular file of this user")
+            throw StoreError(.unsafe, path: path, detail: "not a regular file owned by this user")
         }
     }
 

@@ -45,7 +45,7 @@ public final class HashCache: Sendable {
     // There are no other references; the last one may be released on the writer's own queue.
     deinit { write() }
 
-    /// The digest of a file, 64 lower-case hexadecimal characters; nil when it is not known. Takes some microseconds.
+    /// The digest of a file, 64 lowercase hexadecimal characters; nil when it is not known. Takes some microseconds.
     public func digest(of identity: FileIdentity) -> String? { digests(of: [identity])[0] }
 
     /// The digests of many files, in their order, as `digest(of:)` returns them, but several times as fast.
@@ -68,7 +68,7 @@ public final class HashCache: Sendable {
         enqueue(HashDatabase.Entry(identity: entry.identity, digest: entry.digest, usedOn: today))
     }
 
-    /// Keeps a digest (64 lower-case hexadecimal characters; anything else is not kept). Returns immediately; it is
+    /// Keeps a digest (64 lowercase hexadecimal characters; anything else is not kept). Returns immediately; it is
     /// written together with others within about a second, at the latest by `flush`. A file that changed just before
     /// its reading began (nil for now) is not kept.
     public func keep(_ digest: String, for identity: FileIdentity, readingBegan: Date? = nil) {
@@ -251,7 +251,7 @@ final class HashDatabase: Sendable {
         let resolved = try DataDirectory.followingOwnLink(directory)
         guard let status = try FileStatus(at: resolved), status.isDirectory, status.isOwnedByUser,
             !status.isWritableByOthers
-        else { throw StoreError(.unsafe, path: directory, detail: "not a directory of this user alone") }
+        else { throw StoreError(.unsafe, path: directory, detail: "not a directory that only this user can use") }
         return resolved
     }
 

@@ -4,7 +4,7 @@ import MediaSystem
 enum RandomName {
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
 
-    /// 16 characters of lower-case base 32: 80 random bits.
+    /// 16 characters of lowercase base 32: 80 random bits.
     static func make() -> String {
         var random = RandomBlock()
         // 80 of 128 bits are used.

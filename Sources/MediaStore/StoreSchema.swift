@@ -71,7 +71,7 @@ struct StoreSchema: Sendable {
         for scope in checkedTables ?? ["1"] { try Self.checkContent(db, scope, with: contentCheck, path: path) }
     }
 
-    /// Refuses rows whose tables are whole but whose values cannot be read, so that every command refuses the same
+    /// Refuses rows whose tables are intact but whose values cannot be read, so that every command refuses the same
     /// stores.
     func checkRows(_ db: Database, path: String) throws {
         for query in rowChecks {

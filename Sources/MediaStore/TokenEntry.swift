@@ -2,7 +2,7 @@ public import Foundation
 import GRDB
 internal import MediaCore
 
-/// A one-time delete token: 64 lower-case hexadecimal characters (gighive contract, section 0). Its description never
+/// A one-time delete token: 64 lowercase hexadecimal characters (gighive contract, section 0). Its description never
 /// shows it.
 public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The secret. For the wire, the store and `--show-token` only.
@@ -53,7 +53,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var fileName: String
     /// `audio` or `video`.
     public var fileType: String
-    /// 64 lower-case hexadecimal characters; empty when the response had none.
+    /// 64 lowercase hexadecimal characters; empty when the response had none.
     public var checksumSHA256: String
     /// Length in bytes; 0 if it is unknown, because no file is empty.
     public var sizeBytes: Int64

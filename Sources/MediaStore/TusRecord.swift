@@ -30,7 +30,7 @@ public struct TusRecord: Sendable, Equatable {
     public struct Proof: Sendable, Equatable, Codable {
         /// Bytes from the part's start.
         public var offset: Int64
-        /// SHA-256, 64 lower-case hexadecimal characters.
+        /// SHA-256, 64 lowercase hexadecimal characters.
         public var digest: String
 
         /// Creates a proof.

@@ -74,7 +74,7 @@ public enum UploadTransport: String, Sendable, CaseIterable, Codable {
 
 /// One row of the upload journal.
 public struct UploadRecord: Sendable, Equatable {
-    /// `u-` and 16 characters of lower-case base 32; cannot be confused with a server's ID.
+    /// `u-` and 16 characters of lowercase base 32; cannot be confused with a server's ID.
     public var uploadID: String
     /// The source as the user specified it; bytes, because a path need not be UTF-8.
     public var path: [UInt8]

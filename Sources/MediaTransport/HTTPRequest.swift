@@ -56,7 +56,7 @@ public enum ResponseVerdict: Sendable {
 
 /// The limits of silence for each stage.
 public struct TransferTimeouts: Sendable {
-    /// Name look-up, TCP and TLS.
+    /// Name lookup, TCP and TLS.
     public var connect: Duration
     /// No progress while the body is being sent, or while a response is being received.
     public var stall: Duration

@@ -109,7 +109,7 @@ extension OutcomeCode {
     public static let alreadyRegistered = OutcomeCode(
         "already_registered",
         10,
-        "this machine, or this key, is already registered{said}",
+        "this machine or its key is already registered{said}",
         hint: "--replace registers a new device with a new key; existing captures are not changed"
     )
     /// The server does not accept devices of this platform or with this evidence.
@@ -170,7 +170,7 @@ extension OutcomeCode {
         "the server already has this hash from another device{status}{said}",
         hint: "a hash can be submitted only once, by the first device"
     )
-    /// No stored capture has this id or hash.
+    /// No stored capture has this ID or hash.
     public static let captureUnknown = OutcomeCode("capture_unknown", 5, "no unique capture matches {value}{said}")
     /// The capture was made before modes existed.
     public static let localOnly = OutcomeCode(
@@ -253,7 +253,7 @@ extension OutcomeCode {
     public static let reportFailed = OutcomeCode("report_failed", 2, "the report cannot be written")
     /// The directory cannot be watched.
     public static let cannotWatch = OutcomeCode("cannot_watch", 2, "the directory cannot be watched")
-    /// No upload has this id.
+    /// No upload has this ID.
     public static let unknownUpload = OutcomeCode("unknown_upload", 5, "no upload has this ID")
     /// Standard output cannot be written.
     public static let outputFailed = OutcomeCode("output_failed", 1, "standard output cannot be written")

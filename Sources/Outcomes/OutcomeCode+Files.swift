@@ -140,11 +140,11 @@ extension OutcomeCode {
         "the server did not delete {id}{said}",
         hint: "retry, or contact its operator"
     )
-    /// The server reports that it deleted other files than the requested one.
+    /// The server reports that it deleted files other than the requested one.
     public static let otherFilesDeleted = OutcomeCode(
         "other_files_deleted",
         7,
-        "the server reports that it deleted other files than {id}{said}",
+        "the server reports that it deleted files other than {id}{said}",
         hint: "mediactl media list shows what is still on the server"
     )
     /// The server has these bytes in another event and refused to add them to this one.

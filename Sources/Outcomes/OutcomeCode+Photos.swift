@@ -7,7 +7,7 @@ extension OutcomeCode {
         .thumbnailUnavailable,
     ]
 
-    /// No API key is stored for the server, or it rejected e-mail address and password.
+    /// No API key is stored for the server, or it rejected the email address and password.
     public static let notLoggedIn = OutcomeCode(
         "not_logged_in",
         4,
@@ -37,7 +37,7 @@ extension OutcomeCode {
     )
     /// A date that the server does not accept.
     public static let invalidDate = OutcomeCode("invalid_date", 2, "{value} is not a date the server accepts{said}")
-    /// The index has no photo with this id.
+    /// The index has no photo with this ID.
     public static let unknownPhoto = OutcomeCode("unknown_photo", 5, "no such photo in the index")
     /// No complete index for this server yet.
     public static let neverSynchronized = OutcomeCode(
@@ -143,12 +143,12 @@ extension OutcomeCode {
         .renderFailed, .clipUndecodable,
     ]
 
-    /// No tape has this title or id.
+    /// No tape has this title or ID.
     public static let tapeNotFound = OutcomeCode(
         "tape_not_found",
         5,
         "no such tape: {value}",
-        hint: "mediactl tapes list shows them all"
+        hint: "list the tapes with: mediactl tapes list"
     )
     /// Several tapes match.
     public static let tapeAmbiguous = OutcomeCode("tape_ambiguous", 2, "{value} matches several tapes")
@@ -171,7 +171,7 @@ extension OutcomeCode {
     )
     /// A value outside its range.
     public static let outOfRange = OutcomeCode("out_of_range", 2, "{value} is out of range{said}")
-    /// The library has no album with this id.
+    /// The library has no album with this ID.
     public static let albumNotFound = OutcomeCode("album_not_found", 5, "no such album in the library: {value}{said}")
     /// Albums are switched off.
     public static let albumsOff = OutcomeCode(
@@ -203,14 +203,14 @@ extension OutcomeCode {
         "the tape is empty",
         hint: "mediactl tapes add TAPE FILE adds clips"
     )
-    /// Ffmpeg or ffprobe is not installed.
+    /// The program ffmpeg or ffprobe is not installed.
     public static let programMissing = OutcomeCode(
         "program_missing",
         2,
         "ffmpeg is required to render a tape and is not installed{said}",
         hint: "install ffmpeg and ffprobe, or omit --render: playlists and timelines do not need them"
     )
-    /// Ffmpeg failed.
+    /// The program ffmpeg failed.
     public static let renderFailed = OutcomeCode("render_failed", 1, "ffmpeg could not render the tape{said}")
     /// The installed ffmpeg cannot decode a clip of the tape; nothing was rendered.
     public static let clipUndecodable = OutcomeCode(

@@ -124,7 +124,7 @@ extension OutcomeTable {
         ),
         Refinement(.photoSync, 400...400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
         Refinement(.photoSync, 400...400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
-        // Wrong e-mail address or password, not a missing login or a refused key.
+        // Wrong email address or password, not a missing login or a refused key.
         Refinement(.photoSync, 401...401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
         Refinement(.photoSync, 503...503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
         Refinement(.photoSync, 500...500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),

@@ -20,7 +20,7 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     public var value: String?
     /// The exceeded limit, in bytes.
     public var limit: Int64?
-    /// Id of the photo.
+    /// ID of the photo.
     public var photoID: String?
     /// The underlying error of the store.
     public var store: StoreError?

@@ -7,7 +7,7 @@ public import MediaTransport
 public struct SyncAccount: Sendable {
     /// The client, with the user's key.
     public let client: PhotoSyncClient
-    /// The id of this machine's device; nil if it is not registered.
+    /// The ID of this machine's device; nil if it is not registered.
     public let deviceID: String?
     /// The index of the servers' photos.
     public let index: SyncIndex

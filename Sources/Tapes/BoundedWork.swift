@@ -90,7 +90,7 @@ private final class BoundedRun<Value: Sendable>: Sendable {
             guard rest <= .zero else { return run.watch(after: rest) }
             // The abandoned thread stops at its next step, if it ever returns.
             run.steps.cancel()
-            run.end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "the file system does not respond")))
+            run.end(.failure(AlbumError(.unreachable(retryAfter: nil), detail: "the file system is not responding")))
         }
     }
 

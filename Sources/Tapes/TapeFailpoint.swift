@@ -12,7 +12,7 @@ enum TapeFailpoint: String, CaseIterable, Failpoint {
     case albumCreated
     /// The link to the album is stored; the album is empty.
     case linkKept
-    /// The library's ids of the originals are known; nothing is added.
+    /// The library's IDs of the originals are known; nothing is added.
     case assetsResolved
     /// The assets are in the album, but not recorded in the store.
     case assetsAdded

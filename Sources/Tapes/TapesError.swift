@@ -10,9 +10,9 @@ public struct TapesError: Error, Sendable, CustomStringConvertible {
     public var detail: String
     /// The local path, as bytes.
     public var path: [UInt8]?
-    /// The invalid value as given, or the id of the failed item.
+    /// The invalid value as given, or the ID of the failed item.
     public var value: String?
-    /// Matching ids, for `.tapeAmbiguous`.
+    /// Matching IDs, for `.tapeAmbiguous`.
     public var candidates: [String]
     /// The error of a lower layer (`StoreError`, `AlbumError` …).
     public var underlying: (any Error & Sendable)?

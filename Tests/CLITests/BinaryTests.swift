@@ -148,7 +148,7 @@ import Testing
     @Test func outputToAFullDiskIsAFailure() async throws {
         let result = try await BinaryRunner().run(["help", "exit-codes"], streams: .outputFile("/dev/full"))
         #expect(result.exitCode == 1)
-        #expect(result.errors == "mediactl: error: cannot write the results: no space left on device\n")
+        #expect(result.errors == "mediactl: error: cannot write to standard output: no space left on device\n")
     }
 
     @Test func closedOutputPrintsNoError() async throws {

@@ -111,8 +111,8 @@ import Testing
         try Self.expectExactShape((head + members).json(isForTerminals: true), schema: name)
     }
 
-    /// The record is valid, and no longer is with a key removed or retyped, at any depth. With a key added it is what a
-    /// later version may write, and not what is documented of this one.
+    /// The record is valid, and becomes invalid if a key is removed or its type is changed, at any depth. With an additional
+    /// key it is valid as a record of a later version, but not as one of this version.
     ///
     /// - Parameters:
     ///   - line: The record.

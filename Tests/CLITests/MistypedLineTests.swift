@@ -33,7 +33,7 @@ import Testing
         Slip("claim_legacy", #"unknown command "claim_legacy""#, "did you mean: mediactl claim-legacy"),
         Slip("hashonly a.jpg", #"unknown command "hashonly""#, "did you mean: mediactl hash-only"),
         Slip("lgoin", #"unknown command "lgoin""#, "did you mean: mediactl login"),
-        Slip("xyzzy", #"unknown command "xyzzy""#, "mediactl --help lists the commands"),
+        Slip("xyzzy", #"unknown command "xyzzy""#, "see mediactl --help"),
         // Options: the program's own, those of one command, and those of a command that only groups others.
         Slip("--josn uploads list", "unknown option --josn", "did you mean: --json"),
         Slip("uploads --josn list", "unknown option --josn", "did you mean: --json"),
@@ -144,7 +144,7 @@ import Testing
             (["help", "uplods"], "did you mean: mediactl help uploads"),
             (["help", "uploads", "lst"], "did you mean: mediactl help uploads list"),
             (["help", "exit-code"], "did you mean: mediactl help exit-codes"),
-            (["help", "uploads", "xyzzy"], "mediactl help uploads lists the commands"),
+            (["help", "uploads", "xyzzy"], "see mediactl help uploads"),
             (["uploads", "list", "--color", "alwyas"], "did you mean: always"),
             (["tapes", "list", "--config", "/dev/null", "--color", "x"], nil),
             (["hash-only", "setings"], "did you mean: mediactl hash-only settings"),

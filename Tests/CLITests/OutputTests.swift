@@ -214,6 +214,6 @@ import Testing
         console.text(["x"])
         #expect(console.exitCode(.success) == .failure)
         #expect(console.exitCode(.network) == .network)
-        #expect(test.errors == "mediactl: error: cannot write the results: no space left on device\n")
+        #expect(test.errors == "mediactl: error: cannot write to standard output: no space left on device\n")
     }
 }

@@ -175,8 +175,8 @@ import Testing
         (["--json", "upload", "a", "-q", "-v"], "--quiet cannot be combined with --verbose"),
         (["-q", "upload", "a", "-v"], "--quiet cannot be combined with --verbose"),
         (["upload", "a", "--progress-events"], "--progress-events requires --json"),
-        (["upload", "a", "--config", ""], "--config: an empty path"),
-        (["upload", "a", "--data-dir", ""], "--data-dir: an empty path"),
+        (["upload", "a", "--config", ""], "--config: the path is empty"),
+        (["upload", "a", "--data-dir", ""], "--data-dir: the path is empty"),
         (
             ["upload", "a", "--insecure", "--cacert", "c.pem"],
             "--insecure cannot be combined with --cacert"
@@ -215,7 +215,7 @@ import Testing
         (["list", "--help"], "did you mean: mediactl uploads list"), (["list"], "did you mean: mediactl uploads list"),
         (["uploads", "lst", "-h"], "did you mean: mediactl uploads list"),
         (["upload", "a", "--rating", "-1"], "to use a value that begins with -, write --rating=-1"),
-        (["xyzzy"], "mediactl --help lists the commands"),
+        (["xyzzy"], "see mediactl --help"),
         (["upload", "a", "--bogus"], "see mediactl upload --help"),
     ])
     func hintsAreUsefulCommands(arguments: [String], hint: String) {

@@ -34,7 +34,7 @@ import Testing
         display.close()
         let lines = test.errors.split(separator: "\n").map(String.init)
         #expect(lines[0] == "a\\u{1b}.mp4  connecting")
-        #expect(lines.contains { $0.hasSuffix("500 kB of 1.00 MB  50 %  250 kB/s  ETA 0:02") })
+        #expect(lines.contains { $0.hasSuffix("500 kB of 1.00 MB  50%  250 kB/s  ETA 0:02") })
         #expect(lines.contains { $0.hasSuffix("1.00 MB sent  server is processing (0:42)") })
         #expect(test.errors.hasSuffix("\r\u{1b}[1A\u{1b}[J"))
         #expect(test.output.isEmpty)
@@ -109,7 +109,7 @@ import Testing
         // Weakly, because the display references the console, and the console the interruption.
         test.interruption.onStatusRequest { [weak display] in display?.showStatus() }
         test.interruption.receiveStatusRequest()
-        #expect(test.errors == "a.mp4  500 kB of 1.00 MB  50 %\n")
+        #expect(test.errors == "a.mp4  500 kB of 1.00 MB  50%\n")
     }
 
     @Test func recordsComeOncePerSecondAndPhase() throws {
@@ -219,15 +219,15 @@ import Testing
         display.handle(0, progress(.sending, 500_000))
         #expect(
             screen(test) == [
-                "[1/4] a.mp4  500 kB of 1.00 MB  50 %  500 kB/s  ETA 0:01", "[3/4] c.mp4  connecting",
-                "0 of 4 files  500 kB of 4.00 MB  12 %  500 kB/s  ETA 0:07",
+                "[1/4] a.mp4  500 kB of 1.00 MB  50%  500 kB/s  ETA 0:01", "[3/4] c.mp4  connecting",
+                "0 of 4 files  500 kB of 4.00 MB  12%  500 kB/s  ETA 0:07",
             ]
         )
         test.advance(.seconds(1))
         display.end(0, byteCount: 1_000_000, isGood: true)
         test.advance(.seconds(1))
         display.end(2, byteCount: 1_000_000, isGood: false)
-        #expect(screen(test).last?.hasPrefix("2 of 4 files  2.00 MB of 4.00 MB  50 %") == true)
+        #expect(screen(test).last?.hasPrefix("2 of 4 files  2.00 MB of 4.00 MB  50%") == true)
         #expect(screen(test).last?.hasSuffix("1 failed") == true)
         display.close()
         #expect(screen(test).isEmpty)
@@ -272,7 +272,7 @@ import Testing
         test.advance(.seconds(10))
         display.tick()
         display.tick()
-        #expect(test.errors == "3 of 3 files  3.00 MB of 3.00 MB  100 %\n")
+        #expect(test.errors == "3 of 3 files  3.00 MB of 3.00 MB  100%\n")
     }
 
     /// Files that need no upload shorten the remaining time, although nothing is sent for them.
@@ -282,7 +282,7 @@ import Testing
         display.begin(0, path: [0x61], byteCount: 1_000_000)
         test.advance(.seconds(1))
         display.end(0, byteCount: 1_000_000, isGood: true)
-        #expect(screen(test) == ["1 of 4 files  1.00 MB of 4.00 MB  25 %  ETA 0:03"])
+        #expect(screen(test) == ["1 of 4 files  1.00 MB of 4.00 MB  25%  ETA 0:03"])
     }
 
     @Test func statusSignalPrintsEveryTransfer() throws {
@@ -298,7 +298,7 @@ import Testing
         display.begin(1, path: [0x62], byteCount: 10)
         display.showStatus()
         #expect(
-            test.errors == "[1/2] a  connecting\n[2/2] b  connecting\n0 of 2 files  0 B of 20 B  0 %\n"
+            test.errors == "[1/2] a  connecting\n[2/2] b  connecting\n0 of 2 files  0 B of 20 B  0%\n"
         )
     }
 

@@ -21,9 +21,9 @@ import Testing
         let sandbox = try await SandboxProcess.start()
         let stage = try FaultStage(sandbox.baseURL)
         let result = try await run(["upload", stage.file] + more + stage.login, redirections, stage.runner)
-        let reason = redirections == ">/dev/full" ? "no space left on device" : "standard output is closed"
+        let reason = redirections == ">/dev/full" ? "no space left on device" : "it is closed"
         #expect(result.exitCode == 1)
-        #expect(result.errors == "mediactl: error: cannot write the results: \(reason)\n")
+        #expect(result.errors == "mediactl: error: cannot write to standard output: \(reason)\n")
         #expect(try await sandbox.posts() == 0)
     }
 
@@ -46,10 +46,10 @@ import Testing
 
     @Test(arguments: [["--help"], ["--version"], ["help", "upload"], ["uploads", "list", "--json"]])
     func lostOutputIsAFailure(arguments: [String]) async throws {
-        for (redirection, reason) in [(">/dev/full", "no space left on device"), (">&-", "standard output is closed")] {
+        for (redirection, reason) in [(">/dev/full", "no space left on device"), (">&-", "it is closed")] {
             let result = try await run(arguments, redirection, try BinaryRunner())
             #expect(result.exitCode == 1)
-            #expect(result.errors == "mediactl: error: cannot write the results: \(reason)\n")
+            #expect(result.errors == "mediactl: error: cannot write to standard output: \(reason)\n")
         }
     }
 
@@ -66,7 +66,7 @@ import Testing
         let lines = upload.errors.split(separator: "\n").map(String.init)
         #expect(lines.first == "uploaded \(stage.file) as 1 (26.2 kB, checksum matches)")
         #expect(lines.contains("  to delete: mediactl uploads delete 1 --server \(sandbox.baseURL)"))
-        #expect(lines.last == "mediactl: error: cannot write the results: no space left on device")
+        #expect(lines.last == "mediactl: error: cannot write to standard output: no space left on device")
 
         let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]
         let early = try await stage.runner.run(delete + ["--json"], streams: full)
@@ -74,7 +74,7 @@ import Testing
         let deletion = try await stage.runner.run(delete, streams: full)
         #expect(deletion.exitCode == 1)
         #expect(deletion.errors.hasPrefix("deleted 1 \"clip\" from "))
-        #expect(deletion.errors.hasSuffix("cannot write the results: no space left on device\n"))
+        #expect(deletion.errors.hasSuffix("cannot write to standard output: no space left on device\n"))
     }
 
     @Test func quitSignalExitsAtOnce() async throws {
@@ -85,7 +85,7 @@ import Testing
         child.signal(SIGQUIT)
         let result = try await child.finish()
         #expect(result.exitCode == 131)
-        #expect(result.errors.hasSuffix("mediactl: error: ended by SIGQUIT\n"))
+        #expect(result.errors.hasSuffix("mediactl: error: terminated by SIGQUIT\n"))
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "upload")
     }
 

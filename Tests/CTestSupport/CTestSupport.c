@@ -11,7 +11,7 @@ int ctest_spawn_close_others(posix_spawn_file_actions_t *actions) {
     return posix_spawn_file_actions_addclosefrom_np(actions, 3);
 }
 
-// The calls of glibc change all threads; those of the kernel change the one.
+// The glibc functions change all threads; the system calls change only the calling one.
 int ctest_become(unsigned user) {
     if (user != 0) {
         if (syscall(SYS_setresgid, -1, user, -1) != 0) return -1;

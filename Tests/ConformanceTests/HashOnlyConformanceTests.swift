@@ -4,7 +4,8 @@ import MediaCrypto
 import TestSupport
 import Testing
 
-/// What hash-only captures sign and send, judged by `rfc8785`, `cbor2`, `openssl`, and a second writer of contract 2.1.
+/// What hash-only captures sign and send, verified by `rfc8785`, `cbor2`, `openssl`, and a second encoder of contract
+/// 2.1.
 @Suite("Hash-only conformance")
 struct HashOnlyConformanceTests {
     private struct Verdict: Decodable {
@@ -22,10 +23,10 @@ struct HashOnlyConformanceTests {
         }
     }
 
-    /// So many payloads for the profile that cannot take places; the other one gets all.
+    /// The number of payloads for the profile that does not accept places; the other one gets all.
     private static let count = 1_000
 
-    @Test("1,000 payloads by chance for each profile are signed and sent as the contract says")
+    @Test("1,000 random payloads for each profile are signed and sent as the contract specifies")
     func payloads() async throws {
         let signer = Signer(key: try SigningKey.generate())
         var payloads = RandomPayloads(seed: 5)
@@ -35,7 +36,7 @@ struct HashOnlyConformanceTests {
             let payload = try payloads.next()
             var line = ForeignPayload(payload).members
             let counter = UInt32(lines.count) &* 4_000_037 &+ 1
-            // One in twenty is signed: that is enough for the CBOR.
+            // One in twenty is signed, which is enough for the CBOR.
             let isSigned = lines.count.isMultiple(of: 20)
             line["counter"] = isSigned ? counter : nil
             for profile in CaptureProfile.allCases where profile == .mediactl1 || !payload.hasPlace {
@@ -89,7 +90,7 @@ extension HashOnlyPayload {
     }
 }
 
-/// A payload's values for a foreign program, floating-point numbers as their bits.
+/// A payload's values for another program, with floating-point numbers as their bits.
 private struct ForeignPayload {
     let members: [String: Any]
 

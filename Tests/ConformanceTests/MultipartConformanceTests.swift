@@ -3,12 +3,12 @@ import MediaTransport
 import TestSupport
 import Testing
 
-/// Our multipart bodies, read by parsers that are not ours, and compared with what those make of `curl -F`.
+/// Our multipart bodies, read by third-party parsers, and compared with what these read from `curl -F`.
 @Suite("Multipart conformance", .foreignParsers)
 struct MultipartConformanceTests {
-    /// A file name, and what each parser shows for it. `"`, CR and LF go out as `%22`, `%0D`, `%0A` (WHATWG HTML,
-    /// multipart/form-data encoding); only werkzeug turns `%22` back. A backslash goes out as it is; PHP then takes what
-    /// stands before it for a directory, werkzeug for an escape.
+    /// A file name, and how each parser reads it. `"`, CR and LF are sent as `%22`, `%0D`, `%0A` (WHATWG HTML,
+    /// multipart/form-data encoding); only werkzeug decodes `%22`. A backslash is sent unchanged; PHP treats what
+    /// precedes it as a directory, werkzeug as an escape.
     struct NamedFile: Sendable, CustomTestStringConvertible {
         let name: String
         var php: String?
@@ -55,7 +55,7 @@ struct MultipartConformanceTests {
         NamedFile(name: String(repeating: "😀", count: 1023) + ".mp4"),
     ]
 
-    @Test("a file name arrives as curl's does", arguments: names, Parser.allCases)
+    @Test("a file name arrives like curl's", arguments: names, Parser.allCases)
     func fileName(_ file: NamedFile, _ parser: Parser) async throws {
         let servers = try #require(ForeignParsers.current)
         let form = SampleForm(fileName: file.name)
@@ -68,7 +68,8 @@ struct MultipartConformanceTests {
         #expect(ours.fields == curls.fields)
     }
 
-    /// Contents with their SHA-256: of the empty input from FIPS 180-4's example values, else computed by OpenSSL below.
+    /// Contents with their SHA-256: that of empty input from the example values of FIPS 180-4, others computed by
+    /// OpenSSL.
     static let contents: [(name: String, bytes: [UInt8])] = [
         ("empty", []),
         ("one byte", [0]),
@@ -86,7 +87,7 @@ struct MultipartConformanceTests {
         ("larger than every buffer", (0..<3_000_001).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }),
     ]
 
-    @Test("a content arrives byte for byte", arguments: contents.indices, Parser.allCases)
+    @Test("content arrives byte for byte", arguments: contents.indices, Parser.allCases)
     func content(_ index: Int, _ parser: Parser) async throws {
         let servers = try #require(ForeignParsers.current)
         let form = SampleForm(content: Self.contents[index].bytes, boundary: "mediactl-test-boundary")
@@ -113,7 +114,7 @@ struct MultipartConformanceTests {
         String(repeating: "v", count: 4096),
     ]
 
-    @Test("a field's value arrives as it is", arguments: values, Parser.allCases)
+    @Test("a field's value arrives unchanged", arguments: values, Parser.allCases)
     func fieldValue(_ value: String, _ parser: Parser) async throws {
         let servers = try #require(ForeignParsers.current)
         let form = SampleForm(
@@ -144,7 +145,7 @@ struct MultipartConformanceTests {
         #expect(ours.files == curls.files)
     }
 
-    /// The digest as `openssl dgst` sees it.
+    /// The digest as computed by `openssl dgst`.
     private static func digest(of bytes: [UInt8]) async throws -> String {
         let directory = try TemporaryDirectory()
         try Data(bytes).write(to: URL(filePath: directory.file("content")))

@@ -38,6 +38,7 @@ import Testing
         #expect(
             result.errors == """
                 phrases: CHANGELOG.md:2: patience → timeout
+                phrases: CHANGELOG.md:4: patience → timeout
                 phrases: README.md:1: one a line → one per line
                 phrases: Sources/A/A.swift:2: can go on → can be resumed
                 phrases: Sources/A/A.swift:4: take it back → delete

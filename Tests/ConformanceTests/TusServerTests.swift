@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tus
 
-/// Our tus against a server that is not ours (tuspyserver, tus 1.0.0), directly and behind nginx.
+/// Our tus client against a third-party server (tuspyserver, tus 1.0.0), directly and behind nginx.
 @Suite("tus conformance")
 struct TusServerTests {
     static let chunk = 1 << 20
@@ -17,7 +17,7 @@ struct TusServerTests {
 
         let features = try await bench.withClient { try await $0.features() }
 
-        // tuspyserver's router.py names these.
+        // Listed in tuspyserver's router.py.
         #expect(
             features.extensions == [
                 .creation, .creationDeferLength, .creationWithUpload, .expiration, .termination, .concatenation,
@@ -44,7 +44,7 @@ struct TusServerTests {
         #expect(delivery.digest.hex == (try await source.sha256()))
         #expect(delivery.bytesSent == Int64(byteCount))
         #expect(delivery.faults == 0)
-        // Each chunk's end has a proof, and the last one is the whole.
+        // The end of each chunk has a proof, and the last proof covers the whole content.
         #expect(
             source.proofs.map(\.offset) == stride(from: Self.chunk, to: byteCount, by: Self.chunk).map(Int64.init)
                 + [Int64(byteCount)]
@@ -55,7 +55,7 @@ struct TusServerTests {
         #expect((4.9...5.1).contains(lifetime / 86_400))
     }
 
-    @Test("after cuts it goes on with what the server has kept of a chunk")
+    @Test("after interruptions, an upload resumes with the part of a chunk that the server has kept")
     func cutConnections() async throws {
         let bench = try await TusBench()
         let source = try bench.source(12 << 20)
@@ -73,7 +73,7 @@ struct TusServerTests {
         #expect(delivery.bytesSent <= Int64(source.bytes.count + 6 * Self.chunk))
     }
 
-    @Test("another process goes on where the first stopped")
+    @Test("another process resumes where the first stopped")
     func resuming() async throws {
         let bench = try await TusBench()
         let source = try bench.source(4 << 20)
@@ -115,25 +115,25 @@ struct TusServerTests {
         #expect(try bench.stored(id) == source.bytes.prefix(2 * Self.chunk))
     }
 
-    @Test("a wrong offset (409) is answered by asking the server for the right one")
+    @Test("after a wrong offset (409), the server is queried for the right one")
     func wrongOffset() async throws {
         let bench = try await TusBench()
         let source = try bench.source(4 << 20)
         let id = try await Self.sendTwoChunks(bench, source)
 
-        // `isNew` says that nothing is there, which is wrong here: it begins at 0.
+        // `isNew` claims that the server has nothing, which is wrong here: the offset starts at 0.
         let end = await Task {
             try await bench.withClient { tus in
                 try await tus.send(source.content(), to: id, options: quickOptions(chunk: Self.chunk, isNew: true))
             }
         }.result
 
-        // More than this run has sent is on the server, so that nobody knows whose bytes they are.
+        // The server has more bytes than this run has sent, so their origin is unknown.
         #expect(throws: TusError.self) { try end.get() }
         #expect(try bench.stored(id) == source.bytes.prefix(2 * Self.chunk))
     }
 
-    @Test("an upload that is given up is gone, and giving it up again is no error")
+    @Test("a discarded upload is deleted, and discarding it again is not an error")
     func termination() async throws {
         let bench = try await TusBench()
         let source = try bench.source(4 << 20)
@@ -149,7 +149,7 @@ struct TusServerTests {
         #expect(throws: (any Error).self) { try bench.stored(id) }
     }
 
-    @Test("parts sent side by side are joined in order")
+    @Test("parts sent in parallel are joined in order")
     func concatenation() async throws {
         let bench = try await TusBench()
         let source = try bench.source(7_000_001)
@@ -181,7 +181,7 @@ struct TusServerTests {
         #expect(try bench.stored(id) == source.bytes)
     }
 
-    @Test("more than the server takes is refused")
+    @Test("more than the server accepts is refused")
     func tooLarge() async throws {
         let bench = try await TusBench()
         let source = try bench.source(1 << 20)
@@ -198,7 +198,7 @@ struct TusServerTests {
         #expect(error != nil)
     }
 
-    /// The first two chunks of a source, by a client that is stopped then.
+    /// The first two chunks of a source, sent by a client that is then stopped.
     private static func sendTwoChunks(_ bench: TusBench, _ source: TusSource) async throws -> String {
         try await bench.withClient { tus in
             let id = try await tus.create(byteCount: Int64(source.bytes.count), metadata: TusSource.metadata).id

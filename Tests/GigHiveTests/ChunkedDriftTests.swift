@@ -10,7 +10,7 @@ import Tus
 /// Uploads whose offset on the server is not the number of bytes there, because another client sent chunks of other sizes
 /// (gighive-d4 contract 4.2): the file is uploaded again, and never spliced.
 @Suite struct ChunkedDriftTests {
-    /// The sizes of a row of the contract's table, in MiB. The first chunk of 8 is mediactl's.
+    /// The sizes of a row of the contract's table, in MiB. The first chunk, of 8 MiB, is sent by mediactl.
     struct Row: CustomTestStringConvertible, Sendable {
         var total: Int
         /// Chunks of another client, each sent at the offset that the server reports.

@@ -303,7 +303,7 @@ import Tus
         // The server still keeps it: a second discard is not a success.
         let again = await bench.uploader.discard(try #require(try bench.row()))
         #expect(again.error?.code == .notResumable)
-        #expect(again.error?.detail == "there is nothing left to discard")
+        #expect(again.error?.detail == "nothing left to discard")
     }
 
     // MARK: Stored with the last chunk

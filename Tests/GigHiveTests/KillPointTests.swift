@@ -6,7 +6,7 @@ import Testing
 
 @testable import GigHive
 
-/// The process dies at each named point; another one starts on the same data directory.
+/// The process dies at each failpoint; another one starts with the same data directory.
 @Suite struct KillPointTests {
     private func upload(dyingAt point: UploadFailpoint, _ bench: Workbench, _ path: [UInt8]) async throws {
         let place = [point.rawValue, bench.directory.path, bench.server.address, String(decoding: path, as: UTF8.self)]
@@ -35,7 +35,7 @@ import Testing
         let bench = try Workbench(try FakeGigHive())
         let path = try bench.file(String(repeating: "0123456789abcdef", count: 1 << 16))
         try await upload(dyingAt: point, bench, path)
-        // The server works on what it has got; the test's time for that is much shorter than a real one's.
+        // The server processes what it has received; the test's time for that is much shorter than in production.
         #expect(bench.server.waitUntilIdle())
 
         let rescued = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
@@ -49,7 +49,7 @@ import Testing
             #expect(bench.server.files.isEmpty)
             #expect(tokens.isEmpty)
         case .afterBody:
-            // The answer was never read.
+            // The response was never read.
             #expect([.tokenLost, .failed, .done].contains(settled.state))
             #expect((settled.state == .failed) == bench.server.files.isEmpty)
         case .responseInRescueFile, .beforeTokenCommit:
@@ -63,7 +63,7 @@ import Testing
         }
         #expect(bench.server.uploads.count <= 1)
 
-        // Whatever happened, the next upload of the file ends well and with one object on the server.
+        // In every case, the next upload of the file succeeds, and the server has one object.
         let again = await bench.uploader.upload(
             try bench.uploader.prepare(.file(path: path), details: try bench.details())
         )

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GigHive
 
-/// Cut and lost answers, and what asking finds out.
+/// Truncated and lost responses, and the results of queries.
 @Suite(.prompt) struct LostResponseTests {
     @Test func aCutResponseWithAWholeTokenIsDone() async throws {
         let bench = try Workbench(
@@ -24,7 +24,7 @@ import Testing
         #expect(result.hasDeleteToken)
     }
 
-    /// How an answer is lost after the file was stored.
+    /// How a response is lost after the file was stored.
     enum Loss: String, Sendable, CaseIterable {
         case closed, reset, cutInToken, badGateway, serverError, noID, whitespace
     }
@@ -142,7 +142,7 @@ import Testing
                     connection.close()
                 } else {
                     control.stop()
-                    // Unanswered until the upload has ended without it.
+                    // No response until the upload has ended without it.
                     #expect(over.wait())
                 }
                 return true

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GigHive
 
-/// A tus upload dies at each named point; another process goes on with it on the same data directory.
+/// A tus upload dies at each failpoint; another process resumes it with the same data directory.
 @Suite struct ResumableKillTests {
     static func upload(
         dyingAt point: UploadFailpoint,
@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: UploadFailpoint.ofTus, [true, false])
     func aDeadUploadGoesOnToExactlyOneObject(_ point: UploadFailpoint, _ byRepetition: Bool) async throws {
-        // An answer that comes at once leaves no time to die before it.
+        // An immediate response would leave no time to die before it.
         let faults = point == .finalizeSent ? ["finalize:delay-answer=60,times=1"] : []
         let bench = try ResumableBench(try await SandboxProcess.start(faults: faults))
         let path = try bench.file()
@@ -76,7 +76,7 @@ import Testing
         #expect(try await bench.patchedBytes() <= (640 << 10) + ResumableBench.chunkBytes)
         #expect(bench.rescueFiles.isEmpty)
 
-        // Whatever happened, the file is not sent another time.
+        // In every case, the file is not sent again.
         let again = await bench.uploader.upload(try bench.prepare(path))
         #expect(again.state == .duplicate)
         #expect(try await bench.stored().count == 1)

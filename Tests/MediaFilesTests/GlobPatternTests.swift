@@ -85,7 +85,7 @@ import Testing
         ("{a", "\"{\" without \"}\""),
         ("{a,{b}", "\"{\" without \"}\""),
         ("a}", "\"}\" without \"{\""),
-        ("a\\", "nothing follows the backslash"),
+        ("a\\", "the pattern ends with a backslash"),
         (String(repeating: "{", count: 17) + String(repeating: "}", count: 17), "braces are nested too deeply"),
     ]
 

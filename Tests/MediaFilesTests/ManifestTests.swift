@@ -74,15 +74,15 @@ import Testing
     static let unknown = "unknown column; valid columns: " + Manifest.columns.joined(separator: ", ")
 
     static let faultyTables: [(text: String, faults: [Fault])] = [
-        ("", [Fault(line: 1, reason: "there is no header line")]),
-        ("\n\r\n", [Fault(line: 1, reason: "there is no header line")]),
-        ("label\nx\n", [Fault(line: 1, column: "path", reason: "there is no such column")]),
+        ("", [Fault(line: 1, reason: "the header line is missing")]),
+        ("\n\r\n", [Fault(line: 1, reason: "the header line is missing")]),
+        ("label\nx\n", [Fault(line: 1, column: "path", reason: "no such column")]),
         (
             "path,Label,label,label,path\n",
             [
                 Fault(line: 1, column: "Label", reason: unknown),
-                Fault(line: 1, column: "label", reason: "the column is repeated"),
-                Fault(line: 1, column: "path", reason: "the column is repeated"),
+                Fault(line: 1, column: "label", reason: "duplicate column"),
+                Fault(line: 1, column: "path", reason: "duplicate column"),
             ]
         ),
         ("path,\na,\n", [Fault(line: 1, column: "", reason: unknown)]),
@@ -156,7 +156,7 @@ import Testing
         ("{}", "path", "the path is missing"),
         ("{\"path\":null}", "path", "the path is missing"),
         ("{\"path\":\"\"}", "path", "the path is missing"),
-        ("{\"path\":\"a\",\"path\":\"a\"}", "path", "the column is repeated"),
+        ("{\"path\":\"a\",\"path\":\"a\"}", "path", "duplicate column"),
         ("{\"path\":\"a\",\"title\":\"x\"}", "title", unknown),
     ]
 

@@ -3,7 +3,7 @@ import MediaFiles
 import TestSupport
 import Testing
 
-/// Files of cjpeg, ffmpeg, ImageMagick, cwebp, heif-enc and exiftool (fixtures/media/photos), whole and damaged.
+/// Files of cjpeg, ffmpeg, ImageMagick, cwebp, heif-enc and exiftool (fixtures/media/photos), intact and damaged.
 @Suite struct PhotoStructureTests {
     /// As `identify` and `heif-info` print them.
     static let files: [(name: String, format: PhotoStructure.Format, width: Int, height: Int)] = [
@@ -66,7 +66,7 @@ import Testing
     @Test func aChangedByteOfAPNGIsDetectedByItsChecksum() throws {
         var bytes = try Self.bytes(of: "ffmpeg.png")
         bytes[bytes.count / 2] ^= 4
-        #expect(try examine(bytes).integrity == .damaged("wrong checksum of a chunk"))
+        #expect(try examine(bytes).integrity == .damaged("chunk checksum mismatch"))
     }
 
     @Test func uncheckedFormatsAreNotReportedAsIntact() throws {

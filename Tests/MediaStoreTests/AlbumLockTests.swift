@@ -37,7 +37,7 @@ struct AlbumLockTests {
         func go() { counts.withLock { $0.now -= 1 } }
     }
 
-    @Test("a lock for another tape, or for a library with the same id, does not wait")
+    @Test("a lock for another tape, or for a library with the same ID, does not wait")
     func others() async throws {
         let directory = try fixture.get().directory
         let locks = [

@@ -48,7 +48,7 @@ struct DurabilityTests {
         #expect(try fixture.commitCount() - before == 1)
     }
 
-    @Test("an error goes to exactly those whose rows failed")
+    @Test("an error is reported to exactly those whose rows failed")
     func errorsOfAGroup() async throws {
         let store = try fixture.get().store()
         let failed = await withTaskGroup(of: Int?.self) { group in
@@ -71,7 +71,7 @@ struct DurabilityTests {
         #expect(Set(try store.tokens(host: nil).map(\.fileID)) == Set((0..<60).filter { $0 % 3 != 0 }.map(Int64.init)))
     }
 
-    @Test("the state and the token of a commit come together or not at all")
+    @Test("state and token of a commit are stored together or not at all")
     func oneTransaction() async throws {
         let fixture = try fixture.get()
         let store = try fixture.store()

@@ -38,7 +38,7 @@ struct HashCacheTests {
 
     // MARK: What is kept
 
-    /// Nanoseconds since 1970 end in 2262, and clocks may be wrong.
+    /// Nanoseconds since 1970 overflow 64 bits in 2262, and clocks may be wrong.
     @Test("a clock of any year causes no crash", arguments: [253_402_300_799, -62_135_596_800, 9_223_372_036])
     func clocks(seconds: Int) throws {
         let cache = try HashCache(directory: directory) { Date(timeIntervalSince1970: Double(seconds)) }

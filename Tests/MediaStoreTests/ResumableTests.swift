@@ -67,7 +67,7 @@ struct ResumableTests {
 
     // MARK: Group commit
 
-    @Test("rows planned by many tasks concurrently are all stored; only a duplicate id fails")
+    @Test("rows planned by many tasks concurrently are all stored; only a duplicate ID fails")
     func plannedTogether() async throws {
         let store = try fixture.get().store()
         try await store.plan(sampleRecord("u-7"))

@@ -9,10 +9,11 @@ import Testing
 struct SchemaMigrationTests {
     let fixture = Result { try StoreFixture() }
 
-    /// Every schema but the newest, as SQL in `fixtures/store`. A new migration needs the SQL of the schema before it.
+    /// Every schema but the latest, as SQL in `fixtures/store`. A new migration requires the SQL of the schema before
+    /// it.
     static let earlierVersions = Array(1..<StoreSchema.tokens.migrations.count)
 
-    @Test("each earlier schema is brought up to date, its rows kept", arguments: earlierVersions)
+    @Test("each earlier schema is migrated, and its rows are kept", arguments: earlierVersions)
     func migrates(version: Int) throws {
         let fixture = try fixture.get()
         try makeDatabase(version, fixture)
@@ -35,7 +36,7 @@ struct SchemaMigrationTests {
         #expect(try store.add(tokens[0]) == false)
     }
 
-    @Test("a migrated database takes what only the newest schema has", arguments: earlierVersions)
+    @Test("a migrated database stores what only the latest schema has", arguments: earlierVersions)
     func usable(version: Int) async throws {
         let fixture = try fixture.get()
         try makeDatabase(version, fixture)

@@ -117,7 +117,7 @@ struct SyncReadingTests {
         #expect(try index.counts(of: server, device: nil).total == 4)
     }
 
-    @Test("photos with a new id are removed without being marked as deleted")
+    @Test("photos with a new ID are removed without being marked as deleted")
     func removeReplaced() throws {
         let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
@@ -165,7 +165,7 @@ struct SyncReadingTests {
         #expect(try index.photos([photo.id], of: server) == [photo])
     }
 
-    @Test("deleted photos are found by id and digest, on request")
+    @Test("deleted photos are found by ID and digest, on request")
     func gonePhotos() throws {
         let index = try fixture.get().index()
         let photos = (0..<3).map { samplePhoto($0) }
@@ -177,7 +177,7 @@ struct SyncReadingTests {
         #expect(try index.photos(withDigests: [photos[0].sha256], of: server).isEmpty)
     }
 
-    @Test("ids and digests are found while a run without their indexes is in progress", arguments: [true, false])
+    @Test("IDs and digests are found while a run without their indexes is in progress", arguments: [true, false])
     func duringBulk(asksBefore: Bool) throws {
         let index = try fixture.get().index()
         let before = samplePhoto(1)

@@ -50,7 +50,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "a photo whose upload time changes is still one photo, with and without the index over ids",
+        "a photo whose upload time changes is still one photo, with and without the index over IDs",
         arguments: [6, 20_000]
     )
     func movedPhoto(totalCount: Int64) throws {

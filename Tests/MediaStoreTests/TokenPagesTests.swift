@@ -89,7 +89,7 @@ struct TokenPagesTests {
         #expect(found == [[2400], [], [1]])
     }
 
-    @Test("an entry is found by its id or checksum, on one host and on all, without reading the others")
+    @Test("an entry is found by its ID or checksum, on one host and on all, without reading the others")
     func lookUps() throws {
         let store = try filled(30)
         #expect(try store.tokens(fileID: 3, host: nil).map(\.host) == ["other.example:8443"])

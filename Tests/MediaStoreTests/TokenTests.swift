@@ -47,7 +47,7 @@ struct TokenTests {
         #expect(try store.tokens(host: "gighive.app", checksumSHA256: checksum) == all)
     }
 
-    @Test("another checksum or host under the same id is another key")
+    @Test("another checksum or host under the same ID is another key")
     func keys() async throws {
         let store = try fixture.get().store()
         for (host, checksum) in [("a", "1"), ("a", "2"), ("b", "1")] {

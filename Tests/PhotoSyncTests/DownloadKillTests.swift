@@ -7,8 +7,8 @@ import Testing
 
 @testable import PhotoSync
 
-/// The process dies at each named point; another one starts on the same directories and comes to the same end as a run
-/// that nothing has disturbed.
+/// The process dies at each failpoint; another one starts with the same directories and has the same result as an
+/// uninterrupted run.
 @Suite struct DownloadKillTests {
     private typealias File = DownloadServer.File
 
@@ -17,7 +17,7 @@ import Testing
         "c": SmallPhoto.stampedText("c", filler(2 << 20, seed: 3)),
     ]
 
-    /// `c` is rewritten by the server; all have one name, so that a lost reservation would show.
+    /// `c` is rewritten by the server; all have one name, so that a lost reservation would be detected.
     private func photos() throws -> [PhotoRecord] {
         let uploaded = Self.bodies.merging(["c": filler(2 << 20, seed: 4)]) { $1 }
         return try uploaded.sorted { $0.key < $1.key }.enumerated().map { place in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// What counts of a row: not the server's port, not the inode.
+    /// The relevant values of a row: without the server's port and the inode.
     private func rows(_ bench: DownloadBench) throws -> [String] {
         try bench.copies().map { copy in
             let name = String(decoding: copy.path, as: UTF8.self).dropFirst(bench.target.count)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// Within the large photo; else at the second one of three.
+    /// Within the large photo, otherwise at the second of three.
     private static let deaths: [(SyncFailpoint, Int)] = [
         (.downloadPlanned, 1), (.downloadMidBody, 0), (.downloadMidBody, 10), (.downloadAfterBody, 1),
         (.downloadWritten, 1), (.downloadRenamed, 1),
@@ -84,7 +84,7 @@ import Testing
         let bench = try DownloadBench(server.address)
         try bench.index(try photos())
         try await download(dyingAt: point, after: passes, bench)
-        // Until the names are there, nothing stands under them but whole photos.
+        // Before the files have their names, every file with a final name is a whole photo.
         for (name, content) in try bench.files() where !name.hasSuffix("mediactl-part") {
             #expect(Self.bodies.values.contains(content))
         }

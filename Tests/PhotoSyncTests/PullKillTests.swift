@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// The process dies at each named point of a pull; another one goes on in the same data directory.
+/// The process dies at each failpoint of a pull; another one continues with the same data directory.
 @Suite struct PullKillTests {
     private func pull(dyingAt point: SyncFailpoint, after passes: Int, _ bench: PullBench, full: Bool) async throws {
         let place = [point.rawValue, "\(passes)", bench.server.address, bench.directory.path, full ? "full" : ""]
@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: SyncFailpoint.ofPull, [0, 2])
     func aDeadPullGoesOnToTheSameEnd(_ point: SyncFailpoint, _ passes: Int) async throws {
-        // The last two are passed once a pull.
+        // The last two are reached once per pull.
         let passes = [.beforeFinish, .afterFinish].contains(point) ? 0 : passes
         let bench = try PullBench(PullShelf(14))
         let undisturbed = try PullBench(PullShelf(14))
@@ -40,15 +40,15 @@ import Testing
         #expect(state?.lastFullAt != nil)
         #expect(state?.hasUnfinishedRun == false)
 
-        // Nothing is skipped, and no page of the full listing is asked for more than twice, at most one of them: the one
-        // under way, and with it the one that was on its way already.
+        // Nothing is skipped, and at most two pages of the full listing are requested twice: the one in progress, and
+        // the one that was requested ahead.
         let asked = Dictionary(grouping: bench.server.requests.filter { $0.since == nil }) { $0.cursor ?? "" }
         #expect(asked.count == 5)
         #expect(asked.values.allSatisfy { $0.count <= 2 })
         #expect(asked.values.filter { $0.count == 2 }.count <= 2)
     }
 
-    /// An incremental run, and a full one that marks what is gone.
+    /// An incremental run, and a full one that marks deleted photos.
     @Test(arguments: SyncFailpoint.ofPull, [false, true])
     func aDeadSecondPullGoesOnToTheSameEnd(_ point: SyncFailpoint, _ full: Bool) async throws {
         let bench = try PullBench(PullShelf(14))

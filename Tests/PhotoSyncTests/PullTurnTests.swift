@@ -22,7 +22,7 @@ import Testing
             _ = try await pull(bench.account) { ($0.isFull, $0.turnLimit) = (true, .milliseconds(50)) }.run()
         }
         #expect(error?.code == .busy && error?.isRetryable == true)
-        #expect(error?.detail == "process \(getpid()) lists its photos")
+        #expect(error?.detail == "process \(getpid()) is listing its photos")
         #expect(bench.server.requests.isEmpty)
         lock.release()
     }

@@ -2,8 +2,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// libcurl silently sends a POST again when a reused connection dies before the answer. Ours must not: the server here
-/// reads the second POST, wherever it comes, and closes.
+/// libcurl silently resends a POST if a reused connection closes before the response. Ours must not: this server reads
+/// the second POST, on any connection, and closes.
 @Suite struct AtMostOnceTests {
     @Test(arguments: [KnownFile.twoBlocks, .millionLetters])
     func secondUploadOfARunIsSentOnceAndThenAskedFor(second: KnownFile) async throws {

@@ -2,11 +2,11 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A network that breaks all the time: real TCP resets between the program and the server.
+/// A network that breaks repeatedly: real TCP resets between program and server.
 @Suite struct BrokenNetworkTests {
     @Test func fiftyCutsInOneUploadEndInSuccess() async throws {
         let sandbox = try await SandboxProcess.start()
-        // The last of them comes when 50 MB have passed, some of which were in vain: before the upload can have ended.
+        // The last one occurs after 50 MB, some of which were sent again: before the upload can have ended.
         let network = try CuttingProxy(before: sandbox.port, cuttingEvery: 1_000_000, times: 50)
         let bench = try Bench(network.address)
         let file = try bench.randomMovie(50_000_000)

@@ -3,16 +3,16 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// `kill -9` at every step of a capture, then going on: the server has it once, under the right hash, and the vault has it
-/// whole.
+/// `kill -9` at every step of a capture, then resuming: the server has it once, with the right hash, and the vault has
+/// it completely.
 @Suite struct CaptureKillTests {
-    /// The places of `CaptureFailpoint` but those of a registration, in the order in which a capture passes them.
+    /// The points of `CaptureFailpoint` except those of a registration, in the order in which a capture reaches them.
     static let points = [
         "mediaInDraft", "recordKept", "committed", "countersTaken", "payloadSigned", "queued", "requestSigned",
         "submitted", "responseReceived", "settled",
     ]
 
-    /// How one goes on.
+    /// The command that resumes.
     enum Continuation: String, CaseIterable {
         case retryAll
         case sameCommand
@@ -32,15 +32,15 @@ import Testing
             switch continuation {
             case .retryAll:
                 let retry = try await bench.succeed("retry", "--all")
-                // Nobody was told of a draft without a record; what is settled needs nothing.
+                // A draft without a record was never reported; a finished capture requires no action.
                 #expect(retry.states == (["mediaInDraft", "settled"].contains(point) ? [] : ["accepted"]), "\(point)")
-                // A draft whose process is gone goes with the next command.
+                // The draft of a process that has ended is removed by the next command.
                 try bench.expectWholeVault()
                 if point == "mediaInDraft" { #expect(try await bench.run(send).exitCode == 0) }
             case .sameCommand:
                 let again = try await bench.run(send)
                 if ["submitted", "responseReceived"].contains(point) {
-                    // It may be there: asked for by `retry`, not sent a second time by accident.
+                    // The server may have it: `retry` queries it, and does not send it again.
                     #expect(again.exitCode == 6 && again.states == ["unknown_outcome"], "\(point): \(again.output)")
                     #expect(try await bench.submissions().count == sent)
                     try await bench.succeed("retry", "--all")
@@ -48,7 +48,7 @@ import Testing
                     #expect(again.exitCode == 0 && again.states == ["accepted"], "\(point): \(again.output)")
                 }
             }
-            // Hash, signature, counter, the copy in the vault, the server's answer.
+            // Hash, signature, counter, the copy in the vault, the server's response.
             let verified = try await bench.succeed("verify", photo)
             #expect(verified.records.last?["passed"] as? Int == 6, "\(point): \(verified.output)")
         }
@@ -60,7 +60,7 @@ import Testing
         #expect(records.map(\.mediaHash).sorted() == hashes.sorted() && records.allSatisfy { $0.state == .accepted })
         for record in records {
             let seen = try await bench.submissions().filter { $0.mediaHash == record.mediaHash }
-            #expect(seen.count == 1, "only what was not sent is sent")
+            #expect(seen.count == 1, "only unsent captures are sent")
             #expect(seen.last?.counter == record.counter && seen.count <= record.submissions)
         }
         try bench.expectWholeVault()
@@ -73,15 +73,15 @@ import Testing
         try await bench.die(["register"], at: "deviceRegistered")
         try await bench.succeed("register")
         let devices = try await bench.sandbox.captureDevices()
-        #expect(devices.count == 2, "one of which nobody knows")
-        #expect(Set(devices.compactMap(\.publicKey)).count == 2, "a key is one device's alone")
+        #expect(devices.count == 2, "one that was never reported")
+        #expect(Set(devices.compactMap(\.publicKey)).count == 2, "a key belongs to a single device")
         try await bench.succeed("send", try bench.photo("a.jpg", seed: 1), "--no-depth")
         #expect(try await bench.sandbox.captures().map(\.device) == [try bench.records().first?.deviceID])
         let keys = try Tree(bench.dataPath + "/capture-keys").files
         #expect(keys.count == 3 && keys.allSatisfy { $0.key.hasSuffix(".pem") && $0.value.mode == 0o600 })
     }
 
-    // The answer was lost, and this server cannot be asked by hash: it says 409, and whose the capture is.
+    // The response was lost, and this server cannot be queried by hash: it responds 409 with the owner of the capture.
     @Test func duplicateOfOurOwnIsAccepted() async throws {
         let bench = try await CaptureBench.registered()
         let photo = try bench.photo("a.jpg", seed: 1)

@@ -3,9 +3,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A server that cannot be asked by hash, and says 500 where it may have the capture already.
+/// A server that cannot be queried by hash, and responds 500 if it may already have the capture.
 @Suite struct CaptureUnknownTests {
-    /// A machine with a device that was enrolled elsewhere, as this server needs it.
+    /// A machine with a device that was enrolled elsewhere, as this server requires.
     private func enrolled() async throws -> CaptureBench {
         let device = UUID().uuidString.lowercased()
         let keys = try TemporaryDirectory()
@@ -36,7 +36,7 @@ import Testing
 
     @Test func onlyADeliberateResendSendsAgain() async throws {
         let bench = try await enrolled()
-        // What became of it at the server, and what the resend says.
+        // The result on the server, and the output of the resend.
         let faults = [("500-after-store", false), ("reset,after=body", true)]
         for (number, (fault, isAcceptedThen)) in faults.enumerated() {
             let photo = try bench.photo("\(number).jpg", seed: number)
@@ -63,7 +63,7 @@ import Testing
             let counters = try await bench.submissions().filter { $0.mediaHash == record.mediaHash }.map(\.counter)
             #expect(counters.count == seen + 1 && counters.last == after.counter, "\(fault): \(counters)")
 
-            // Once is deliberate, twice is a habit.
+            // A resend is deliberate; it must not be repeated automatically.
             _ = try await bench.run(["retry", record.id, "--resend"])
             #expect(try await bench.submissions().filter { $0.mediaHash == record.mediaHash }.count == seen + 1)
             let stored = try await bench.sandbox.captures().filter { $0.mediaHash == record.mediaHash }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What reaches the disk, and when, as the kernel sees it.
+/// What is written to the disk, and when, as seen by the kernel.
 @Suite struct DurabilityTests {
     @Test(
         .enabled(if: SystemCallTrace.isAvailable),
@@ -26,10 +26,10 @@ import Testing
         let rescued = try #require(trace.first(writes, on: "/rescue-", holding: token))
         let rescueSynced = try #require(trace.first(syncs, on: "/rescue-", after: rescued))
         let committed = try #require(trace.first(writes, on: "tokens.sqlite-wal", holding: token))
-        #expect(rescueSynced.end < committed.begin, "the reply is safe before it is understood")
+        #expect(rescueSynced.end < committed.begin, "the response is on disk before it is parsed")
         let commitSynced = try #require(trace.first(syncs, on: "tokens.sqlite-wal", after: committed))
         let said = try #require(trace.first(["write", "sendto"], on: "(1<", holding: word))
-        #expect(commitSynced.end < said.begin, "the token is durable before success is claimed")
+        #expect(commitSynced.end < said.begin, "the token is durable before success is reported")
         #expect(trace.calls.allSatisfy { call in !syncs.contains(call.name) || call.text.hasSuffix("= 0") })
     }
 
@@ -54,14 +54,14 @@ import Testing
         let written = try #require(trace.first(["pwrite64", "write"], on: "mediactl-part", holding: "one two three"))
         let fileSynced = try #require(trace.first(["fsync"], on: "mediactl-part", after: written))
         let named = try #require(trace.first(["renameat2"], on: directory, holding: "RENAME_NOREPLACE"))
-        #expect(fileSynced.end < named.begin, "a name stands for bytes on the disk")
+        #expect(fileSynced.end < named.begin, "a name refers to bytes on the disk")
         let known = try #require(trace.first(syncs, on: "library.sqlite-wal", after: fileSynced))
-        #expect(known.end < named.begin, "the library knows the digest before there is a name")
+        #expect(known.end < named.begin, "the library has the digest before the file has its name")
         let nameSynced = try #require(trace.first(["fsync"], on: directory, after: named))
         let recorded = try #require(trace.first(["pwrite64"], on: "library.sqlite-wal", after: named))
         #expect(nameSynced.end < recorded.begin)
         let recordSynced = try #require(trace.first(syncs, on: "library.sqlite-wal", after: recorded))
         let said = try #require(trace.first(["write"], on: "(1<", holding: word))
-        #expect(recordSynced.end < said.begin, "nothing is called downloaded that is not")
+        #expect(recordSynced.end < said.begin, "nothing is reported as downloaded that is not")
     }
 }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whoever has their only copies on this disk can run every word of `sync` (photosync contract 12, trap 23).
+/// A user whose only copies are on this disk can run every `sync` command (photosync contract 12, trap 23).
 @Suite struct OriginalsTests {
-    /// Calls that open a file, or change one or its directory.
+    /// Calls that open a file, or change a file or its directory.
     private static let calls = """
         open,openat,creat,unlink,unlinkat,rename,renameat,renameat2,truncate,ftruncate,fallocate,chmod,fchmod,fchmodat,\
         chown,fchown,lchown,fchownat,utime,utimes,utimensat,futimesat,link,linkat,symlink,symlinkat,mkdir,mkdirat,rmdir,\
@@ -21,7 +21,7 @@ import Testing
         let commands = [
             ["sync", "push", bench.pictures], ["sync"], ["sync", "verify", "--read-content"],
             ["sync", "download", "--missing", "--to", bench.target],
-            // Into the tree itself: what is there stays as it is.
+            // Into the tree itself: existing files are not changed.
             ["sync", "download", "--missing", "--to", bench.runner.home.path], ["sync", "push", bench.pictures],
             ["claim-legacy", "--all", "--yes"], ["logout"],
         ]
@@ -40,17 +40,17 @@ import Testing
                 opened += 1
             }
         }
-        #expect(opened >= 4, "the trace saw the files")
+        #expect(opened >= 4, "the trace contains the files")
         #expect(try Tree(bench.pictures) == originals)
     }
 
-    /// Of a write its descriptor counts; the data may be the path.
+    /// For a write, the descriptor is relevant; the data may be the path.
     private func touches(_ call: SystemCallTrace.Call, _ directory: String) -> Bool {
         let isWrite = call.name.hasPrefix("write") || call.name.hasPrefix("pwrite")
         return (isWrite ? String(call.text.prefix { $0 != "," }) : call.text).contains(directory)
     }
 
-    /// Contract 3.5. With eight senders, one photo is tried first.
+    /// Contract 3.5. Even with eight senders, a single photo is sent first.
     @Test func publishedServerGetsOnePhoto() async throws {
         let bench = try await PhotoBench.loggedIn(arguments: ["--photosync", "published"])
         try bench.addPictures("a.jpg", "b.jpg", "c.jpg", "d.jpg", "below/e.jpg")
@@ -82,7 +82,7 @@ import Testing
         try bench.addPictures("a.jpg", "b.jpg")
         try await bench.succeed("sync", "push", bench.pictures)
         try await bench.succeed("sync")
-        // There is something to find, and to leave as it is.
+        // There are differences to report, and to leave unchanged.
         let photos = try await bench.sandbox.photos()
         try await bench.sandbox.photoSync("DELETE", "photos/\(photos[0].id)")
         try await bench.sandbox.addPhotos()

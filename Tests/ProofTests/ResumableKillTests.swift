@@ -3,19 +3,19 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// `kill -9` at every step of an upload over tus, then going on: nothing is sent twice but the chunk that was cut, and no
-/// token is lost in silence.
+/// `kill -9` at every step of an upload over tus, then resuming: nothing is sent twice except the interrupted chunk,
+/// and no token is lost silently.
 @Suite struct ResumableKillTests {
-    /// Some chunks, which begin with 64 KiB and grow.
+    /// Several chunks, which start at 64 KiB and grow.
     static let byteCount = 512 << 10
 
-    /// The places of `UploadFailpoint.ofTus`, in the order in which an upload passes them.
+    /// The points of `UploadFailpoint.ofTus`, in the order in which an upload reaches them.
     static let points = [
         "afterIntent", "afterCreate", "afterTusID", "midPatch", "afterPatch", "afterAllBytes", "finalizeSent",
         "responseInRescueFile", "beforeTokenCommit", "afterTokenCommit",
     ]
 
-    /// How one goes on.
+    /// The command that resumes.
     enum Continuation: String, CaseIterable {
         case resumeAll
         case sameCommand
@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: points, Continuation.allCases)
     func killedUploadEndsAsOneObject(at point: String, _ continuation: Continuation) async throws {
         let sandbox = try await SandboxProcess.start(
-            // Long enough for the program to see that its request is out, however busy the machine.
+            // Long enough for the program to detect that its request was sent, even on a busy machine.
             faults: point == "finalizeSent" ? ["finalize:delay-answer=60,times=1"] : []
         )
         let bench = try Bench(sandbox.baseURL)
@@ -40,7 +40,7 @@ import Testing
             case .resumeAll: ["uploads", "resume", "--all"] + chunks + bench.login
             case .sameCommand: upload
             }
-        // The settling time is for servers that may still be storing. This one has long finished.
+        // The settle timeout is for servers that may still be storing the file. This one finished long ago.
         let resumed = try await bench.runner.run(next + ["--settle-timeout", "1"])
 
         let checksum = try await bench.sha256(file)
@@ -54,7 +54,7 @@ import Testing
         let tokens = try bench.tokens()
         let states = try bench.journal().map(\.state)
         if point == "finalizeSent" {
-            // The only copy of the token was in the answer that nobody read.
+            // The only copy of the token was in the response that was not read.
             #expect(tokens.isEmpty)
             #expect(states.contains(.tokenLost))
             #expect(resumed.exitCode == 11, "\(resumed.output)\(resumed.errors)")
@@ -63,7 +63,7 @@ import Testing
             #expect(states.contains(.done))
             #expect(resumed.exitCode == 0, "\(resumed.output)\(resumed.errors)")
             let delete = try await bench.runner.run(["uploads", "delete", "1", "--yes", "--json"] + bench.login)
-            #expect(delete.states == ["deleted"], "the token is worth something only if the server takes it")
+            #expect(delete.states == ["deleted"], "the token is useful only if the server accepts it")
         }
         #expect(bench.leftovers().allSatisfy { $0.hasPrefix("locks/") }, "\(bench.leftovers())")
     }

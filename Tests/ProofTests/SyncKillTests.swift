@@ -2,12 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `kill -9` at every place that the synchronisation names, then the same command again: the end is that of a run which
-/// nothing has disturbed.
+/// `kill -9` at every failpoint of a sync, then the same command again: the result is that of an uninterrupted run.
 @Suite struct SyncKillTests {
     // MARK: Pull
 
-    /// The last two are passed once a run.
+    /// The last two are reached once per run.
     private static let deathsOfPull = [
         ("betweenPageAndCommit", 0), ("betweenPageAndCommit", 1), ("afterPage", 0), ("afterPage", 1),
         ("beforeFinish", 0), ("afterFinish", 0),
@@ -15,7 +14,7 @@ import Testing
 
     @Test func deadPull() async throws {
         let sandbox = try await SandboxProcess.start()
-        // A minute apart, so that a run for what is new asks for one page only. 500 go on a page.
+        // A minute apart, so that an incremental run requests only one page. A page has 500.
         try await sandbox.addPhotos(#"{"count":1200,"uploadedAt":"2025-01-01T00:00:00Z","step":60000000}"#)
         let undisturbed = try await PhotoBench.loggedIn(to: sandbox, as: "undisturbed")
         let expected = try await undisturbed.succeed("sync", "--json")
@@ -27,7 +26,7 @@ import Testing
             let before = try await bench.pagesAsked
             try await bench.die(["sync"], at: place, after: passes)
             let again = try await bench.succeed("sync", "--json")
-            // At most the page under way, and the one behind it that was on its way already, are asked for twice.
+            // At most the page in progress, and the one that was requested ahead, are requested twice.
             let asked = try await bench.pagesAsked - before
             #expect((3...5).contains(asked), "\(place) \(passes): \(asked)")
             #expect(again.records.last?["complete"] as? Bool == true)
@@ -73,7 +72,7 @@ import Testing
         #expect(Set(again.states).isSubset(of: ["uploaded", "present"]) && again.states.count == 4)
 
         #expect(try await pushed(bench) == (try await pushed(undisturbed)))
-        // One that was cut may be begun again; none that has arrived is sent again.
+        // An interrupted one may be restarted; a complete one is not sent again.
         #expect((4...5).contains(try await bench.uploads))
         #expect(try Tree(bench.pictures) == originals)
         try await bench.succeed("sync")
@@ -85,7 +84,7 @@ import Testing
 
     // MARK: Download
 
-    /// At the first photo, the long one, and at the last, which the server has rewritten.
+    /// At the first photo, which is large, and at the last, which the server has rewritten.
     private static let deathsOfDownload = [
         ("downloadPlanned", 2), ("downloadMidBody", 10), ("downloadAfterBody", 0), ("downloadAfterBody", 3),
         ("downloadWritten", 3), ("downloadRenamed", 0), ("downloadRenamed", 3),
@@ -93,7 +92,7 @@ import Testing
 
     @Test func deadDownload() async throws {
         let sandbox = try await SandboxProcess.start()
-        // All of one month; three of one name, so that a name taken and lost would show.
+        // All of one month, and three with the same name, so that a name that was reserved and lost would be detected.
         let long = String(repeating: "a long photo ", count: 200_000)
         for content in [long, "short", "another"] {
             try await sandbox.addPhotos(
@@ -134,7 +133,7 @@ import Testing
         }
     }
 
-    /// What the library says of the photos: asked for by id, it tells the copy that is here.
+    /// The library's data about the photos: a query by ID returns the local copy.
     private func fetched(_ bench: PhotoBench) async throws -> [String] {
         let ids = try await bench.sandbox.photos().map(\.id)
         let copies = try await bench.runner.run(["sync", "download", "--json", "--to", bench.target] + ids)
@@ -150,7 +149,7 @@ import Testing
     @Test(arguments: [("betweenClaims", 0, false), ("afterClaim", 0, false), ("afterClaim", 0, true)])
     func deadClaim(place: String, passes: Int, isForAll: Bool) async throws {
         let bench = try await PhotoBench.loggedIn()
-        // 500 go in a request.
+        // A request has 500.
         let ids = try await bench.sandbox.addPhotos(#"{"count":700}"#)
         let file = bench.runner.home.file("ids")
         try ids.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)

@@ -3,17 +3,17 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// `kill -9` at every step of an album, then going on: the tape has one album, with each original once, and the originals
-/// are as they were (tapes contract 10, acceptance 7).
+/// `kill -9` at every step of an album, then resuming: the tape has one album, with each original once, and the
+/// originals are unchanged (tapes contract 10, acceptance 7).
 @Suite struct TapeKillTests {
-    /// The places of `TapeFailpoint` that a first `add` passes.
+    /// The points of `TapeFailpoint` that a first `add` reaches.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "folderMade", "manifestWritten", "albumCreated", "linkKept",
         "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsSettled",
         "playlistWritten",
     ]
 
-    /// How one goes on.
+    /// The command that resumes.
     enum Continuation: String, CaseIterable {
         case nextAdd
         case reconcile
@@ -43,8 +43,8 @@ import Testing
             }
             #expect(try bench.witness().filter { before[$0.key] != nil } == before)
         }
-        // Nothing else is left in the pictures, but for a folder that has just been made: one that is there is never
-        // taken, not even an empty one.
+        // Nothing else is left in the pictures except a folder that was just created: an existing folder is never used,
+        // not even an empty one.
         let left = try FileManager.default.contentsOfDirectory(atPath: bench.rootPath).filter { name in
             let content = try? FileManager.default.contentsOfDirectory(atPath: bench.rootPath + "/" + name)
             return point != "folderMade" || content?.isEmpty != true

@@ -3,9 +3,9 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Whatever happens after the last byte was sent, the delete token is kept, or its loss is told.
+/// Whatever happens after the last byte was sent, the delete token is stored, or its loss is reported.
 @Suite(.prompt) struct TokenSurvivalTests {
-    /// A server that has read an upload and answers when the gate is opened.
+    /// A server that has read an upload and responds when the gate is opened.
     private struct Processing {
         let bodyRead = Gate()
         let mayRespond = Gate()
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// The token is worth something only if the server takes it.
+    /// The token is useful only if the server accepts it.
     private func expectDeletable(_ bench: Bench, _ sandbox: SandboxProcess) async throws {
         let delete = try await bench.runner.run(["uploads", "delete", "1", "--yes", "--json"] + bench.login)
         #expect(delete.exitCode == 0 && delete.states == ["deleted"])
@@ -40,7 +40,7 @@ import Testing
         #expect(!upload.output.contains("uploaded"))
         #expect(try await bench.listedIDs() == [1])
         #expect(try bench.journal().map(\.state) == [.done])
-        // The lock files of a dead process hold nothing and bind nobody.
+        // The lock files of a dead process are empty and have no effect.
         #expect(bench.leftovers().allSatisfy { $0.hasPrefix("locks/") })
         try await expectDeletable(bench, sandbox)
     }
@@ -84,8 +84,8 @@ import Testing
         #expect(processing.server.posts.count == 1)
     }
 
-    /// Runs a program on a terminal of its own, closes that when the server is processing, and tells how it ended. The
-    /// kernel sends SIGHUP then, and every later write fails with EIO.
+    /// Runs a program on a separate terminal, closes it while the server is processing, and returns the result. The
+    /// kernel then sends SIGHUP, and every later write fails with EIO.
     private static let closingTerminal = [
         "/usr/bin/python3", "-u", "-c",
         """
@@ -119,14 +119,14 @@ import Testing
         let text = try await bench.runner.run(["upload", file] + bench.login)
         #expect(text.exitCode == 11)
         #expect(!text.output.contains("uploaded"))
-        #expect(text.errors.contains(" 1"), "the id is named: \(text.errors)")
+        #expect(text.errors.contains(" 1"), "the ID is printed: \(text.errors)")
         #expect(try bench.journal().map(\.state) == [.tokenLost])
         #expect(try bench.journal().map(\.fileID) == [1])
         #expect(try await bench.listedIDs().isEmpty)
         #expect(try await sandbox.requests().count { $0.method == "POST" } == 1)
     }
 
-    /// How much of the answer's token arrives before the connection breaks.
+    /// How much of the response's token arrives before the connection breaks.
     enum Cut: CaseIterable {
         case insideTheToken, behindTheToken
     }

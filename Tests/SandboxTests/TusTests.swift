@@ -325,7 +325,7 @@ import Testing
 }
 
 extension Fixture {
-    /// Ids of the tus uploads whose bytes exist.
+    /// IDs of the tus uploads whose bytes exist.
     func gatheringFiles() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: sandbox.data.file("uploads"))
     }

@@ -1,7 +1,7 @@
 import Foundation
 import MediaStore
 
-/// Upsert, delete, clear and list, mixed, as one of many processes. Each process has its own file ids on two shared
+/// Upsert, delete, clear and list, mixed, as one of many processes. Each process has its own file IDs on two shared
 /// hosts, and its own host that it clears.
 struct Mix {
     let number: Int64

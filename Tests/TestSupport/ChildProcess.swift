@@ -7,7 +7,7 @@ internal import Synchronization
 /// empty signal mask, the default action for the signals that end a program, and no descriptor but its standard
 /// streams. It is killed with the last reference.
 public final class ChildProcess: Sendable {
-    /// The process id. Another process may get it once the child has ended; ``signal(_:)`` checks that.
+    /// The process ID. Another process may get it once the child has ended; ``signal(_:)`` checks that.
     public let processID: Int32
 
     private let monitor: ChildMonitor
@@ -25,7 +25,7 @@ public final class ChildProcess: Sendable {
     ///   - arguments: Without the program's name; they need not be UTF-8.
     ///   - environment: All variables; those of the tests when nil.
     ///   - streams: The standard streams.
-    ///   - home: A directory that must not go before the child does.
+    ///   - home: A directory that must not be removed before the child has ended.
     /// - Throws: ``ChildError/cannotStart(_:)``.
     public init(
         _ executable: String,

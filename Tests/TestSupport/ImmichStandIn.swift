@@ -21,7 +21,7 @@ public final class ImmichStandIn: Sendable {
         public var form: [FormPart]?
         /// The text parts of a form: name and value.
         public var fields: [[String]]?
-        /// Ids in the body.
+        /// IDs in the body.
         public var json: Body?
 
         /// `POST /albums`.
@@ -82,21 +82,21 @@ public final class ImmichStandIn: Sendable {
 
     /// An album of the server.
     public struct StoredAlbum: Decodable, Sendable {
-        /// Its id.
+        /// Its ID.
         public var id: String
         /// Its title.
         public var name: String
         /// Its description.
         public var description: String
-        /// Ids of assets in it.
+        /// IDs of assets in it.
         public var assets: [String]
     }
 
     /// An asset of the server.
     public struct StoredAsset: Decodable, Sendable {
-        /// Its id.
+        /// Its ID.
         public var id: String
-        /// SHA-1 in lower-case hex.
+        /// SHA-1 in lowercase hex.
         public var checksum: String
         /// Its file name.
         public var name: String
@@ -143,7 +143,7 @@ public final class ImmichStandIn: Sendable {
     private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The process. It is never released; its input ends when this process does, which ends it.
+    /// The process. It is never released: it exits when its input ends, which is when this process exits.
     private static let process = Task { () async throws -> (process: ChildProcess, origin: String) in
         let arguments = [scripts + "/immich_stand_in.py", "--until-input-ends"]
         let process = try ChildProcess(python, arguments, streams: .pipes)
@@ -206,7 +206,7 @@ public final class ImmichStandIn: Sendable {
 
     /// Adds assets: `checksum` (hex), `user`, `trashed`, `offline`, `path`, `name`.
     ///
-    /// - Returns: Their ids.
+    /// - Returns: Their IDs.
     @discardableResult
     public func add(assets: [[String: Any]]) async throws -> [String] {
         struct Response: Decodable { var ids: [String] }

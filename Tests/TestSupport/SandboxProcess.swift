@@ -29,13 +29,13 @@ public final class SandboxProcess: Sendable {
 
     /// A photo in the sandbox's database.
     public struct StoredPhoto: Decodable, Sendable, Equatable {
-        /// Its id.
+        /// Its ID.
         public var id: String
-        /// The owner's e-mail address; nil if it has no owner.
+        /// The owner's email address; nil if it has no owner.
         public var user: String?
         /// The device of the photo; nil for a legacy photo.
         public var device: String?
-        /// SHA-256 of the bytes as uploaded, in lower-case hex.
+        /// SHA-256 of the bytes as uploaded, in lowercase hex.
         public var fileHash: String
         /// Bytes as uploaded.
         public var fileSize: Int
@@ -51,13 +51,13 @@ public final class SandboxProcess: Sendable {
 
     /// A capture in the sandbox's database.
     public struct StoredCapture: Decodable, Sendable, Equatable {
-        /// Its id.
+        /// Its ID.
         public var id: String
-        /// The id of the device that sent it.
+        /// The ID of the device that sent it.
         public var device: String
         /// `hash_only` or `full`.
         public var mode: String
-        /// SHA-256 of the media, in lower-case hex.
+        /// SHA-256 of the media, in lowercase hex.
         public var mediaHash: String
         /// `high`, `medium`, `low` or `suspicious`.
         public var confidence: String
@@ -77,7 +77,7 @@ public final class SandboxProcess: Sendable {
 
     /// A device in the sandbox's database.
     public struct StoredDevice: Decodable, Sendable, Equatable {
-        /// Its id.
+        /// Its ID.
         public var id: String
         /// `linux`, `ios`.
         public var platform: String
@@ -119,7 +119,7 @@ public final class SandboxProcess: Sendable {
     public let baseURL: String
     /// The port it listens on.
     public let port: Int
-    /// Its process id.
+    /// Its process ID.
     public var processID: Int32 { process.processID }
     /// The directory of its data; pass it to another `start` to test a restart.
     public let data: TemporaryDirectory
@@ -240,7 +240,7 @@ public final class SandboxProcess: Sendable {
 
     /// Adds photos.
     /// - Parameter json: Their properties, in the form of `POST photosync/photos`; missing members get a default.
-    /// - Returns: The ids of the first thousand.
+    /// - Returns: The IDs of the first thousand.
     /// - Throws: ``Failure/control(status:_:)`` if a user or a device does not exist.
     @discardableResult
     public func addPhotos(_ json: String = "{}") async throws -> [String] {

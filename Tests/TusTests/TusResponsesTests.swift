@@ -76,7 +76,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "the id is the last segment of Location, for any address",
+        "the ID is the last segment of Location, for any address",
         arguments: [
             ("/files/abc", "abc"), ("abc", "abc"), ("../files/abc", "abc"), ("/files/abc/", "abc"),
             ("/files/abc?x=/y", "abc"), ("/files/abc#/y", "abc"), ("https://other.example.org/files/abc", "abc"),
@@ -89,7 +89,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "an invalid id is refused",
+        "an invalid ID is refused",
         arguments: [
             "", "/", "/files/", "/files", "https://other.example.org", "https://other.example.org/", "..", "/files/..",
             "/files/abc/.", "/files/a%2Fb", "/files/a%5Cb", "/files/%2e%2e", "/files/a%00b", "/files/a%0d%0ab",
@@ -124,7 +124,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "an invalid id is never used in an address",
+        "an invalid ID is never used in an address",
         arguments: ["", ".", "..", "a/b", "a\\b", "a b", "a\r\nb"]
     )
     func foreignID(id: String) async throws {

@@ -1,6 +1,6 @@
 /*
- * The finalize of one resumable upload whose bytes are all on the server: two processes, each with any commands, on one
- * data directory. docs/proof.md says which source each part is from.
+ * Finalizing one resumable upload whose bytes are all on the server: two processes, each with any commands, on one data
+ * directory. machine.pml lists the source of each part.
  */
 
 #define ROWS 1
@@ -17,7 +17,7 @@
 
 #include "machine.pml"
 
-/* A finalize is answered with the token once; every later one is answered from memory, without it. */
+/* The first finalize returns the token; every later one returns the stored response, without it. */
 proctype Server(byte q) {
 end:
     work[q] == queued;
@@ -31,7 +31,7 @@ end:
     :: d_step { work[q] == busy && !stored -> stored = true; respond(withToken) }
     :: d_step { work[q] == busy && !stored -> stored = true; respond(breakdown) }
     :: d_step { work[q] == busy && !stored -> respond(breakdown) }
-    /* 503, or a hook that has not run: this request did nothing, whatever an earlier one did. */
+    /* 503, or a hook that has not run: this request had no effect, but an earlier one may have had. */
     :: d_step { work[q] == busy -> respond(refusal) }
     fi
 }
@@ -46,7 +46,7 @@ inline adoptOne() {
         :: fullDisks > 0 -> d_step { fullDisks--; hasFailed = true; isKept = true }
         fi
     :: kept[j] == withToken && row[0] == done ->
-        /* What a killed process committed may not be on the disk yet. */
+        /* Commits of a killed process may not be on the disk yet. */
 #ifndef WITHOUT_SYNC_BEFORE_RELEASE
         synchronize(0);
 #endif
@@ -81,7 +81,7 @@ inline finalize() {
 #ifndef WITHOUT_MARK
         note(true);
 #endif
-        /* No two finalizes of one upload at the same time. */
+        /* At most one finalize of an upload runs at a time. */
         d_step { assert(NO_REQUEST_RUNS); waiting[q] = me; work[q] = queued };
         receive();
 #ifdef RELEASE_BEFORE_COMMIT
@@ -92,7 +92,7 @@ inline finalize() {
         :: got == withToken ->
             if
             :: commit(0, done, true);
-                /* "uploaded" is printed for what is on the disk. */
+                /* "uploaded" is printed only after the data is on the disk. */
                 assert(ON_DISK)
             :: fullDisks > 0 -> d_step { fullDisks--; isKept = true }
             fi
@@ -105,7 +105,7 @@ inline finalize() {
             d_step { assert(!stored) };
             commit(0, failed, false)
         :: (got == refusal || got == breakdown && !stored) && wasLost -> commit(0, unknown, false)
-        /* tus has nothing left of it, and the listing has the file. */
+        /* tus no longer has the upload, and the listing has the file. */
         :: got == breakdown && stored -> commit(0, lost, false)
         :: got == gateway || got == nothing ->
             wasLost = true;
@@ -167,7 +167,7 @@ proctype Client(byte me) {
     ended++
 }
 
-/* The next command, which nothing disturbs. */
+/* The next command, without failures. */
 proctype Last(byte me) {
     byte q, j, n;
     bool isKept, isBorrowed, hasFailed;

@@ -1,10 +1,10 @@
 /*
- * What both models share: one data directory, one server, and what can go wrong with them.
+ * Shared by both models: one data directory, one server, and their failures.
  *
- * A value and its "Safe" copy are what the kernel has and what the disk has; a kill keeps the first, a power cut only the
- * second. A request keeps its number for ever, and so does its rescue file.
+ * A value is the state in the kernel, its "Safe" copy the state on the disk; a kill preserves the former, a power loss only
+ * the latter. A request and its rescue file never change their number.
  *
- * The source of what the models have:
+ * The sources of the models:
  *   upload, send, fail, retry: UploadRun, UploadVerdict
  *   settleEarlier: EarlierUploads
  *   resolve, settle, ask: UploadResolution, UploadOwnership, OutcomeInquiry
@@ -33,10 +33,10 @@ bool token, tokenSafe;
 /* tus: a finalize may be in flight. */
 bool mark, markSafe;
 
-/* More than requests, for two processes that lack a lock. */
+/* More than there are requests, for two processes without a lock. */
 #define SLOTS (REQUESTS + 2)
 
-/* The requests, and the rescue file of each: what it holds, its name, and who has its lock. */
+/* The requests, and the rescue file of each: its content, its name, and the owner of its lock. */
 byte requests;
 mtype work[SLOTS] = unsent;
 mtype response[SLOTS] = nothing;
@@ -54,7 +54,7 @@ byte sourceLock = FREE;
 
 /* The server has the file, and has sent the only token for it. */
 bool stored;
-/* For the check alone: a response with the token was on the disk, as far as the program could know. */
+/* Only for the check: a response with the token was on the disk, as far as the program could determine. */
 bool acknowledged;
 
 bool alive[CLIENTS + 1];
@@ -66,13 +66,13 @@ byte ended;
 
 #define ENDED(q) (work[q] == unsent || work[q] == over)
 #define NO_REQUEST_RUNS (ENDED(0) && ENDED(1) && ENDED(REQUESTS - 1))
-/* The time in which a server may work on a request without a client has passed (settle_timeout). */
+/* The time has passed during which a server may process a request whose client is gone (settle_timeout). */
 #define QUIET_FOR(q) (ENDED(q) || waiting[q] != NOBODY)
 #define QUIET (QUIET_FOR(0) && QUIET_FOR(1) && QUIET_FOR(REQUESTS - 1))
 #define HELD(q) (linked[q] && kept[q] == withToken)
 #define TOKEN_EXISTS (token || HELD(0) || HELD(1) || HELD(REQUESTS - 1))
 
-/* Without power cuts, the disk need not be told apart from the kernel. */
+/* Without power losses, the disk need not be distinguished from the kernel. */
 #if CUTS
 #define ON_DISK tokenSafe
 #else
@@ -98,7 +98,7 @@ inline note(value) {
     synchronize(0)
 }
 
-/* A rescue file of its own for each request, allocated, locked, and synchronized with its directory. */
+/* A separate rescue file for each request, allocated, locked, and synchronized with its directory. */
 inline respond(what) {
     response[q] = (waiting[q] == NOBODY -> nothing : what); work[q] = over
 }
@@ -114,7 +114,7 @@ inline release(n) {
     }
 }
 
-/* Adoption does nothing with the others. */
+/* Adoption ignores the others. */
 #define WORTH(what) ((what) == breakdown -> nothing : (what))
 
 /* The response arrives, or never arrives. It is in the rescue log before it is parsed. */
@@ -141,7 +141,7 @@ inline receive() {
 #define ADOPTABLE(f) (IS_LEFT(f) && (rowLock[rowOf[f]] == FREE || rowLock[rowOf[f]] == me + 1))
 #endif
 
-/* Takes every rescue file that no process holds; `adoptOne` is the model's. */
+/* Takes every rescue file that no process has locked; each model defines `adoptOne`. */
 inline adopt() {
     do
     :: d_step {
@@ -172,7 +172,7 @@ inline adopt() {
     j = 0
 }
 
-/* Whatever a process had ends with it: its locks and its connections. */
+/* The end of a process releases its locks and closes its connections. */
 inline drop(who) {
     n = 0;
     do
@@ -191,7 +191,7 @@ inline drop(who) {
     if :: sourceLock == who + 1 -> sourceLock = FREE :: else fi;
 }
 
-/* Kills at any step, and power cuts. */
+/* Kills at any step, and power losses. */
 active proctype Fate() {
     byte n, k;
     do
@@ -230,7 +230,7 @@ active proctype Fate() {
 active proctype Watch() {
 end:
     if
-    /* No token is forgotten silently: it is there, or the journal says that it is lost, or that the outcome is open. */
+    /* No token is lost silently: it is stored, or the journal records that it is lost or that the outcome is unknown. */
     :: d_step { stored && !TOKEN_EXISTS && !(REPORTED) -> assert(REPORTED) }
     /* A stored response is adoptable. */
     :: d_step { acknowledged && !TOKEN_EXISTS -> assert(!acknowledged) }

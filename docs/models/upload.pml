@@ -1,6 +1,6 @@
 /*
- * One file, uploaded in one request: two processes, each with any commands, on one data directory. docs/proof.md says which
- * source each part is from.
+ * One file, uploaded in one request: two processes, each with any commands, on one data directory. machine.pml lists the
+ * source of each part.
  */
 
 #define ROWS 2
@@ -18,7 +18,7 @@
 
 #include "machine.pml"
 
-/* The token is in one response; bytes that the server has are refused, or accepted without a token. */
+/* Only one response has the token; bytes that the server already has are refused, or accepted without a token. */
 proctype Server(byte q) {
 end:
     work[q] == queued;
@@ -46,7 +46,7 @@ inline adoptOne() {
         :: fullDisks > 0 -> d_step { fullDisks--; hasFailed = true; isKept = true }
         fi
     :: kept[j] == withToken && !IS_OPEN(rowOf[j]) && row[rowOf[j]] != lost ->
-        /* What a killed process committed may not be on the disk yet. */
+        /* Commits of a killed process may not be on the disk yet. */
 #ifndef WITHOUT_SYNC_BEFORE_RELEASE
         synchronize(rowOf[j]);
 #endif
@@ -59,7 +59,7 @@ inline adoptOne() {
     isKept = false;
 }
 
-/* OutcomeInquiry.run: found at any time; absent only when the server cannot be at work any more. */
+/* OutcomeInquiry.run: found at any time; absent only when the server can no longer be processing the request. */
 inline ask() {
     if
     :: stored && token -> commit(i, done, false)
@@ -69,7 +69,7 @@ inline ask() {
 #else
     :: QUIET && !stored -> isAbsent = true
 #endif
-    /* The server does not answer, or the user does not want to wait. */
+    /* The server does not respond, or the user stops the wait. */
     :: commit(i, unknown, false)
     fi
 }
@@ -112,14 +112,14 @@ inline send() {
         :: got == withToken ->
             if
             :: commit(i, done, true);
-                /* "uploaded" is printed for what is on the disk. */
+                /* "uploaded" is printed only after the data is on the disk. */
                 assert(ON_DISK)
             :: fullDisks > 0 -> d_step { fullDisks--; isKept = true }
             fi
         :: got == withoutToken && wasLost -> commit(i, lost, false)
         :: got == withoutToken && !wasLost -> commit(i, duplicate, false)
         :: got == refusal -> fail()
-        /* The script has ended: the listing shows the file, or it is not there. */
+        /* The script has ended: the listing shows whether the server has the file. */
         :: got == breakdown && stored -> commit(i, lost, false)
         :: got == breakdown && !stored -> fail()
 #ifdef RETRY_AFTER_429
@@ -170,7 +170,7 @@ inline resolve() {
     fi
 }
 
-/* EarlierUploads.end: whether nothing forbids sending. */
+/* EarlierUploads.end: whether the file may be sent. */
 inline settleEarlier() {
     i = 0;
     mayBegin = true;
@@ -249,7 +249,7 @@ proctype Client(byte me) {
     ended++
 }
 
-/* The next command, which nothing disturbs. */
+/* The next command, without failures. */
 proctype Last(byte me) {
     byte q, j, n;
     bool isKept, isBorrowed, hasFailed;

@@ -120,7 +120,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(Search.run, searches + [search for search, _ in mutants]))
     failures = 0
-    print("| model | kills | power cuts | full disks | requests | states | result |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print("| model | kills | power losses | full disks | requests | states | result |\n| --- | --- | --- | --- | --- | --- | --- |")
     for search in searches:
         result = search.problem or (f"broken: {search.broken}" if search.broken else "every promise holds")
         failures += result != "every promise holds"

@@ -200,7 +200,7 @@ class Judge:
         elif state in ("unconfirmed", "cancelled"):
             self.claim(self.is_disturbed, f"{state} although nothing happened", item)
         elif state in ("skipped", "excluded"):
-            self.claim(path.suffix not in EXTENSIONS or not file or not file.size, "a photo was left out", item)
+            self.claim(path.suffix not in EXTENSIONS or not file or not file.size, "a photo was skipped", item)
         if state in ("uploaded", "present", "duplicate") and identifier and not self.is_dry:
             self.machine.record(path, identifier, content)
             self.machine.seen.add(identifier)

@@ -6,7 +6,7 @@ import shutil
 from client import PRESENT, Machine, Maker, Truth, false_claims
 
 
-class Tally:
+class BatchStatistics:
     """The results of the batches for one release."""
 
     def __init__(self, release):
@@ -23,7 +23,7 @@ class Batches:
         self.random = random.Random(f"{seed} {server.release}")
         self.maker = Maker(f"{seed} {server.release}")
         self.events, self.contents = [], []
-        self.tally = Tally(server.release)
+        self.stats = BatchStatistics(server.release)
 
     def files(self, machine, count):
         made = []
@@ -67,17 +67,17 @@ class Batches:
             if item.state in PRESENT and item.path in names
         }
         stored = {file.digest for _, some in results for file in some if truth.has(file, event)}
-        self.tally.batches += 1
-        self.tally.files += len(files)
-        self.tally.claimed += len(claimed)
-        self.tally.stored += len(stored)
+        self.stats.batches += 1
+        self.stats.files += len(files)
+        self.stats.claimed += len(claimed)
+        self.stats.stored += len(stored)
         if claimed != stored:
             wrong.append(f"{len(claimed)} files claimed, {len(stored)} in the event")
         if different := truth.disagreement([event]):
             wrong.append(different)
         if wrong:
-            self.tally.false_batches += 1
-            self.tally.failures.append(f"batch {number}: {'; '.join(sorted(set(wrong)))}")
+            self.stats.false_batches += 1
+            self.stats.failures.append(f"batch {number}: {'; '.join(sorted(set(wrong)))}")
         if self.server.tus:
             self.server.tus.expire(self.server.tus.counted() - unfinished)
         for machine in machines:

@@ -18,7 +18,7 @@ Servers come from the environment, for each of d1 to d4 (here D1):
     MEDIACTL_REAL_D4_EXPIRE_COMMAND  run with such IDs; makes them older than 24 hours (optional, d4 only)
     MEDIACTL_REAL_D4_FILES_COMMAND   prints the paths of the stored media files, one per line (optional, d4 only)
 
-A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server the project's sandbox stands in for
+A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server, the project's sandbox replaces
 all releases, with uploads that collide as on the real ones. Events and bytes are new in every run, so servers need
 not be empty; files without a token and those of random batches stay there. A server with release d4 must have no other
 users meanwhile, who would take its five places. MEDIACTL_BINARY names another mediactl,
@@ -42,7 +42,7 @@ import sys
 import time
 
 import interruptions  # noqa: F401 - it adds its scenarios, and those of large.py
-from batches import Batches, Tally
+from batches import Batches, BatchStatistics
 from client import mediactl
 from operations import can_run, stops_server
 from scenarios import NEEDS_VIEWER, needs_plain_http
@@ -77,7 +77,7 @@ def locked(path, operation=fcntl.LOCK_SH):
 
 
 def run_release(server, chosen, arguments, seed):
-    """The rows of the scenarios that can run in parallel with others, and the tally of the batches."""
+    """The rows of the scenarios that can run in parallel with others, and the statistics of the batches."""
     rows = [run_scenario(server, *one, arguments, seed) for one in chosen if not stops_server(one[0])]
     return [row for row in rows if row], run_batches(server, arguments, seed)
 
@@ -118,38 +118,38 @@ def run_batches(server, arguments, seed):
         with locked(arguments.lock):
             wrong = batches.run(number)
         if wrong:
-            print(f"{server.release}  false claim  {batches.tally.failures[-1]}", flush=True)
+            print(f"{server.release}  false claim  {batches.stats.failures[-1]}", flush=True)
         elif number % 20 == 0:
             print(f"{server.release}  ok           {number} of {arguments.batches} batches", flush=True)
-    return batches.tally
+    return batches.stats
 
 
 def version():
     return subprocess.run([mediactl(), "--version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
 
 
-def totals(rows, tallies):
+def totals(rows, statistics):
     """The table of the releases: scenarios by result, and random batches."""
     lines = [
         "| release | scenarios | ok | false claim | unmet | random batches | files | claimed | stored | batches with a false claim |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    tallies = {tally.release: tally for tally in tallies}
-    for release in sorted({row.release for row in rows} | tallies.keys()):
+    statistics = {stats.release: stats for stats in statistics}
+    for release in sorted({row.release for row in rows} | statistics.keys()):
         verdicts = [row.verdict for row in rows if row.release == release]
-        tally = tallies.get(release, Tally(release))
+        stats = statistics.get(release, BatchStatistics(release))
         counts = [
             len(verdicts), *map(verdicts.count, VERDICTS),
-            tally.batches, tally.files, tally.claimed, tally.stored, tally.false_batches,
+            stats.batches, stats.files, stats.claimed, stats.stored, stats.false_batches,
         ]
         lines.append(f"| {release} | " + " | ".join(map(str, counts)) + " |")
     return lines
 
 
-def section(rows, tallies, servers, kind, seed):
+def section(rows, statistics, servers, kind, seed):
     today = datetime.datetime.now(datetime.timezone.utc).date()
     head = f"{version()} against {kind} {', '.join(servers)}, {today}, seed {seed}."
-    return "\n".join([head, "", *totals(rows, tallies)])
+    return "\n".join([head, "", *totals(rows, statistics)])
 
 
 def write_rows(path, rows):
@@ -197,15 +197,15 @@ def main():
             results = list(pool.map(lambda server: run_release(server, chosen, arguments, seed), servers.values()))
         rows = [row for some, _ in results for row in some]
         rows += run_alone(servers.values(), chosen, arguments, seed)
-        tallies = [tally for _, tally in results if tally.batches]
-        print(*totals(rows, tallies), sep="\n")
+        statistics = [stats for _, stats in results if stats.batches]
+        print(*totals(rows, statistics), sep="\n")
         if arguments.write:
-            write(arguments.write, section(rows, tallies, servers, kind, seed))
+            write(arguments.write, section(rows, statistics, servers, kind, seed))
             write_rows(pathlib.Path(arguments.write).with_name("real-servers.csv"), rows)
     finally:
         for sandbox in sandboxes:
             sandbox.stop()
-    return 1 if any(row.wrong or row.unmet for row in rows) or any(tally.failures for tally in tallies) else 0
+    return 1 if any(row.wrong or row.unmet for row in rows) or any(stats.failures for stats in statistics) else 0
 
 
 if __name__ == "__main__":

@@ -6,14 +6,14 @@ public struct SandboxCommand: AsyncParsableCommand {
     /// Name and abstract.
     public static let configuration = CommandConfiguration(
         commandName: "mediactl-sandbox",
-        abstract: "A media server to try mediactl on: real storage, real accounts, faults on demand.",
+        abstract: "A media server for trying out and testing mediactl, with storage, accounts, and fault injection.",
         discussion: FaultSyntax.help
     )
 
-    @Option(help: "HOST:PORT to listen on; port 0 takes any free port.")
+    @Option(help: "HOST:PORT to listen on; port 0 selects a free port.")
     var listen = "127.0.0.1:0"
 
-    @Option(help: "Directory for files and database; created when missing.")
+    @Option(help: "Directory for files and database; created if missing.")
     var data: String
 
     @Option(
@@ -22,17 +22,17 @@ public struct SandboxCommand: AsyncParsableCommand {
     )
     var users: [Account] = []
 
-    @Option(help: "Era of the GigHive wire: d1, d2, d3 or d4.")
+    @Option(help: "Release of GigHive's protocol: d1, d2, d3 or d4.")
     var dialect = Dialect.d3
 
     @Option(
         name: .customLong("fault"),
-        help: "Something that goes wrong; see above.",
+        help: "Fault to inject (see above); may be repeated.",
         transform: { text in try FaultSyntax.parse(text) }
     )
     var faults: [Fault] = []
 
-    @Option(help: "Seconds without a byte of a body until 408; about 10 on the real server, never by default (d4: 60).")
+    @Option(help: "Seconds without body data before a 408; about 10 on the real server (default: never; d4: 60).")
     var bodyTimeout: Double?
 
     @OptionGroup(title: "Logins")
@@ -50,14 +50,14 @@ public struct SandboxCommand: AsyncParsableCommand {
     @Flag(help: "Allow an address that other machines can reach.")
     var allowRemote = false
 
-    /// Made by the parser.
+    /// Created by the parser.
     public init() {}
 
     /// Checks the address.
     public func validate() throws {
-        guard let (host, _) = address else { throw ValidationError("--listen needs HOST:PORT, not \"\(listen)\"") }
+        guard let (host, _) = address else { throw ValidationError("--listen must be HOST:PORT, not \"\(listen)\".") }
         guard bodyTimeout.map({ (0.001...86_400).contains($0) }) ?? true else {
-            throw ValidationError("--body-timeout is a number of seconds up to a day")
+            throw ValidationError("--body-timeout must be a number of seconds up to a day.")
         }
         _ = try logins.book(users)
         let isLoopback = ["localhost", "::1"].contains(host) || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil

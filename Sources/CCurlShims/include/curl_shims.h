@@ -2,7 +2,7 @@
 //
 // `curl_easy_setopt`, `curl_easy_getinfo` and `curl_multi_setopt` are variadic, which Swift cannot call. Each shim
 // below fixes the argument's type; the callback shims set a function and its context together, so that one can never
-// be set without the other. Pointers handed in must outlive the handle unless the shim says that libcurl copies.
+// be set without the other. Pointers that are passed must outlive the handle unless libcurl is stated to copy.
 #ifndef MEDIACTL_CURL_SHIMS_H
 #define MEDIACTL_CURL_SHIMS_H
 
@@ -21,7 +21,7 @@ CURLcode shim_setopt_long(CURL *handle, CURLoption option, long value);
 CURLcode shim_setopt_off(CURL *handle, CURLoption option, int64_t value);
 CURLcode shim_setopt_string(CURL *handle, CURLoption option, const char *value);
 CURLcode shim_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *list);
-// Lets go of a name look-up at once when its transfer is removed (libcurl 7.87 and later; does nothing before).
+// Does not wait for a name lookup when its transfer is removed (libcurl 7.87 or later; otherwise no effect).
 CURLcode shim_set_quick_exit(CURL *handle);
 CURLcode shim_set_error_buffer(CURL *handle, char *buffer);
 CURLMcode shim_multi_setopt_long(CURLM *handle, CURLMoption option, long value);
@@ -37,24 +37,24 @@ CURLcode shim_set_socket_close(CURL *handle, shim_socket_close_callback callback
 // Information.
 CURLcode shim_getinfo_long(CURL *handle, CURLINFO info, long *value);
 CURLcode shim_getinfo_off(CURL *handle, CURLINFO info, int64_t *value);
-// A finished transfer taken from the multi handle's message queue; false when the queue is empty.
+// Takes a finished transfer from the multi handle's message queue; false if the queue is empty.
 bool shim_multi_next_done(CURLM *handle, CURL **finished, CURLcode *result);
 
-// Facts of the peer's own certificate as "Name:value" lines, owned by the handle; NULL without CURLOPT_CERTINFO or TLS.
+// Fields of the peer's certificate as "Name:value" lines, owned by the handle; NULL without CURLOPT_CERTINFO or TLS.
 const struct curl_slist *shim_first_certificate(CURL *handle);
 
-// The local TCP port of a connected socket; -1 when it has none.
+// The local TCP port of a connected socket; -1 if it has none.
 int shim_socket_local_port(curl_socket_t socket);
 
-// Bytes that the kernel holds for the socket and the peer has not acknowledged yet (SIOCOUTQ); -1 when unknown.
+// Bytes in the kernel's send queue that the peer has not acknowledged yet (SIOCOUTQ); -1 if unknown.
 int64_t shim_socket_unsent(curl_socket_t socket);
 
-// The host of an address, an internationalised name as punycode (libcurl 7.88 and later; unchanged before). Free the
+// The host of an address; an internationalized name as Punycode (libcurl 7.88 or later; otherwise unchanged). Free the
 // value with `curl_free`.
 CURLUcode shim_url_get_host(CURLU *url, char **host);
 
-// What this process runs with, not what it was built with. Both live as long as the process; the second is NULL without
-// TLS.
+// The versions in use at run time, not those at build time. Both are valid until the process exits; the second is NULL
+// without TLS.
 const char *shim_library_version(void);
 const char *shim_library_tls(void);
 

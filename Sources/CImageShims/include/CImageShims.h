@@ -4,30 +4,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What the header of a PNG says.
+/// The header of a PNG.
 struct depth_png_header {
     uint32_t width;
     uint32_t height;
-    /// Whether it holds one channel of 16 bits.
+    /// Whether it has one channel of 16 bits.
     int is_grey16;
 };
 
-/// Room for what libpng says of a file it cannot read.
+/// Size of the buffer for libpng's error message.
 enum { DEPTH_PNG_MESSAGE_SIZE = 200 };
 
-/// Reads the header of a PNG that lies in memory.
+/// Reads the header of a PNG in memory.
 ///
 /// Returns 0, or -1 with a message. Prints nothing.
 int depth_png_read_header(const uint8_t *bytes, size_t count, struct depth_png_header *header, char *message);
 
-/// Reads the samples of a grey PNG of 16 bits as they are stored, without a gamma, times `scale`; row by row from the top.
+/// Reads the samples of a 16-bit grayscale PNG, multiplied by `scale`, without gamma correction, row by row from the top.
 ///
-/// `samples` has room for `sample_count`, which must be the header's width × height. Checks the file to its end and
-/// refuses bytes after it. Returns 0, or -1 with a message. Prints nothing.
+/// `samples` has space for `sample_count` samples, which must be the header's width × height. Checks the whole file and
+/// refuses bytes after its end. Returns 0, or -1 with a message. Prints nothing.
 int depth_png_read_samples(const uint8_t *bytes, size_t count, double scale, float *samples, size_t sample_count,
                            char *message);
 
-/// The version of the libpng that this process runs with, as `1.6.39`. Lives as long as the process.
+/// The version of libpng in use, for example `1.6.39`. Valid until the process exits.
 const char *depth_png_library_version(void);
 
 #endif

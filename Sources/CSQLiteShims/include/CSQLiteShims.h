@@ -3,22 +3,22 @@
 
 #include <stdbool.h>
 
-/// Has SQLite keep no count of the memory that it uses, and accept `file:` URIs (`sqlite3_config` with
-/// `SQLITE_CONFIG_MEMSTATUS` and `SQLITE_CONFIG_URI`; variadic, which Swift cannot call). The count costs a mutex for each
-/// allocation, and Debian's SQLite makes several of them for a row. Only a URI opens a database as immutable.
+/// Disables SQLite's memory statistics, and enables `file:` URIs (`sqlite3_config` with `SQLITE_CONFIG_MEMSTATUS` and
+/// `SQLITE_CONFIG_URI`; variadic, which Swift cannot call). The statistics lock a mutex for each allocation, and Debian's
+/// SQLite allocates several times per row. Only a URI can open a database as immutable.
 ///
-/// For the whole process, and only before its first database is opened: later calls change nothing.
+/// Applies to the whole process. Must be called before the first database is opened; later calls have no effect.
 void sqlite_shim_prepare(void);
 
-/// The version of the SQLite that this process runs with, as `3.40.1`. Lives as long as the process.
+/// The version of SQLite in use, for example `3.40.1`. Valid until the process exits.
 const char *sqlite_shim_library_version(void);
 
-/// Whether SQLite refuses to write to the main database of a connection (`sqlite3_db_readonly`), which GRDB does not offer.
+/// Whether SQLite refuses to write to the main database of a connection (`sqlite3_db_readonly`), which GRDB does not provide.
 ///
 /// `connection` is an open `sqlite3 *`.
 bool sqlite_shim_is_read_only(void *connection);
 
-/// Whether closing the last connection leaves the write-ahead log as it is (`sqlite3_db_config` with
+/// Sets whether closing the last connection leaves the write-ahead log unchanged (`sqlite3_db_config` with
 /// `SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`; variadic, which Swift cannot call).
 ///
 /// `connection` is an open `sqlite3 *`.

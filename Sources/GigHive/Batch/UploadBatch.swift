@@ -273,6 +273,8 @@ private final class BatchRun: Sendable {
             uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             var result = await uploader.send(upload, control: transfer) { [events] event in
                 pass.note(event)
+                // Querying an earlier upload may take minutes: it is shown although the file has no slot yet.
+                if case .resolving = event { events.began(index) }
                 events.upload(index, event)
             }
             if let error = result.error, error.endsRun {
@@ -283,14 +285,20 @@ private final class BatchRun: Sendable {
             last = result
             if let other = failure.other(than: index), !transfer.isStopRequested, result.isUnfinished {
                 guard result.hasSentContent else {
-                    if turn.hasBegun { events.withdrew(index) }
+                    events.withdrew(index)
                     return nil
                 }
                 return result.failed(other)
             }
             if !turn.hasBegun {
-                guard result.state != .cancelled else { return nil }
-                if result.error?.code == .uploadInProgress, queue.postpone(index) { return nil }
+                guard result.state != .cancelled else {
+                    events.withdrew(index)
+                    return nil
+                }
+                if result.error?.code == .uploadInProgress, queue.postpone(index) {
+                    events.withdrew(index)
+                    return nil
+                }
                 events.began(index)
             }
             return result
@@ -506,9 +514,10 @@ final class BatchEvents: Sendable {
         self.onEvent = onEvent
     }
 
+    /// The first call for an item is forwarded.
     func began(_ index: Int) {
         running.withLock { running in
-            running.insert(index)
+            guard running.insert(index).inserted else { return }
             onEvent(.began(index))
         }
     }
@@ -520,9 +529,10 @@ final class BatchEvents: Sendable {
         }
     }
 
+    /// Nothing is forwarded for an item that was not started.
     func withdrew(_ index: Int) {
         running.withLock { running in
-            running.remove(index)
+            guard running.remove(index) != nil else { return }
             onEvent(.withdrew(index))
         }
     }

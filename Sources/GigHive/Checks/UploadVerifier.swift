@@ -5,7 +5,7 @@ internal import MediaTransport
 public struct StoredUpload: Sendable, Equatable {
     /// The server's ID.
     public var fileID: Int64
-    /// SHA-256, 64 lower-case hexadecimal characters.
+    /// SHA-256, 64 lowercase hexadecimal characters.
     public var checksumSHA256: String
     /// `YYYY-MM-DD`.
     public var eventDate: String
@@ -26,7 +26,7 @@ public struct UploadVerifier: Sendable {
     private let client: GigHiveClient
 
     /// Creates a verifier for one server; its user must be allowed to read the listing, which an event
-    /// link does not give.
+    /// link does not permit.
     public init(client: GigHiveClient) {
         self.client = client
     }

@@ -304,7 +304,7 @@ public enum InvalidTokenChoice: String, Sendable, CaseIterable {
 public struct AdminDeletion: Sendable, Equatable {
     /// The server's ID.
     public var fileID: Int64
-    /// 64 lower-case hexadecimal characters.
+    /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String
     /// Length in bytes; nil when it is not known.
     public var sizeBytes: Int64?

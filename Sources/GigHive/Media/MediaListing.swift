@@ -162,7 +162,7 @@ public struct MediaQuery: Sendable, Equatable {
     /// The served name (`<sha256>.<ext>`), the readable name that the server made, or the name of the original file,
     /// which no server stores: see `guessesFileName`.
     public var fileName: String?
-    /// 64 lower-case hexadecimal characters.
+    /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?
     /// `YYYY-MM-DD`, or `YYYY-MM-DD HH:MM:SS`, in the server's time zone: stored then or later.
     public var since: String?
@@ -305,7 +305,7 @@ public struct ServerMedia: Sendable, Equatable {
     public var fileName: String?
     /// `audio` or `video`.
     public var fileType: String?
-    /// 64 lower-case hexadecimal characters.
+    /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?
     /// Length in seconds.
     public var durationSeconds: Int64?
@@ -376,7 +376,7 @@ public struct Asset: Sendable, Equatable {
     public var fileType: String?
     /// Length in bytes.
     public var sizeBytes: Int64?
-    /// 64 lower-case hexadecimal characters.
+    /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?
     /// D1 and D2: the session (event) that the file was first stored for.
     public var sessionID: Int64?
@@ -437,7 +437,7 @@ extension Asset {
 }
 
 /// Compares names with the forms that servers store: whitespace collapsed, characters composed, and on some releases
-/// everything in plain lower-case ASCII (gighive contract section 7, trap T27).
+/// everything in plain lowercase ASCII (gighive contract section 7, trap T27).
 enum StoredText {
     /// Whether a stored name is that of `wanted` by the rules of the server's database: whitespace, case and
     /// accents do not matter.

@@ -355,7 +355,7 @@ struct HuffmanCode: Sendable {
 /// libcurl does not decode: it would discard a truncated stream, whose decoded part may contain the delete token.
 struct Inflation: Equatable {
     enum End: Equatable {
-        /// The stream is whole, and its checksum, if it has one, is correct.
+        /// The stream is complete, and its checksum, if it has one, is correct.
         case complete
         /// The input ended inside the stream.
         case cutOff

@@ -27,7 +27,7 @@ public struct ListingPage: Sendable, Equatable {
         public var fileID: Int64?
         /// `YYYY-MM-DD`.
         public var date: String?
-        /// The event's organization; lower-cased by some releases.
+        /// The event's organization; in lowercase in some releases.
         public var orgName: String?
         /// The title (`song_title`).
         public var title: String?
@@ -46,7 +46,7 @@ public struct ListingPage: Sendable, Equatable {
         /// When the file was stored, in the server's time zone; none of the known releases lists it.
         public var createdAt: String?
 
-        /// The SHA-256 that the served name starts with, in lower-case hexadecimal; nil when it starts otherwise.
+        /// The SHA-256 that the served name starts with, in lowercase hexadecimal; nil when it starts otherwise.
         public var checksumSHA256: String? {
             let names = [fileName, url?.split(separator: "/").last.map(String.init)]
             return names.compactMap { $0.flatMap { SHA256Digest(hex: String($0.prefix { $0 != "." })) } }.first?.hex

@@ -36,7 +36,7 @@ package struct UploadResponse: Sendable, Equatable {
     package var suspects: Set<DeleteToken> = []
     /// Whether the content could not be decoded.
     package var isUnread = false
-    /// 64 lower-case hexadecimal characters.
+    /// 64 lowercase hexadecimal characters.
     package var checksumSHA256: String?
     /// Readable in old dialects, `<sha256>.<ext>` in the newest (trap T16).
     package var fileName: String?
@@ -230,7 +230,7 @@ extension JSONObject {
         return hasVisible ? text : nil
     }
 
-    /// A SHA-256 digest in lower-case hexadecimal.
+    /// A SHA-256 digest in lowercase hexadecimal.
     func checksum(_ key: String) -> String? {
         text(key).flatMap { SHA256Digest(hex: $0)?.hex }
     }

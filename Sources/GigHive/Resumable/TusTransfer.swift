@@ -209,8 +209,8 @@ struct TusTransfer: Sendable {
         return creation
     }
 
-    /// `filename` always, because without it the server calls the file `upload.bin`; and all details, which survive
-    /// here whatever happens to this machine (gighive contract 4.1 and 4.2).
+    /// `filename`, because without it the server names the file `upload.bin`, and all details, so that they are not lost
+    /// with this machine (gighive contract 4.1 and 4.2).
     private var metadata: [TusMetadata] {
         [TusMetadata("filename", upload.fileName), TusMetadata("filetype", upload.contentType)]
             + upload.details.fields.map { TusMetadata($0.name, $0.value) }

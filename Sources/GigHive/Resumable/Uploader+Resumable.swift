@@ -70,7 +70,7 @@ extension Uploader {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         guard try !isDiscarded(record, in: store) else {
-            throw GigHiveError(.notResumable, detail: "there is nothing left to discard", path: record.path)
+            throw GigHiveError(.notResumable, detail: "nothing left to discard", path: record.path)
         }
         guard try !mayBeFinalizing(record, in: store) else {
             throw GigHiveError(

@@ -310,10 +310,10 @@ extension GigHiveClient {
         switch (response.status, code) {
         case (401, _):
             error.code = .unauthorized
-            error.detail = "wrong e-mail address or password"
+            error.detail = "wrong email address or password"
         case (403, "account_disabled"?): error.detail = "the account is disabled"
-        case (400, "invalid_email"?): error.detail = "invalid e-mail address"
-        case (400, "missing_fields"?): error.detail = "e-mail address or password is missing"
+        case (400, "invalid_email"?): error.detail = "invalid email address"
+        case (400, "missing_fields"?): error.detail = "email address or password is missing"
         default: break
         }
         return error

@@ -44,7 +44,7 @@ enum UploadOwnership {
 
 /// The names of locks for uploads on one server.
 enum SourceLock {
-    /// At most 40 lower-case letters, digits and hyphens, as `UploadLock` requires.
+    /// At most 40 lowercase letters, digits and hyphens, as `UploadLock` requires.
     static func name(of identity: FileIdentity, host: String) -> String {
         ["f", String(identity.inode, radix: 36), String(identity.device, radix: 36), hash(of: host)]
             .joined(separator: "-")

@@ -119,7 +119,7 @@ struct UploadRun {
             await uploader.mayBegin(control)
         {
             guard let contact = uploader.contact, !contact.isOpen else { return true }
-            // The server went away while this upload waited.
+            // The server became unavailable while this upload waited.
             uploader.turn?.end()
             pass.leave()
         }

@@ -110,7 +110,7 @@ struct CaptureExchange: Sendable {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
         case .duplicate(let id?):
-            // The server returns an id only to the device that owns the capture (contract 3.4 no. 4).
+            // The server returns an ID only to the device that owns the capture (contract 3.4 no. 4).
             try accept(&progress, id, nil, status: 409)
         case .duplicate(nil):
             throw CaptureError(

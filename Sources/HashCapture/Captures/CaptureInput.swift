@@ -80,7 +80,7 @@ struct CaptureInput: Sendable {
     ) throws(CaptureError) {
         switch (type, request.video) {
         case (.video, nil):
-            throw CaptureError(.videoMembersMissing, detail: "hash chain, frame count and duration")
+            throw CaptureError(.videoMembersMissing)
         case (.video, let video?) where video.frameCount < 1 || video.durationMilliseconds < 1:
             throw CaptureError(.videoMembersMissing, detail: "frame count and duration must be positive")
         case (.photo, _?):

@@ -4,7 +4,7 @@ public import MediaStore
 public import MediaTransport
 
 extension CaptureSession {
-    /// The only record whose id has this prefix, ignoring case.
+    /// The only record whose ID has this prefix, ignoring case.
     ///
     /// - Throws: `CaptureError` `.captureUnknown` if there is none or more than one.
     public func record(_ idPrefix: String) throws(CaptureError) -> CaptureRecord {

@@ -407,7 +407,7 @@ public struct CapturePreview: Sendable {
     public var analysisMilliseconds: Int64
     /// Length of the media; nil for a digest.
     public var mediaBytes: Int64?
-    /// Id of another record of the same media, if any.
+    /// ID of another record of the same media, if any.
     public var earlierID: String?
     /// The source of the time; nil if unknown.
     public var timeSource: CaptureTimeSource?

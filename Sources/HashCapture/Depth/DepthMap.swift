@@ -227,7 +227,7 @@ extension DepthMapContent {
     /// Reads a file without a header. It must contain exactly the samples of the specified size; no size is guessed.
     func rawMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
         guard let width = layout.width, let height = layout.height else {
-            throw DepthMapFlaw("neither PNG, PFM nor NPY; a raw map of \(count) bytes requires --depth-size")
+            throw DepthMapFlaw("not a PNG, PFM or NPY file; a raw map of \(count) bytes requires --depth-size")
         }
         let sampleCount = try layout.accept(width: width, height: height)
         let encoding = Encoding(byteCount: 4, isBigEndian: false)

@@ -29,7 +29,7 @@ public struct DeviceEnrolment: Sendable {
         public var key: Key
         /// The device model, shown by the server.
         public var model: String
-        /// The relying party id of the server.
+        /// The relying party ID of the server.
         public var rpID: String
         /// Existing evidence: a certification. Without a fresh proof, the level is `software`.
         public var evidence: TPM2Evidence?
@@ -159,7 +159,7 @@ public struct DeviceEnrolment: Sendable {
     static func registered(_ earlier: CaptureDeviceRecord, _ server: String) -> CaptureError {
         CaptureError(
             .alreadyRegistered,
-            detail: "this machine is device \(earlier.deviceID) on that server",
+            detail: "as device \(earlier.deviceID)",
             value: server
         )
     }

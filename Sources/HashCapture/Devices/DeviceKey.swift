@@ -143,7 +143,7 @@ struct DeviceKey: Sendable {
         guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o077 == 0 else {
             throw CaptureError(
                 .keyUnusable,
-                detail: "others have permission to read the key; its mode must be 0600",
+                detail: "other users can read the key; its mode must be 0600",
                 path: bytes
             )
         }

@@ -25,7 +25,7 @@ enum Gzip {
                 ZLIB_VERSION,
                 Int32(MemoryLayout<z_stream>.size)
             )
-            guard code == Z_OK else { throw CaptureError(.internalError, detail: "zlib refused to start") }
+            guard code == Z_OK else { throw CaptureError(.internalError, detail: "zlib could not be initialized") }
             defer { deflateEnd(stream) }
             var input = bytes
             var output = [UInt8](repeating: 0, count: Int(deflateBound(stream, uLong(bytes.count))))

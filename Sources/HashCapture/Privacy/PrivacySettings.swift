@@ -63,7 +63,7 @@ extension PrivacySettings {
             throw unusable(path, "it belongs to another user")
         }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            throw unusable(path, "others have write permission", value: String(status.st_mode & 0o777, radix: 8))
+            throw unusable(path, "other users can write to it", value: String(status.st_mode & 0o777, radix: 8))
         }
         let bytes: [UInt8]
         do { bytes = try file.prefix(byteLimit + 1) } catch { throw unusable(path, detail(of: error)) }

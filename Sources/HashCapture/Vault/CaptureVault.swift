@@ -9,7 +9,7 @@ internal import MediaSystem
 ///
 ///     captures/            0700
 ///       vault.key          0600, 64 hexadecimal digits and a line feed (`VaultKey.file` only)
-///       <id>/              0700, the capture's id
+///       <id>/              0700, the capture's ID
 ///         media, depth     0600, `StreamingAEAD`
 ///       .draft-<id>/       the same while it is created; locked (`flock`) by its process
 ///
@@ -51,7 +51,7 @@ package struct CaptureVault: Sendable {
 }
 
 extension CaptureVault {
-    /// Starts a capture with an unused id, a lowercase UUID. The draft is locked.
+    /// Starts a capture with an unused ID, a lowercase UUID. The draft is locked.
     ///
     /// - Throws: `.vaultUnusable`, `.diskFull`.
     package func begin(id: String) throws(CaptureError) -> Draft {
@@ -62,7 +62,7 @@ extension CaptureVault {
             let path = Array(try directory.make(.captures).utf8)
             guard let captures = try TargetDirectory.open(path, creating: false),
                 try captures.status(of: Array(id.utf8)) == nil
-            else { throw CaptureError(.vaultUnusable, detail: "a capture with this ID exists", value: id) }
+            else { throw CaptureError(.vaultUnusable, detail: "a capture with this ID already exists", value: id) }
             while true {
                 // Named with another UUID until it is locked: a process that adopts drafts may remove it first; the
                 // next name is then used.
@@ -195,7 +195,9 @@ extension CaptureVault {
     ///
     /// - Throws: `.vaultUnusable`; the draft is left to `adopt`.
     package func commit(_ draft: Draft) throws(CaptureError) {
-        guard let captures = try captures() else { throw CaptureError(.vaultUnusable, detail: "the vault is gone") }
+        guard let captures = try captures() else {
+            throw CaptureError(.vaultUnusable, detail: "the vault no longer exists")
+        }
         try CaptureError.inVault { try Self.publish(draft.directory, draft.id, in: captures) }
     }
 

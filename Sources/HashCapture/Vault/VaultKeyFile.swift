@@ -95,7 +95,7 @@ struct VaultKeyFile {
     /// Writes a key under a temporary name and renames it, unless another process was faster.
     private func make() throws {
         guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
-            throw CaptureError(.vaultUnusable, detail: "the vault is gone", path: path)
+            throw CaptureError(.vaultUnusable, detail: "the vault no longer exists", path: path)
         }
         let file = try makeDraft(in: captures)
         do {

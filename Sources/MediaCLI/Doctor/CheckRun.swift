@@ -14,7 +14,7 @@ struct CheckOptions: ParsableArguments {
     var junit: String?
 
     func validate() throws {
-        try require(junit != "", "--junit: an empty path.")
+        try require(junit != "", "--junit: the path is empty.")
     }
 
     func limit() throws(Diagnosis) -> Duration {
@@ -139,7 +139,7 @@ struct CheckRun: Sendable {
         let warned = count(.warned) > 0 ? ", \(Formats.count(count(.warned), "warning"))" : ""
         let failed = count(.failed) > 0 ? ", \(count(.failed)) failed" : ""
         let skipped = count(.skipped) > 0 ? ", \(count(.skipped)) skipped" : ""
-        console.note("\(suite): \(count(.passed)) of \(checks.count) checks passed\(warned)\(failed)\(skipped)")
+        console.note("\(count(.passed)) of \(checks.count) checks passed\(warned)\(failed)\(skipped)")
     }
 }
 

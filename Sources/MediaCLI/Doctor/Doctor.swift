@@ -54,7 +54,7 @@ struct Doctor: ContextCommand {
         } catch let error as CredentialError where ExitCode(rawValue: error.exitCode) == .unauthorized {
             let anonymous = await servers.anonymousClient(for: server)
             if let expired = error.expired { return (anonymous, expired) }
-            console.note("no login: \(ErrorCatalog.clean(error.message))")
+            console.note("not logging in: \(ErrorCatalog.clean(error.message))")
             return (anonymous, nil)
         }
     }

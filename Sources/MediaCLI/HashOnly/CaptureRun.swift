@@ -251,7 +251,7 @@ struct CaptureReading: RunReading {
     func line(rate: Double?) -> String {
         let name = ErrorCatalog.quoted(path)
         guard isReading, let percent else { return "\(name)  waiting for the server" }
-        var parts = [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) read", "\(percent) %"]
+        var parts = [name, "\(Formats.bytes(done)) of \(Formats.bytes(whole)) read", "\(percent)%"]
         parts += Progress.rest(done, of: whole, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }

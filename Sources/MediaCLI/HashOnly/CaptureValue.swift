@@ -93,7 +93,10 @@ enum CaptureValue {
             )
         }
         guard timeRange.contains(microseconds / 1_000_000) else {
-            throw InvalidValue(rule: "is out of range", hint: "from 1826, the year of the first photo, to 9999")
+            throw InvalidValue(
+                rule: "is out of range",
+                hint: "use a year from 1826, the year of the first photo, to 9999"
+            )
         }
         guard text.hasSuffix("Z") || UTCOffset.seconds(text.utf8.suffix(6)) != nil else {
             throw InvalidValue(rule: "has an invalid UTC offset", hint: "from -12:00 to +14:00")

@@ -66,7 +66,7 @@ struct HashOnlyExport: ContextCommand {
         try require(media != nil || bundle != nil, "Specify a file with --output or --bundle.")
         try require(depthTo == nil || media != nil, "--depth-to requires --output.")
         let targets = [media, depthTo, bundleFile].compactMap { $0 }
-        guard !targets.contains(""), bundle != "" else { throw ValidationError("An empty path.") }
+        guard !targets.contains(""), bundle != "" else { throw ValidationError("The path is empty.") }
         try require(Set(targets).count == targets.count, "Each output requires its own file.")
     }
 

@@ -72,7 +72,8 @@ extension TextRenderer {
         var table = Table(columns: [
             .init(title: "ID"), .init(title: "STATE"), .init(title: "LEVEL", dropOrder: 3),
             .init(title: "HASH", dropOrder: 1), .init(title: "SIZE", alignment: .right, dropOrder: 2),
-            .init(title: "MADE", dropOrder: 4), .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
+            .init(title: "CREATED", dropOrder: 4),
+            .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 5),
         ])
         table.rows = records.map { record in

@@ -42,7 +42,7 @@ struct HashOnlyRetry: ContextCommand {
 
     func validate() throws {
         try require(ids.isEmpty == all, all ? "--all cannot be combined with IDs." : "Specify an ID, or --all.")
-        try require(!ids.contains(""), "An empty ID.")
+        try require(!ids.contains(""), "The ID is empty.")
         try require(!all || (!resend && !asHashOnly), "--resend and --as-hash-only require IDs.")
         try require(!resend || !asHashOnly, "--resend cannot be combined with --as-hash-only.")
     }

@@ -47,7 +47,7 @@ struct HashOnlySend: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(!files.contains(""), "An empty path.")
+        try require(!files.contains(""), "The path is empty.")
         try require(
             !files.isEmpty || media.digest != nil,
             "Specify a file, or --digest sha256:HEX for a file that is elsewhere."
@@ -129,7 +129,7 @@ struct HashOnlySend: ContextCommand {
             Spelling.nearest(to: word, among: commands).map { "did you mean: mediactl hash-only \($0)" }
             ?? (FileManager.default.fileExists(atPath: word)
                 ? "for the file of this name, write ./\(TerminalText.escaped(word))"
-                : "mediactl hash-only --help lists the commands")
+                : "see mediactl hash-only --help")
         return .usage("unknown command \(name); nothing was sent", hint: hint)
     }
 

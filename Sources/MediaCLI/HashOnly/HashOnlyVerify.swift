@@ -41,7 +41,7 @@ struct HashOnlyVerify: ContextCommand {
 
     func validate() throws {
         try require(file != nil || bundle != nil, "Specify a file, or --bundle.")
-        guard file != "", bundle != "" else { throw ValidationError("An empty path.") }
+        guard file != "", bundle != "" else { throw ValidationError("The path is empty.") }
         try require(
             bundle == nil || connection.choice.server == nil,
             "--server cannot be combined with --bundle: a bundle is verified without the server."

@@ -17,13 +17,17 @@ struct Help: ContextCommand {
         helpNames: []
     )
 
-    @Argument("A command, connection, or exit-codes.", value: "topic")
+    @Argument("A command, connection, or exit-codes.", value: HelpValue("topic", completion: .list(Self.completions)))
     var topics: [String] = []
 
     @Flag(name: [.short, .long], help: .private)
     var help = false
 
     @OptionGroup(visibility: .hidden) var global: GlobalOptions
+
+    private static var completions: [String] {
+        MediactlCommand.configuration.subcommands.map { $0._commandName } + ["connection", "exit-codes"]
+    }
 
     func run(in console: Console) async throws -> ExitCode {
         guard topics != ["exit-codes"] else {
@@ -51,8 +55,8 @@ struct Help: ContextCommand {
         let near = Spelling.nearest(to: topic, among: known + (parents.isEmpty ? ["connection", "exit-codes"] : []))
         let path = (["mediactl help"] + parents).joined(separator: " ")
         return .usage(
-            "there is no help on \(ErrorCatalog.quoted(topic))",
-            hint: near.map { "did you mean: \(path) \($0)" } ?? "\(path) lists the commands"
+            "no help for \(ErrorCatalog.quoted(topic))",
+            hint: near.map { "did you mean: \(path) \($0)" } ?? "see \(path)"
         )
     }
 

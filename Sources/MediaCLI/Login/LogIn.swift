@@ -13,7 +13,7 @@ struct LogIn: ContextCommand {
         commandName: "login",
         abstract: "Log in to an upload server or a photo server, and store the login.",
         discussion: """
-            Upload server: --user logs in with an e-mail address and a password, from --password-stdin, \
+            Upload server: --user logs in with an email address and a password, from --password-stdin, \
             --password-file, MEDIACTL_PASSWORD, password_command, netrc, or a prompt. The password is not stored; the \
             server's token is, for this server only and until it expires. Some servers require no login, but a user \
             name and password with each command.
@@ -60,7 +60,7 @@ struct LogIn: ContextCommand {
 
     func validate() throws {
         if let deviceName, deviceName.allSatisfy(\.isWhitespace) {
-            throw ValidationError("--device-name: an empty name.")
+            throw ValidationError("--device-name: the name is empty.")
         }
         let hasKey = key.apiKeyStdin || key.apiKeyFile != nil
         if identity.user != nil {
@@ -194,7 +194,7 @@ struct UploadLoginRun: Sendable {
             if let user = search.server.user?.value { return user }
             if let user = try await search.netrcEntry()?.login { return user }
             let prompt = search.flags.noInput ? nil : search.dependencies.prompt
-            guard let user = try await prompt?("E-mail address for \(origin): ", .shown), !user.isEmpty else {
+            guard let user = try await prompt?("Email address for \(origin): ", .shown), !user.isEmpty else {
                 throw CredentialError.usage("no user for \(origin)", hint: "set --user ADDRESS")
             }
             return user
@@ -253,9 +253,9 @@ struct LoginRun: Sendable {
         return finish(login, isKeyRotated: false)
     }
 
-    // MARK: With e-mail address and password
+    // MARK: With email address and password
 
-    /// Logs in by e-mail address and password, after confirmation, since it replaces the user's API key.
+    /// Logs in by email address and password, after confirmation, since it replaces the user's API key.
     ///
     /// - Throws: `Diagnosis` if confirmation is impossible; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {

@@ -20,14 +20,14 @@ struct StoreBackup: ContextCommand {
             """
     )
 
-    @Argument("A new file, never overwriting an existing one.", value: .file)
+    @Argument("File to create; an existing file is never overwritten.", value: .file)
     var file: String?
 
     @OptionGroup(visibility: .hidden) var connection: ProfileOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(file != "", "An empty path.")
+        try require(file != "", "The path is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

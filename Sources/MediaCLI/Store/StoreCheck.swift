@@ -68,7 +68,7 @@ extension TextRenderer {
         let head = fields(
             [
                 ("store", check.path), ("size", Formats.bytes(check.byteCount)),
-                ("tokens", "\(check.tokens) of \(Formats.count(check.hosts, "host"))"), ("uploads", uploads),
+                ("tokens", "\(check.tokens) for \(Formats.count(check.hosts, "host"))"), ("uploads", uploads),
                 ("responses", responses == 0 ? "none" : "\(responses) kept, see mediactl uploads responses"),
                 ("backups", check.backups.isEmpty ? "none" : "\(check.backups.count)"),
             ],

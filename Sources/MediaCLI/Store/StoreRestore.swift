@@ -29,7 +29,7 @@ struct StoreRestoreCommand: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(file != "", "An empty path.")
+        try require(file != "", "The path is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -49,7 +49,7 @@ struct ClaimLegacy: ContextCommand {
         let choices = [list, all, !ids.isEmpty, idsFile != nil].count { $0 }
         try require(choices > 0, "Specify the photos: --all, --ids ID or --ids-file FILE; --list lists them.")
         try require(choices == 1, "--list, --all, --ids and --ids-file cannot be combined.")
-        try require(!ids.contains(""), "--ids: an empty ID.")
+        try require(!ids.contains(""), "--ids: the ID is empty.")
         try require(idsFile != "-" || !key.apiKeyStdin, "--ids-file - and --api-key-stdin both read standard input.")
     }
 
@@ -121,7 +121,7 @@ struct ClaimRun: Sendable {
             // The list ends when standard output is closed.
             let isStopped = count == nil && console.context.output.failure == nil
             let code = console.exitCode(isStopped ? .partly : .success)
-            if count == 0 { console.note("all photos are assigned to a device; there is nothing to claim") }
+            if count == 0 { console.note("all photos are assigned to a device; nothing to claim") }
             if let count, count > 0 {
                 console.note(
                     "\(Formats.count(count, "photo")) not assigned to a device; claim all with: mediactl claim-legacy --all"
@@ -153,7 +153,7 @@ struct ClaimRun: Sendable {
             return finish(plan, code: plan.unclaimableCode)
         }
         guard plan.count > 0 else {
-            console.text(["there is nothing to claim"])
+            console.text(["nothing to claim"])
             return finish(plan, code: plan.unclaimableCode)
         }
         let lines = Self.explanation(plan.count, account)
@@ -200,10 +200,10 @@ struct ClaimRun: Sendable {
 
     private func explain(_ plan: ClaimPlan) {
         for id in plan.unknown.prefix(10) {
-            console.warning("\(ErrorCatalog.quoted(id)) is not a photo of yours on this server")
+            console.warning("\(ErrorCatalog.quoted(id)) is not one of your photos on this server")
         }
         if plan.unknown.count > 10 {
-            console.warning("\(plan.unknown.count - 10) more IDs are not photos of yours on this server")
+            console.warning("\(plan.unknown.count - 10) more IDs are not your photos on this server")
         }
         if !plan.alreadyClaimed.isEmpty {
             console.note(

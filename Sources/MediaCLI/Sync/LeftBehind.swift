@@ -48,8 +48,8 @@ final class LeftBehind: Sendable {
         }
     }
 
-    /// `312 .mov, 40 .dng are not backed up: the server does not accept these types (312 videos: no PhotoSync server accepts
-    /// videos)`; nil if there is no such file.
+    /// `312 .mov files, 40 .dng files are not backed up: the server does not accept these types (312 videos: no PhotoSync
+    /// server accepts videos)`; nil if there is no such file.
     var warning: String? {
         let types = types { $0 != .sidecar }
         guard !types.isEmpty else { return nil }
@@ -65,13 +65,13 @@ final class LeftBehind: Sendable {
     var note: String? {
         let types = types { $0 == .sidecar }
         guard !types.isEmpty else { return nil }
-        return Self.list(types) + " not uploaded: sidecars with edits stay on this machine only"
+        return Self.list(types) + " not uploaded: sidecar files with edits stay on this machine only"
     }
 
     /// The same for FIFOs, sockets and devices.
     var irregularNote: String? {
         let count = irregular.withLock { $0 }
-        return count == 0 ? nil : "\(count) not a regular file and skipped (FIFO, socket or device)"
+        return count == 0 ? nil : "\(Formats.count(count, "file")) skipped: not a regular file (FIFO, socket or device)"
     }
 
     var json: JSONValue {
@@ -91,7 +91,7 @@ final class LeftBehind: Sendable {
         var named = types.prefix(mostNamed).map {
             $0.pathExtension.isEmpty
                 ? "\(Formats.count($0.count, $0.kind == .video ? "video" : "photo")) without an extension"
-                : "\($0.count) .\(TerminalText.escaped($0.pathExtension))"
+                : Formats.count($0.count, ".\(TerminalText.escaped($0.pathExtension)) file")
         }
         let rest = types.dropFirst(mostNamed).reduce(0) { $0 + $1.count }
         if rest > 0 { named.append("\(rest) of other types") }

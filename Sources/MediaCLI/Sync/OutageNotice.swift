@@ -64,7 +64,7 @@ final class OutageNotice: Sendable {
             state.hasResponded = true
             return wasShown && status < 500
         }
-        if wasShown { console.note("the server responds again") }
+        if wasShown { console.note("the server is responding again") }
     }
 
     private static func reason(_ outcome: Result<Int, TransportError>) -> String? {

@@ -46,7 +46,7 @@ enum PointInTime {
         else {
             throw .usage(
                 "\(flag): \(ErrorCatalog.quoted(text)) is neither a day nor a time",
-                hint: "write 2026-05-01, or with a zone 2026-05-01T18:30:00Z"
+                hint: "use the form 2026-05-01, or with a time zone 2026-05-01T18:30:00Z"
             )
         }
         return time

@@ -64,13 +64,13 @@ struct SyncDownload: ContextCommand {
     func validate() throws {
         try require(output == nil || to == nil, "--to is the old name of --output.")
         try require(output != nil || to != nil, "Specify a directory with --output DIR.")
-        try require(!target.isEmpty, "--output: an empty path.")
+        try require(!target.isEmpty, "--output: the path is empty.")
         try require(ids.isEmpty || !(missing || since != nil), "IDs cannot be combined with --missing or --since.")
         try require(
             !ids.isEmpty || missing || since != nil || thumbnails,
             "Specify the photos: --missing, --since TIME, or their IDs."
         )
-        try require(!ids.contains(""), "An empty ID.")
+        try require(!ids.contains(""), "The ID is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -194,7 +194,7 @@ struct DownloadRun: Sendable {
             (.present, "already downloaded"), (.failed, "failed"), (.cancelled, "canceled"),
         ]
         let counts = statistics.words(words)
-        console.note(counts.isEmpty ? "there is nothing to download" : counts)
+        console.note(counts.isEmpty ? "nothing to download" : counts)
         if statistics.count(.rewritten) > 0 {
             console.note(
                 "the server rewrites photos after their upload: structure, dimensions, length and ID of these were verified"
@@ -251,13 +251,14 @@ struct DownloadReading: RunReading {
     }
 
     func line(rate: Double?) -> String {
-        var parts = ["\(progress.photosDone) of \(Formats.count(progress.photos, "photo"))"]
+        let count = max(progress.photos, progress.photosDone)
+        var parts = ["\(progress.photosDone) of \(Formats.count(count, "photo"))"]
         if progress.bytes > 0 {
             let received = min(progress.bytesReceived, progress.bytes)
             parts.append("\(Formats.bytes(received)) of \(Formats.bytes(progress.bytes))")
         }
         if let percent {
-            parts.append("\(percent) %")
+            parts.append("\(percent)%")
         }
         guard progress.bytes > 0 else { return parts.joined(separator: "  ") }
         parts += Progress.rest(progress.bytesReceived, of: progress.bytes, rate: rate) { Formats.bytes($0) }
@@ -304,8 +305,8 @@ extension TextRenderer {
         case .unavailable: item.error == nil ? ["\(name): no thumbnail on the server"] : []
         case .planned: ["\(name): would be downloaded"]
         case .present: ["\(name): already downloaded"]
-        case .cancelled: ["\(name): canceled"]
-        case .failed, .unverified, .undeliverable: []
+        // The summary has their number; most of them were not started.
+        case .failed, .unverified, .undeliverable, .cancelled: []
         }
     }
 }

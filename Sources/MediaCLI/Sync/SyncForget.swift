@@ -29,7 +29,7 @@ struct SyncForget: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(!targets.contains(""), "An empty path.")
+        try require(!targets.contains(""), "The path is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -35,7 +35,7 @@ struct SyncList: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(device != "", "--device: an empty ID.")
+        try require(device != "", "--device: the ID is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

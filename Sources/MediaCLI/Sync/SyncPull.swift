@@ -217,7 +217,7 @@ struct ListingReading: RunReading {
         guard progress.waitsForProcess == nil else { return "waiting for another mediactl process" }
         var parts: [String]
         if let expected = progress.expected, let percent {
-            parts = ["\(min(progress.photos, expected)) of \(Formats.count(expected, "photo"))", "\(percent) %"]
+            parts = ["\(min(progress.photos, expected)) of \(Formats.count(expected, "photo"))", "\(percent)%"]
         } else {
             parts = [Formats.count(progress.photos, "photo")]
         }

@@ -62,7 +62,7 @@ struct SyncPush: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(!paths.contains(""), "An empty path.")
+        try require(!paths.contains(""), "The path is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -220,7 +220,7 @@ struct PushRun: Sendable {
             (.excluded, "excluded"), (.failed, "failed"), (.cancelled, "canceled"),
         ]
         let counts = statistics.items.words(words)
-        console.note(counts.isEmpty ? "there is nothing to push" : counts)
+        console.note(counts.isEmpty ? "nothing to push" : counts)
         if statistics.items.count(.unconfirmed) + statistics.items.count(.foreign) > 0 {
             console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
         }
@@ -345,7 +345,7 @@ struct PushReading: RunReading {
             let sent = min(progress.bytesSent, progress.bytesToSend)
             parts = [
                 "\(progress.filesSent) of \(Formats.count(progress.filesToSend, "photo")) uploaded",
-                "\(Formats.bytes(sent)) of \(Formats.bytes(progress.bytesToSend))", "\(percent) %",
+                "\(Formats.bytes(sent)) of \(Formats.bytes(progress.bytesToSend))", "\(percent)%",
             ]
         } else {
             parts = [
@@ -394,7 +394,8 @@ extension TextRenderer {
         case .deleted: ["\(name): deleted on the server, not uploaded again"]
         case .forgotten: ["\(name): deletion accepted"]
         case .excluded: ["\(name): excluded by default"]
-        case .cancelled: ["\(name): canceled"]
+        // The summary has the number of the files that were not started.
+        case .cancelled: item.attempts == 0 ? [] : ["\(name): canceled"]
         case .unconfirmed, .foreign, .failed: []
         }
     }

@@ -93,8 +93,8 @@ struct RepairRun: Sendable {
             if plan.isEmpty {
                 console.note(
                     check == .lengths
-                        ? "the server has a file of a plausible length for every photo; there is nothing to repair"
-                        : "no file on the server is missing or damaged; there is nothing to repair"
+                        ? "the server has a file of a plausible length for every photo; nothing to repair"
+                        : "no file on the server is missing or damaged; nothing to repair"
                 )
             }
             return finish(statistics, run)

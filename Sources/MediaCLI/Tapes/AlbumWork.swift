@@ -54,10 +54,12 @@ struct AlbumWarning: Sendable, Equatable {
     var hint: String?
 
     /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`;
-    /// `count` is the number for its verb. `outcome` is nil if a signal ended the work. `isOrder` means that only the
-    /// order of the album was to be updated, which later attempts do not repeat automatically.
-    init?(saved: String, count: Int, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
-        let waits = "\(saved) saved; \(count == 1 ? "its" : "their") album was not updated"
+    /// `count` is its number of clips or tapes, nil for an exported file. `outcome` is nil if a signal ended the work.
+    /// `isOrder` means that only the order of the album was to be updated, which later attempts do not repeat
+    /// automatically.
+    init?(saved: String, count: Int?, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
+        let album = count.map { $0 == 1 ? "its album" : "their album" } ?? "the album of the tape"
+        let waits = "\(saved) saved; \(album) was not updated"
         let repair = "to update the album: mediactl tapes repair"
         guard let outcome else {
             text = waits + (isOrder ? " (interrupted)" : " (interrupted) - will retry")
@@ -145,21 +147,21 @@ extension AssociationReason {
         let reconcile = "to retry: mediactl tapes reconcile --apply"
         let grant = "to list missing permissions: mediactl tapes library status; then: mediactl tapes library grant"
         return switch self {
-        case .neverTried: ("never tried", retry, reconcile, .failure)
+        case .neverTried: ("not attempted yet", retry, reconcile, .failure)
         case .accessNotDetermined:
             ("the library is not set up", wait, "to set it up: mediactl tapes library init", .unauthorized)
         case .accessDenied: ("access to the library was denied", wait, grant, .unauthorized)
         case .accessLimited: ("access to the library is limited", wait, grant, .unauthorized)
         case .libraryChanged:
             (
-                "another library is in its place", "waiting for the library of the album",
+                "another library has replaced it", "waiting for the library of the album",
                 "mount the disk, restore its .mediactl-library.json, or use a key with user.read of the account that has the "
                     + "albums; to keep the other library: mediactl tapes album unlink TAPE", .conflict
             )
         case .unreachable: ("library unreachable", retry, nil, .network)
         case .albumMissing: ("the album no longer exists", retry, reconcile, .notFound)
         case .createFailed: ("the album could not be created", nil, reconcile, .failure)
-        case .originalUnavailable: ("the original is not readable now", retry, nil, .failure)
+        case .originalUnavailable: ("the original cannot be read", retry, nil, .failure)
         case .assetUnidentified:
             (
                 "the original is not in the library", retry,
@@ -228,6 +230,6 @@ extension TextRenderer {
 
     static func album(_ link: AlbumLink) -> [(String, String)] {
         [("album id", link.albumID), ("album title", link.titleAtCreation), ("library", link.libraryID)]
-            + (link.hint.map { [("place", TerminalText.escaped($0))] } ?? [])
+            + (link.hint.map { [("location", TerminalText.escaped($0))] } ?? [])
     }
 }

@@ -92,7 +92,7 @@ struct TapeInputOptions: ParsableArguments {
     @Flag(help: "Add the file that was uploaded last from this machine.")
     var uploadedLast = false
 
-    @Flag(help: "Add missing files, by their extension; they are searched for later.")
+    @Flag(help: "Add missing files as well, recognized by their extension; tapes relink finds them later.")
     var allowMissing = false
 
     @Flag(help: "Combine a photo and the video of the same name beside it into one live photo, if both are specified.")
@@ -112,7 +112,7 @@ struct TapeInputOptions: ParsableArguments {
             "Specify files, or --files-from, --from-upload or --uploaded."
         )
         guard !files.contains(""), !lists.contains(where: { $0.value.isEmpty }) else {
-            throw ValidationError("An empty path.")
+            throw ValidationError("The path is empty.")
         }
         let readers =
             lists.filter { $0.value == "-" }.map(\.flag) + (isStandardInputTaken ? ["--api-key-stdin"] : [])

@@ -249,7 +249,7 @@ extension TextRenderer {
     static func library(_ status: LibraryStatus, style: Style) -> [String] {
         fields(
             [
-                ("library", status.kind), (status.kind == "folder" ? "place" : "server", status.address),
+                ("library", status.kind), (status.kind == "folder" ? "location" : "server", status.address),
                 ("id", status.identity?.libraryID ?? "-"), ("name", status.identity?.name ?? "-"),
                 ("adding", words(for: status.addOnly)), ("changing", words(for: status.readWrite)),
             ]

@@ -260,7 +260,7 @@ struct TapeReading: RunReading {
         let isAlone = (uploads?.files ?? 1) == 1
         let name = isAlone ? ErrorCatalog.quoted(path) : Formats.count(uploads?.files ?? 1, "file")
         let (done, whole) = (uploads?.done ?? self.done, uploads?.whole ?? self.whole)
-        let percent = percent.map { ["\($0) %"] } ?? []
+        let percent = percent.map { ["\($0)%"] } ?? []
         let parts: [String]
         switch phase {
         case .sending:

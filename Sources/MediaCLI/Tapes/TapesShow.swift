@@ -12,7 +12,7 @@ struct TapesShow: ContextCommand {
         commandName: "show",
         abstract: "Show a tape, its album and its clips. Contacts no server.",
         discussion: """
-            Originals that are not found now are shown as offline; they stay in the tape. Links that were deleted from the \
+            Missing originals are shown as offline; they stay in the tape. Links that were deleted from the \
             album, or renamed, are shown as missing. Notes list the problems that tapes verify would report.
 
             Examples:
@@ -120,7 +120,7 @@ struct TapeView: Sendable {
             notes.append(
                 isAlbumFound == true
                     ? "\(are(findings.count, "link")) missing from the album; to restore: mediactl tapes repair \(id)"
-                    : "the album is not at its last known place; to search for it: mediactl tapes verify \(id)"
+                    : "the album is not at its last known location; to search for it: mediactl tapes verify \(id)"
             )
         }
         if let count = pendingClips, count > 0 {

@@ -57,7 +57,7 @@ struct GuestSession: Sendable {
         guard let token = EventToken(text) else {
             throw Diagnosis.usage(
                 "not an event link",
-                hint: "event links have the form https://HOST/upload/ and 43 letters, digits, - and _"
+                hint: "event links have the form https://HOST/upload/TOKEN; the token is 43 letters, digits, - or _"
             )
         }
         let server = try server(ofLink: text, settings: settings)

@@ -148,7 +148,7 @@ final class ProgressDisplay: Sendable {
             console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.pause(delay))")
         case .resolving(let limit):
             console.note(
-                "\(name)the response does not show whether the file is stored; checking whether the server has it"
+                "\(name)the outcome of an upload is unknown; checking whether the server has the file"
                     + (limit > .zero ? ", for up to \(Formats.span(limit))" : "")
             )
         case .resuming(let offset):

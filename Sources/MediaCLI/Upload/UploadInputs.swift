@@ -43,7 +43,7 @@ struct InputCollection: Sendable {
         if media.count < result.files.count {
             let count = Formats.count(result.files.count - media.count, "file")
             console.note(
-                "skipped \(count) without a media extension in \(ErrorCatalog.quoted(path)); use --any-extension"
+                "skipped \(count) in \(ErrorCatalog.quoted(path)): not audio or video; to include: --any-extension"
             )
         }
         return media.map { UploadInput(path: $0.path, origin: .found) }

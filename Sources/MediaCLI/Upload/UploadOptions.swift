@@ -10,7 +10,10 @@ struct DetailOptions: ParsableArguments {
     @Option("Band, couple or organization (default: \"Band\").", value: "name")
     var orgName: String?
 
-    @Option("Event type: band, wedding or other (default: band).", value: "type")
+    @Option(
+        "Event type: band, wedding or other (default: band).",
+        value: HelpValue("type", completion: .list(["band", "wedding", "other"]))
+    )
     var eventType: String?
 
     @Option(
@@ -122,7 +125,7 @@ struct InputOptions: ParsableArguments {
         guard (include.isEmpty && exclude.isEmpty) || recursive || watch != nil else {
             throw ValidationError("--include and --exclude are for files found in directories: add --recursive.")
         }
-        try require(watch != "", "--watch: an empty path.")
+        try require(watch != "", "--watch: the path is empty.")
         try require(watch == nil || (lists.isEmpty && !recursive), "--watch cannot be combined with other inputs.")
     }
 }
@@ -243,8 +246,8 @@ struct SendingOptions: ParsableArguments, Sendable {
 
     func validate() throws {
         try require(verify != true || !dryRun, "--verify cannot be combined with --dry-run: nothing is uploaded.")
-        try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: an empty name.")
-        try require(report != "", "--report: an empty path.")
+        try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: the name is empty.")
+        try require(report != "", "--report: the path is empty.")
     }
 }
 

@@ -60,7 +60,12 @@ extension TextRenderer {
 
     private static func deletion(of result: UploadResult, _ namesServer: Bool) -> [String] {
         guard result.guest == nil else {
-            return ["  it is shown once the organizer approves it; to check: mediactl uploads status"]
+            // A guest's file is skipped only if it is approved.
+            guard result.isSkipped else {
+                return ["  it is shown once the organizer approves it; to check: mediactl uploads status"]
+            }
+            return result.fileID.map { ["  approved by the organizer; to hide it: mediactl uploads delete \($0)"] }
+                ?? []
         }
         guard let id = result.fileID else { return [] }
         let server = namesServer ? " --server \(TerminalText.escaped(result.server))" : ""

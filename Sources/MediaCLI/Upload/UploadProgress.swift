@@ -193,9 +193,9 @@ enum ProgressLine {
         let size = Formats.bytes(progress.byteCount)
         switch progress.phase {
         case .connecting: return "connecting"
-        case .proving: return "verifying bytes on the server  \(progress.percent) %"
+        case .proving: return "verifying bytes on the server  \(progress.percent)%"
         case .sending:
-            var parts = ["\(Formats.bytes(progress.bytesAcknowledged)) of \(size)", "\(progress.percent) %"]
+            var parts = ["\(Formats.bytes(progress.bytesAcknowledged)) of \(size)", "\(progress.percent)%"]
             if let rate = progress.bytesPerSecond {
                 parts.append("\(Formats.bytes(Int64(rate)))/s")
             }
@@ -236,7 +236,7 @@ enum ProgressLine {
         if let count = total.fileCount {
             parts = [
                 "\(total.ended) of \(Formats.count(count, "file"))",
-                "\(Formats.bytes(total.bytesPassed)) of \(Formats.bytes(total.byteCount))", "\(total.percent) %",
+                "\(Formats.bytes(total.bytesPassed)) of \(Formats.bytes(total.byteCount))", "\(total.percent)%",
             ]
         } else {
             parts = [Formats.count(total.ended, "file"), Formats.bytes(total.bytesPassed)]

@@ -45,7 +45,7 @@ struct UploadRun: Sendable {
         let began = console.context.elapsed()
         let report = try begin(items: items.count)
         if items.isEmpty {
-            console.note("there is nothing to upload")
+            console.note("nothing to upload")
         }
         let isVerified = !sending.dryRun && (sending.verify ?? (items.count > 1))
         let results = UploadResults(items, keepsLines: sending.report != nil, keepsStored: isVerified)
@@ -72,7 +72,7 @@ struct UploadRun: Sendable {
         let verifier = UploadVerifier(client: uploader.client)
         let verification =
             uploader.isGuest
-            ? .impossible(.usage("an event link cannot read the listing"))
+            ? .impossible(.usage("an event link does not permit reading the listing"))
             : (try? await console.context.interruption.canceling { await UploadVerification.of(stored, verifier) })
         guard let verification, console.context.interruption.signal == nil else { return }
         tell(verification, results)

@@ -38,7 +38,7 @@ struct UploadsAdopt: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(response != "", "An empty path.")
+        try require(response != "", "The path is empty.")
         try require(fileID.map({ $0 > 0 }) ?? true, "An ID must be 1 or more.")
         try require(response != nil || fileID != nil, "Specify a response, or --file-id for a token typed by hand.")
     }

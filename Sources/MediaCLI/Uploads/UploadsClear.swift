@@ -44,7 +44,8 @@ struct UploadsClear: ContextCommand {
         guard count > 0 || scope == nil else {
             return finish(console, scope, removed: 0, matching: 0, .success)
         }
-        let question = "This removes \(what); the files stay on the server and can no longer be deleted from here."
+        let servers = scope == nil ? "servers" : "server"
+        let question = "This removes \(what); the files stay on the \(servers) and can no longer be deleted from here."
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         guard try await confirmation.ask([question], "Remove the tokens?", on: console) else {
             console.text(["nothing was removed"])

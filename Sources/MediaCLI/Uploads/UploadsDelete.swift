@@ -285,9 +285,7 @@ struct DeleteRun: Sendable {
         let now = console.context.now()
         var lines: [String] = []
         for host in Set(entries.map(\.host)).sorted() {
-            lines.append(
-                "This deletes from \(ErrorCatalog.clean(host)), for everyone and from every event it is linked to:"
-            )
+            lines.append("Files to delete from \(ErrorCatalog.clean(host)), for everyone and from every event:")
             lines += entries.filter { $0.host == host }.map { TextRenderer.brief(KeptUpload($0), now: now) }
         }
         for host in Set(listed.map(\.host)).sorted() {
@@ -295,7 +293,7 @@ struct DeleteRun: Sendable {
             lines += listed.filter { $0.host == host }.flatMap { TextRenderer.brief($0.file) }
         }
         for host in Set(guests.map(\.host)).sorted() {
-            lines.append("This hides from \(ErrorCatalog.clean(host)), which keeps the file:")
+            lines.append("Files to hide on \(ErrorCatalog.clean(host)), which keeps them:")
             lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
         }
         return try await confirmation.ask(

@@ -109,8 +109,8 @@ struct DiscardingRun: Sendable {
         func section(_ title: String, _ records: [UploadRecord]) -> [String] {
             records.isEmpty ? [] : [title] + records.map(TextRenderer.brief)
         }
-        return section("This discards, and removes from the server, the data of:", removed)
-            + section("This removes the local entries of (the server keeps the data for up to 24 hours):", kept)
+        return section("Uploads to discard, with their data on the server:", removed)
+            + section("Local entries to remove (the server keeps the data for up to 24 hours):", kept)
     }
 
     /// - Throws: `CredentialError` if a prompt was interrupted.

@@ -17,7 +17,7 @@ struct UploadsExport: ContextCommand {
     )
 
     @Option(
-        "Write to this new file, never overwriting an existing one; - for standard output.",
+        "File to create; an existing file is never overwritten; - for standard output.",
         value: .file,
         name: .shortAndLong
     )
@@ -30,7 +30,7 @@ struct UploadsExport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(output != "", "--output: an empty path.")
+        try require(output != "", "--output: the path is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

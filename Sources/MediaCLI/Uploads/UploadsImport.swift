@@ -39,7 +39,7 @@ struct UploadsImport: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(file != "", "An empty path.")
+        try require(file != "", "The path is empty.")
         try require(
             file != "-" || !credentials.passwordStdin,
             "Standard input cannot be both the file and the password."

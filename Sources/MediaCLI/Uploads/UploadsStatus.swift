@@ -319,7 +319,7 @@ extension TextRenderer {
         case .running: return "being sent"
         case .resumable(let sent):
             let percent = row.record.sizeBytes > 0 ? sent * 100 / row.record.sizeBytes : 0
-            return "resumable, \(percent) % (\(Formats.bytes(sent)))"
+            return "resumable, \(percent)% (\(Formats.bytes(sent)))"
         case .guest(let state?): return "guest, \(state.rawValue)"
         case .guest(nil):
             let known = row.lastKnown.flatMap { GuestState(rawValue: $0.state) }

@@ -28,7 +28,7 @@ struct UploadsVerify: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        try require(report != "", "--report: an empty path.")
+        try require(report != "", "--report: the path is empty.")
     }
 
     func run(in console: Console) async throws -> ExitCode {
@@ -65,7 +65,10 @@ struct UploadsVerify: ContextCommand {
         if let failure = verification.failure { throw failure }
         console.tell(verification)
         console.text([
-            "\(verification.confirmed.count) of \(Formats.count(files.count, "upload")) listed by the server in their event"
+            files.isEmpty
+                ? "no uploads to verify"
+                : "the server lists \(verification.confirmed.count) of \(Formats.count(files.count, "upload"))"
+                    + " in \(files.count == 1 ? "its event" : "their events")"
         ])
         let code = console.exitCode(verification.missing.isEmpty ? .success : .partly)
         console.summary(

@@ -124,7 +124,7 @@ extension [UInt8] {
 }
 
 extension BinaryInteger {
-    /// With leading zeros up to a width, and lower-case digits.
+    /// With leading zeros up to a width, and lowercase digits.
     package func padded(_ width: Int, radix: Int = 10) -> String {
         let digits = String(self, radix: radix)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

@@ -16,7 +16,7 @@ final class ProviderLibrary {
     /// Throws if there is no such provider or it cannot start.
     init(provider name: String) throws(CryptoError) {
         ERR_clear_error()
-        guard let context = OSSL_LIB_CTX_new() else { throw .fromOpenSSL("no memory for a provider") }
+        guard let context = OSSL_LIB_CTX_new() else { throw .fromOpenSSL("out of memory") }
         guard let wanted = OSSL_PROVIDER_load(context, name) else {
             // A module that exists but finds no hardware fails in its initialization.
             let isThere = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_INIT_FAIL

@@ -18,7 +18,7 @@ public final class SigningKey: Sendable {
     /// Generates a key in memory.
     public static func generate() throws(CryptoError) -> SigningKey {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
-            throw .fromOpenSSL("no memory for a key")
+            throw .fromOpenSSL("out of memory")
         }
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
@@ -110,7 +110,7 @@ private final class Secret: @unchecked Sendable {
     func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         try lock.withLock { _ throws(CryptoError) in
             ERR_clear_error()
-            guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("no memory for a signature") }
+            guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL("out of memory") }
             defer { EVP_MD_CTX_free(context) }
             var count = 0
             guard
@@ -373,7 +373,7 @@ struct PEMBlock: ~Copyable {
 enum MemoryOutput {
     /// Collects the output of `write`, which returns 1 on success; OpenSSL's own copy is overwritten.
     static func bytes(_ operation: String, _ write: (OpaquePointer) -> Int32) throws(CryptoError) -> [UInt8] {
-        guard let output = BIO_new(BIO_s_mem()) else { throw .fromOpenSSL("no memory") }
+        guard let output = BIO_new(BIO_s_mem()) else { throw .fromOpenSSL("out of memory") }
         // Memory of `BIO_s_mem` is cleared before it is freed.
         defer { BIO_free(output) }
         guard write(output) == 1 else { throw .fromOpenSSL(operation) }

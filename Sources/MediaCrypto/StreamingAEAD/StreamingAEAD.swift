@@ -245,7 +245,7 @@ struct SegmentCipher: ~Copyable {
         let salt = Array(header[1..<1 + StreamingAEAD.saltByteCount])
         var derived = try HKDF.sha256(key: key.bytes, salt: salt, info: associatedData, byteCount: 32)
         defer { OPENSSL_cleanse(&derived, derived.count) }
-        guard let context = EVP_CIPHER_CTX_new() else { throw .fromOpenSSL("no memory for a cipher") }
+        guard let context = EVP_CIPHER_CTX_new() else { throw .fromOpenSSL("out of memory") }
         let encrypts: Int32 = direction == .seal ? 1 : 0
         guard EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nil, derived, nil, encrypts) == 1 else {
             EVP_CIPHER_CTX_free(context)

@@ -268,7 +268,7 @@ package struct PhotoExif {
     /// The camera model, without the manufacturer; nil if it is not UTF-8.
     package let model: String?
 
-    /// `ImageUniqueID`; nil if it is not UTF-8. PhotoSync servers write the id of the photo to it.
+    /// `ImageUniqueID`; nil if it is not UTF-8. PhotoSync servers write the ID of the photo to it.
     package let imageUniqueID: String?
 
     /// Microseconds since 1970 of `DateTimeOriginal`, else `DateTimeDigitized`, else `DateTime`, with their fractions

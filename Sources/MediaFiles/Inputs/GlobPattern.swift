@@ -126,7 +126,7 @@ struct GlobParser {
     private mutating func literal() throws(GlobError) -> Unicode.Scalar {
         if peek() == "\\" {
             position += 1
-            guard position < pattern.count else { throw failure("nothing follows the backslash") }
+            guard position < pattern.count else { throw failure("the pattern ends with a backslash") }
         }
         let scalar = pattern[position]
         position += 1

@@ -45,7 +45,7 @@ struct ManifestReader {
                     "unknown column; valid columns: \(Manifest.columns.joined(separator: ", "))"
                 )
             } else if !seen.insert(column).inserted {
-                fault(line, column: column, "the column is repeated")
+                fault(line, column: column, "duplicate column")
             }
         }
     }
@@ -79,10 +79,10 @@ extension ManifestReader {
                 return nil
             }
             checkColumns(names, line: header.line)
-            if !names.contains("path") { fault(header.line, column: "path", "there is no such column") }
+            if !names.contains("path") { fault(header.line, column: "path", "no such column") }
             return names
         case .failure(let failure): fault(failure.line, failure.reason)
-        case nil: fault(1, "there is no header line")
+        case nil: fault(1, "the header line is missing")
         }
         return nil
     }

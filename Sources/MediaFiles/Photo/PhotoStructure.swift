@@ -207,7 +207,7 @@ enum PNGStructure {
                     rest -= part.count
                 }
             }
-            guard try bytes.bigEndian(4) == Int(check) else { throw .damaged("wrong checksum of a chunk") }
+            guard try bytes.bigEndian(4) == Int(check) else { throw .damaged("chunk checksum mismatch") }
             isFirst = false
             if type.elementsEqual("IDAT".utf8) { hasImageData = hasImageData || count > 0 }
             if type.elementsEqual("IEND".utf8) { break }

@@ -257,7 +257,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case .denied: "not writable"
         case .exists: "a file with this name exists"
         case .busy: "another process is writing it"
-        case .unsafe: "a link, or a file of another type, is in the way"
+        case .unsafe: "a link or a file of another type has this name"
         case .io(let code): SystemError.words(code)
         }
     }

@@ -351,9 +351,9 @@ extension TargetDirectory {
 package struct DirectoryRights: Sendable, Equatable {
     /// Permission bits, with the sticky bit.
     package var mode: UInt32
-    /// User id of the owner.
+    /// User ID of the owner.
     package var owner: UInt32
-    /// Group id.
+    /// Group ID.
     package var group: UInt32
     /// Device number.
     package var device: UInt64

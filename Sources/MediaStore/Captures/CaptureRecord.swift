@@ -47,7 +47,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var mode: Mode?
     /// The state.
     public var state = State.pending
-    /// SHA-256 of the media, 64 lower-case hexadecimal characters.
+    /// SHA-256 of the media, 64 lowercase hexadecimal characters.
     public var mediaHash: String
     /// `photo` or `video`.
     public var mediaType: String
@@ -162,7 +162,7 @@ extension LibraryStore {
         try captures(where: "substr(id, 1, length(?1)) = ?1", [idPrefix.lowercased()])
     }
 
-    /// The captures of a digest (64 lower-case hexadecimal characters), newest first.
+    /// The captures of a digest (64 lowercase hexadecimal characters), newest first.
     public func captures(ofMedia hash: String) throws(StoreError) -> [CaptureRecord] {
         try captures(where: "media_hash = ?", [hash])
     }

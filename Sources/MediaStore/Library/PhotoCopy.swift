@@ -39,7 +39,7 @@ public struct PhotoCopy: Sendable, Equatable {
     public var state: State
     /// The source.
     public var source: Source
-    /// SHA-256 of the local bytes, 64 lower-case hexadecimal characters; nil until the download is complete; for a
+    /// SHA-256 of the local bytes, 64 lowercase hexadecimal characters; nil until the download is complete; for a
     /// planned copy, the digest of the missing file with its name. A server rewrites files, so this may differ from
     /// `serverSHA256` (photosync contract section 6).
     public var sha256: String?
@@ -112,7 +112,7 @@ extension LibraryStore {
         try copies(where: "photo_id = ? AND server = ?", ids, server)
     }
 
-    /// The copies whose local digest is one of these (64 lower-case hexadecimal characters).
+    /// The copies whose local digest is one of these (64 lowercase hexadecimal characters).
     public func copies(withDigests digests: [String], server: String) throws(StoreError) -> [PhotoCopy] {
         try copies(where: "sha256 = ? AND server = ?", digests, server)
     }

@@ -19,7 +19,7 @@ public struct PhotoDeletion: Sendable, Equatable {
     public var server: String
     /// The server's ID of the photo.
     public var photoID: String
-    /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters.
+    /// SHA-256 of the bytes as uploaded, 64 lowercase hexadecimal characters.
     public var sha256: String
     /// The name as uploaded. Untrusted text; empty when unknown.
     public var name: String

@@ -220,7 +220,7 @@ package struct StoreRepair {
             // Opening creates an empty log; there is nothing in it to keep.
             if suffix == "-wal", status.isRegularFile, status.size == 0, unlink(path + suffix) == 0 { continue }
             let target = directory.file(name + suffix)
-            try StoreError.check(path + suffix, "cannot set aside", rename(path + suffix, target))
+            try StoreError.check(path + suffix, "cannot move aside", rename(path + suffix, target))
             report.kept.insert(target, at: 0)
             if let index = report.unread.firstIndex(where: { $0.path == path + suffix }) {
                 report.unread[index].keptPath = target

@@ -243,7 +243,7 @@ struct IndexRepair {
         let isThere = try FileStatus(at: path) != nil
         if isThere, let whole = try? openWhole() { return whole }
         if isThere {
-            try StoreError.check(path, "cannot set aside", rename(path, path + ".corrupt"))
+            try StoreError.check(path, "cannot move aside", rename(path, path + ".corrupt"))
         }
         for companion in StoreConnection.companions { unlink(path + companion) }
         unlink(Self.suspicion(path))

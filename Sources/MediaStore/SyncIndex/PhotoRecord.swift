@@ -38,7 +38,7 @@ public struct PhotoDevice: Sendable, Hashable {
 public struct PhotoRecord: Sendable, Hashable {
     /// The server's ID, opaque.
     public var id: String
-    /// SHA-256 of the bytes as uploaded, 64 lower-case hexadecimal characters.
+    /// SHA-256 of the bytes as uploaded, 64 lowercase hexadecimal characters.
     public var sha256: String
     /// The name as uploaded. Untrusted text, not unique.
     public var originalFilename: String
@@ -81,12 +81,12 @@ public struct PhotoRecord: Sendable, Hashable {
 
 /// How IDs, digests and times are stored: in few bytes if they have their usual form.
 enum PhotoCoding {
-    /// The 16 bytes of a lower-case UUID; any other text as it is.
+    /// The 16 bytes of a lowercase UUID; any other text as it is.
     static func id(_ text: String) -> RawValue {
         HexText.bytes(lowerCase: text, groups: uuidGroups).map(RawValue.blob) ?? .text(text)
     }
 
-    /// The 32 bytes of a SHA-256 digest in lower-case hexadecimal; any other text as it is.
+    /// The 32 bytes of a SHA-256 digest in lowercase hexadecimal; any other text as it is.
     static func digest(_ text: String) -> RawValue {
         HexText.bytes(lowerCase: text, groups: digestGroups).map(RawValue.blob) ?? .text(text)
     }

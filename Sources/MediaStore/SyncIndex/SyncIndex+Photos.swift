@@ -32,7 +32,7 @@ extension SyncIndex {
         try photos(ids, areGone, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
 
-    /// The photos with these SHA-256 digests (64 lower-case hexadecimal characters) that are not gone, or those that
+    /// The photos with these SHA-256 digests (64 lowercase hexadecimal characters) that are not gone, or those that
     /// are. The first call after a large run takes some seconds for a million photos: it builds an index.
     public func photos(
         withDigests digests: [String],

@@ -41,9 +41,9 @@ public struct ClipRecord: Sendable, Equatable {
     public var size: Int64?
     /// Time of last modification when the checksums were computed, nanoseconds since 1970.
     public var modifiedNanoseconds: Int64?
-    /// 40 lower-case hexadecimal characters; valid only while size and time still match.
+    /// 40 lowercase hexadecimal characters; valid only while size and time still match.
     public var sha1: String?
-    /// 64 lower-case hexadecimal characters; valid only while size and time still match.
+    /// 64 lowercase hexadecimal characters; valid only while size and time still match.
     public var sha256: String?
     /// Duration in milliseconds; nil if unknown, not 0.
     public var durationMilliseconds: Int64?

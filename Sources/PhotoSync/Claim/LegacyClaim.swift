@@ -5,18 +5,18 @@ public import MediaTransport
 
 /// Claims legacy photos for this machine's device (photosync contract section 7).
 ///
-/// A claim cannot be undone. Only ids of the user's own listing are sent, since the server would also claim another
+/// A claim cannot be undone. Only IDs of the user's own listing are sent, since the server would also claim another
 /// user's photos.
 public struct LegacyClaim: Sendable {
     /// The photos to claim.
     public enum Selection: Sendable, Equatable {
         /// All legacy photos.
         case all
-        /// Photos with these ids; only ids in the user's own listing are sent.
+        /// Photos with these IDs; only IDs in the user's own listing are sent.
         case ids([String])
     }
 
-    /// Ids per request. The server has no limit on ids, but allows 30 seconds per request.
+    /// IDs per request. The server has no limit on IDs, but allows 30 seconds per request.
     static let blockSize = 500
 
     let account: SyncAccount
@@ -198,13 +198,13 @@ extension Array where Element == String {
 public struct ClaimPlan: Sendable, Equatable {
     /// The requested photos.
     public var selection: LegacyClaim.Selection
-    /// Ids to claim; empty for `.all`, which the server claims in one step.
+    /// IDs to claim; empty for `.all`, which the server claims in one step.
     public var ids: [String]
     /// Number of photos to claim.
     public var count: Int64
-    /// Ids of listed photos that already have a device.
+    /// IDs of listed photos that already have a device.
     public var alreadyClaimed: [String] = []
-    /// Ids that are not in the user's listing.
+    /// IDs that are not in the user's listing.
     public var unknown: [String] = []
     /// The server's counts before the claim.
     public var before: SyncStatus
@@ -216,7 +216,7 @@ public struct ClaimResult: Sendable, Equatable {
     public var claimed: Int64
     /// Photos assigned to another device, before or during the claim.
     public var alreadyClaimed: Int64
-    /// Requested photos that are still legacy or were deleted, and unknown ids.
+    /// Requested photos that are still legacy or were deleted, and unknown IDs.
     public var failed: Int64
     /// Remaining legacy photos.
     public var remaining: Int64

@@ -18,7 +18,7 @@ public struct DeviceRegistration: Sendable {
         self.deviceName = DeviceName.cleaned(deviceName)
     }
 
-    /// Verifies a key with `GET /api/sync/status`, registers this machine with its token, and stores key and device id.
+    /// Verifies a key with `GET /api/sync/status`, registers this machine with its token, and stores key and device ID.
     ///
     /// A token that belongs to another user's device (it is not in the user's own list) is replaced by a new one.
     ///
@@ -35,7 +35,7 @@ public struct DeviceRegistration: Sendable {
         return login
     }
 
-    /// Logs in by e-mail address and password. **Revokes the user's key on all other clients**; confirm first.
+    /// Logs in by email address and password. **Revokes the user's key on all other clients**; confirm first.
     ///
     /// The new key is stored at once, before any other request, since the old one is already revoked.
     ///

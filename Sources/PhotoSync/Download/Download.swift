@@ -7,7 +7,7 @@ public struct Download: Sendable {
     public enum Selection: Sendable, Equatable {
         /// Photos without a copy on this machine.
         case missing
-        /// Photos with these ids.
+        /// Photos with these IDs.
         case ids([String])
         /// Photos uploaded at or after a time, without a copy on this machine.
         case since(PhotoTime)
@@ -54,7 +54,7 @@ public struct Download: Sendable {
     /// failed photo keeps its name for the next run.
     ///
     /// A modified local copy is kept, and its photo is reported as `.present` with the error `.sourceChanged`; a photo
-    /// selected by its id is instead downloaded under another name.
+    /// selected by its ID is instead downloaded under another name.
     ///
     /// - Parameters:
     ///   - selection: The photos of the index to download.
@@ -143,7 +143,7 @@ public struct DownloadItem: Sendable {
     public enum State: String, Sendable, CaseIterable {
         /// Written; the bytes match the upload.
         case verified
-        /// Written; the server has rewritten its file since the upload. Structure, dimensions, length and the id that
+        /// Written; the server has rewritten its file since the upload. Structure, dimensions, length and the ID that
         /// the server writes into the file were checked (contract, new fact 1).
         case rewritten
         /// Written under a name ending in `.unverified`, since the file could not be identified as the photo.
@@ -164,9 +164,9 @@ public struct DownloadItem: Sendable {
         case cancelled
     }
 
-    /// Id of the photo; for an unknown id, only the id, `state` and `error` are set.
+    /// ID of the photo; for an unknown ID, only the ID, `state` and `error` are set.
     public var id: String
-    /// Its original name; nil for an unknown id.
+    /// Its original name; nil for an unknown ID.
     public var originalFilename: String?
     /// The state of the photo.
     public var state: State

@@ -62,7 +62,7 @@ final class DownloadReceiver: ResponseReceiver {
     var result: State { state.withLock { $0 } }
 
     /// Returns the digest of the complete file and the evidence that it is the photo, by the rules of contract section
-    /// 6 and new fact 1. The hash is compared first: a file with the right hash is correct regardless of the id that
+    /// 6 and new fact 1. The hash is compared first: a file with the right hash is correct regardless of the ID that
     /// its camera wrote. `knownDigests` are the digests of verified downloads of the photo.
     func judge(knownDigests: [String] = []) async throws(PhotoSyncError) -> (digest: String, evidence: PhotoEvidence) {
         let state = result
@@ -164,7 +164,7 @@ final class DownloadReceiver: ResponseReceiver {
         return now > modified
     }
 
-    /// The bytes of a photo id never change. If listing and download have different digests, one of them belongs to
+    /// The bytes of a photo ID never change. If listing and download have different digests, one of them belongs to
     /// another photo, and it is unknown which.
     private func checkDigest(_ head: DownloadHead) throws {
         guard let told = head.sha256, told != photo.sha256 else { return }

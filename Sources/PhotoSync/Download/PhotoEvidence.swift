@@ -3,13 +3,13 @@ internal import MediaStore
 internal import MediaSystem
 
 /// The evidence that a file is a photo that the server has rewritten: intact structure, dimensions, a plausible length,
-/// and the photo's id, which the server writes into the file (photosync contract, new fact 1).
+/// and the photo's ID, which the server writes into the file (photosync contract, new fact 1).
 ///
 /// Used only if the hash of the file differs from the listed one, since cameras write `ImageUniqueID` as well.
 enum PhotoEvidence: Equatable {
     /// The file is the photo.
     case photo
-    /// The file contains the id of another photo.
+    /// The file contains the ID of another photo.
     case otherPhoto(stamp: String)
     /// The reason why the file could not be identified as the photo.
     case unverified(String)
@@ -65,7 +65,7 @@ enum PhotoEvidence: Equatable {
         return "\(dimensions.width)×\(dimensions.height) pixels, listed with \(width)×\(height)"
     }
 
-    /// Photo ids are UUIDs (photosync contract section 0). Cameras write 32 digits without hyphens, or serial numbers.
+    /// Photo IDs are UUIDs (photosync contract section 0). Cameras write 32 digits without hyphens, or serial numbers.
     private static func isPhotoID(_ stamp: String) -> Bool {
         stamp.wholeMatch(of: /[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}/) != nil
     }

@@ -31,11 +31,11 @@ extension PhotoSyncClient {
     }
 }
 
-/// Downloads thumbnails. Their names are derived from the ids alone, so the files themselves show which ones exist, and
+/// Downloads thumbnails. Their names are derived from the IDs alone, so the files themselves show which ones exist, and
 /// the library stores nothing about them.
 struct ThumbnailRun: Sendable {
     let session: DownloadSession
-    /// Whether the photos were specified by id; a missing thumbnail is then an error.
+    /// Whether the photos were specified by ID; a missing thumbnail is then an error.
     let isOfIDs: Bool
 
     func perform(to path: [UInt8]) async throws(PhotoSyncError) {
@@ -77,7 +77,7 @@ struct ThumbnailRun: Sendable {
         return obstacle
     }
 
-    /// Validates the id, which is untrusted server text.
+    /// Validates the ID, which is untrusted server text.
     private static func name(of id: String) throws(PhotoSyncError) -> String {
         guard id.wholeMatch(of: /[0-9A-Za-z][0-9A-Za-z_-]{0,99}/) != nil else {
             throw PhotoSyncError(.unexpectedResponse, detail: "the ID is not a file name", photoID: id)

@@ -318,14 +318,14 @@ struct LiveListing: Sendable {
 }
 
 extension SyncIndex {
-    /// Photos not marked as deleted, by id.
+    /// Photos not marked as deleted, by ID.
     func photosByID(_ ids: [String], of server: String) throws(StoreError) -> [String: PhotoRecord] {
         Dictionary(try photos(ids, of: server).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
 extension SyncAccount {
-    /// Photos of the index not marked as deleted, by id.
+    /// Photos of the index not marked as deleted, by ID.
     func photosByID(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {
         try index.photosByID(ids, of: server)
     }

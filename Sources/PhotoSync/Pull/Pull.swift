@@ -249,7 +249,7 @@ public struct PullProgress: Sendable, Equatable {
     public var expected: Int64?
     /// Number of the attempt, from 1.
     public var attempt: Int
-    /// Id of the process that is listing the photos of this server, 0 if unknown; nil if the pull is not waiting for
+    /// ID of the process that is listing the photos of this server, 0 if unknown; nil if the pull is not waiting for
     /// one.
     public var waitsForProcess: Int32?
 }

@@ -6,7 +6,7 @@ internal import MediaTransport
 extension Pull {
     /// Waits until no other process lists this server's photos.
     ///
-    /// - Throws: `PhotoSyncError`: `.busy` after `turnLimit`, with the id of the other process; `.cancelled` on a stop.
+    /// - Throws: `PhotoSyncError`: `.busy` after `turnLimit`, with the ID of the other process; `.cancelled` on a stop.
     func turn(
         _ control: TransferControl,
         _ progress: (@Sendable (PullProgress) -> Void)?
@@ -21,7 +21,7 @@ extension Pull {
             if let lock { return lock }
             guard ContinuousClock.now < deadline else {
                 let name = owner.map { "process \($0)" } ?? "another process"
-                throw PhotoSyncError(.busy, detail: "\(name) lists its photos", isRetryable: true)
+                throw PhotoSyncError(.busy, detail: "\(name) is listing its photos", isRetryable: true)
             }
             progress?(PullProgress(photos: 0, pages: 0, expected: nil, attempt: 1, waitsForProcess: owner ?? 0))
             if await control.waitForStop(upTo: .milliseconds(200)) { throw PhotoSyncError(.cancelled) }

@@ -100,7 +100,7 @@ struct DeletedPhotos {
         return found.compactMapValues(Self.last)
     }
 
-    /// The deletions of these photos, by id; none for a photo that is on the server or was never there.
+    /// The deletions of these photos, by ID; none for a photo that is on the server or was never there.
     func withIDs(_ ids: [String]) throws -> [String: PhotoDeletion] {
         var found = try stored(ids)
         guard isComplete else { return found }

@@ -22,7 +22,7 @@ public struct DeletionAcceptance: Sendable {
         public var target: [UInt8]
         /// The result.
         public var state: State
-        /// The server's id of the photo.
+        /// The server's ID of the photo.
         public var photoID: String?
         /// The name as uploaded; nil when unknown. Untrusted text.
         public var fileName: String?
@@ -44,10 +44,10 @@ public struct DeletionAcceptance: Sendable {
         self.hashes = hashes
     }
 
-    /// Accepts the deletions of photos by id, by file, or of all files in a directory.
+    /// Accepts the deletions of photos by ID, by file, or of all files in a directory.
     ///
     /// - Parameters:
-    ///   - targets: Ids, and paths as bytes. The file of a recorded copy may be missing.
+    ///   - targets: IDs, and paths as bytes. The file of a recorded copy may be missing.
     ///   - isDryRun: Whether to store nothing.
     /// - Returns: One item per photo, and one per argument that is not a deleted photo. Files of a directory that were
     ///   not deleted on the server are omitted.
@@ -155,7 +155,7 @@ public struct DeletionAcceptance: Sendable {
 }
 
 extension SyncAccount {
-    /// The ids of these photos whose deletion the user has accepted.
+    /// The IDs of these photos whose deletion the user has accepted.
     func acceptedDeletions(_ ids: [String]) throws -> Set<String> {
         Set(try library.deletions(ofPhotos: ids, server: server).filter { $0.state == .accepted }.map(\.photoID))
     }

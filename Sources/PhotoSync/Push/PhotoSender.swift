@@ -281,7 +281,7 @@ struct OwnPhotos: Sendable {
             let copies = try account.library.copies(withDigests: others, server: account.server)
                 .filter { [.present, .replaced].contains($0.state) && $0.sha256 != $0.serverSHA256 }
             let byID = try account.photosByID(copies.map(\.photoID))
-            // After a repair, the photo has a new id.
+            // After a repair, the photo has a new ID.
             let lost = copies.filter { byID[$0.photoID] == nil }.map(\.serverSHA256)
             let replacing = Self.bySHA256(try account.index.photos(withDigests: lost, of: account.server))
             for copy in copies {

@@ -142,7 +142,7 @@ public struct PushItem: Sendable {
     public var sizeBytes: Int64?
     /// Its SHA-256; nil if it was not read.
     public var sha256: String?
-    /// The server's id of the photo.
+    /// The server's ID of the photo.
     public var photoID: String?
     /// The `dateTaken` value, sent or planned.
     public var takenAt: PhotoTime?

@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-/// A file that is a copy of a photo by its stamp, the id that the server writes into the copies that it rewrites
+/// A file that is a copy of a photo by its stamp, the ID that the server writes into the copies that it rewrites
 /// (photosync contract, new fact 1). Another machine downloaded it, so this machine has no record of it.
 private struct StampedFile: Sendable {
     var photo: PhotoToSend
@@ -88,7 +88,7 @@ extension PushRun {
 }
 
 extension OwnPhotos {
-    /// The photos of this user's listing with these ids.
+    /// The photos of this user's listing with these IDs.
     fileprivate func listed(ids: [String]) async throws(PhotoSyncError) -> [String: PhotoRecord] {
         try await queue.run { [account] in
             // A dry run does not pull, so the index may have another user's photos.
@@ -96,7 +96,7 @@ extension OwnPhotos {
         }
     }
 
-    /// The digests of verified copies that the server had rewritten, by id. A file with the stamp and the length but
+    /// The digests of verified copies that the server had rewritten, by ID. A file with the stamp and the length but
     /// other bytes is damaged.
     fileprivate func rewrittenCopies(_ ids: [String]) async throws(PhotoSyncError) -> [String: Set<String>] {
         try await queue.run { [account] in

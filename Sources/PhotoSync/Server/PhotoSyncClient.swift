@@ -326,7 +326,7 @@ extension PhotoSyncClient {
     ///   - control: Cancels the download.
     ///   - progress: Called with the bytes of this response.
     /// - Returns: A head with status 200, 206, or 416 (nothing after the offset; the receiver is not called).
-    /// - Throws: `PhotoSyncError`, with the photo's id. A truncated response is a retryable `.transport`.
+    /// - Throws: `PhotoSyncError`, with the photo's ID. A truncated response is a retryable `.transport`.
     public func download(
         id: String,
         from offset: Int64 = 0,

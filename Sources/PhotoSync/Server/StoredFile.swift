@@ -14,7 +14,7 @@ extension PhotoSyncClient {
     /// `GET /api/photos/{id}/download` with `Range: bytes=0-0`: whether the server has the file, and its length. If the
     /// server ignores the range, the transfer is stopped after the response head.
     ///
-    /// - Throws: `PhotoSyncError`, with the photo's id; `.unexpectedResponse` for a response without a length.
+    /// - Throws: `PhotoSyncError`, with the photo's ID; `.unexpectedResponse` for a response without a length.
     public func storedFile(
         of id: String,
         control: TransferControl = TransferControl()

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Uploads photos whose server files are lost again, from local originals with the uploaded bytes.
 ///
 /// The server identifies a photo's bytes by the hash in its database, and stores nothing new while the damaged photo is
-/// listed (photosync contract 3.3). Each photo is therefore deleted first, and gets a new id.
+/// listed (photosync contract 3.3). Each photo is therefore deleted first, and gets a new ID.
 public struct Repair: Sendable {
     /// A photo that the server cannot deliver.
     public struct Item: Sendable {
@@ -38,7 +38,7 @@ public struct Repair: Sendable {
         public var state: State
         /// The local original, or one that was modified since its upload.
         public var path: [UInt8]?
-        /// The id after the repair.
+        /// The ID after the repair.
         public var newID: String?
         /// Whether it was deleted on the server; if it then failed, only the local original is left.
         public var isDeleted = false
@@ -144,7 +144,7 @@ public struct Repair: Sendable {
     ///   - plan: The result of `plan`.
     ///   - control: A stop starts no further photo.
     ///   - onItem: Called with the result of each photo.
-    /// - Returns: Whether the index has the repaired photos under their new ids only; otherwise a full pull is
+    /// - Returns: Whether the index has the repaired photos under their new IDs only; otherwise a full pull is
     ///   required.
     /// - Throws: `PhotoSyncError` for errors that would fail all photos, such as `.unauthorized`; `.ownershipDefect`
     ///   after the first photo if it is not listed as the user's own.
@@ -191,7 +191,7 @@ public struct Repair: Sendable {
     ]
 
     /// Removes replaced photos from the index, marks photos that were only deleted, and adds the new ones. A replaced
-    /// photo does not count as deleted: it has another id.
+    /// photo does not count as deleted: it has another ID.
     private func updateIndex(replaced: [String], deleted: [String]) async -> Bool {
         guard !replaced.isEmpty || !deleted.isEmpty else { return true }
         let (index, server) = (account.index, account.server)
@@ -309,7 +309,7 @@ public struct Repair: Sendable {
     }
 
     /// Records the copies as copies of the new photo, except downloaded copies that the server had rewritten: those
-    /// contain the old id.
+    /// contain the old ID.
     private func record(_ copies: [PhotoCopy], as id: String) async throws(PhotoSyncError) {
         let old = copies.filter { [.present, .replaced].contains($0.state) && $0.sha256 == $0.serverSHA256 }
         let moved = old.map { copy in

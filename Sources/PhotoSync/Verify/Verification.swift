@@ -143,7 +143,7 @@ public struct Verification: Sendable {
         }
     }
 
-    /// The id of the photo as which the bytes at a path were uploaded.
+    /// The ID of the photo as which the bytes at a path were uploaded.
     private func photo(at path: [UInt8], _ digest: String?) -> String? {
         let copies = (try? account.library.copies(at: [path], server: account.server)) ?? []
         return copies.first { $0.state == .present && $0.sha256 == digest }?.photoID
@@ -369,7 +369,7 @@ public struct SyncDifference: Sendable, Equatable {
     public var expected: String?
     /// The value found.
     public var found: String?
-    /// Id of the photo as which the changed bytes were uploaded.
+    /// ID of the photo as which the changed bytes were uploaded.
     public var uploadedAs: String?
 }
 

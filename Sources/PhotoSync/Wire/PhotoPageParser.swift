@@ -4,7 +4,7 @@ internal import MediaTransport
 /// Parses the response of `POST /api/sync/photos` (photosync contract section 5) directly into records, since a run may
 /// list a million of them.
 ///
-/// Unknown members are skipped, and `null` is treated as absent. Any invalid value (hash, id, size or time) rejects the
+/// Unknown members are skipped, and `null` is treated as absent. Any invalid value (hash, ID, size or time) rejects the
 /// whole page.
 package struct PhotoPageParser {
     private var members: MemberReader

@@ -44,7 +44,7 @@ public struct PhotoPage: Sendable, Equatable {
 
 /// A registered device (photosync contract 1.3).
 public struct RegisteredDevice: Sendable, Equatable {
-    /// The server's id.
+    /// The server's ID.
     public var id: String
     /// Its name.
     public var name: String
@@ -60,7 +60,7 @@ public struct RegisteredDevice: Sendable, Equatable {
 
 /// The response to an upload (photosync contract 3.3).
 public struct PhotoReceipt: Sendable, Equatable {
-    /// Id of the new row, or of the existing row with these bytes, regardless of the owner.
+    /// ID of the new row, or of the existing row with these bytes, regardless of the owner.
     public var id: String
     /// Whether the bytes were already on the server. Does not imply that the user owns the photo (trap 11).
     public var isDuplicate: Bool
@@ -77,7 +77,7 @@ public struct LoginResponse: Sendable, Equatable {
     public var apiKey: String
     /// The device of this machine; nil if only the key could be parsed.
     public var device: RegisteredDevice?
-    /// The user's e-mail address; nil if only the key could be parsed.
+    /// The user's email address; nil if only the key could be parsed.
     public var email: String?
 
     package init(apiKey: String, device: RegisteredDevice?, email: String?) {

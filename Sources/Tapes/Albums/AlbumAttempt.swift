@@ -209,7 +209,7 @@ extension AlbumAttempt {
         }
     }
 
-    /// Checks the album of a link, by its id only (rule R3).
+    /// Checks the album of a link, by its ID only (rule R3).
     private mutating func visit(_ known: AlbumLink, _ opened: OpenLibrary) async throws {
         var known = known
         let presence: AlbumPresence
@@ -249,7 +249,7 @@ extension AlbumAttempt {
     private mutating func makeAlbum(_ opened: OpenLibrary) async throws {
         if let marked = try await albumLeftBehind(opened) {
             try use(albumLink(marked, opened))
-            report(.reuse, "found by its mark")
+            report(.reuse, "found by its marker")
             return
         }
         // Known to be forbidden: the request would be refused, or leave an empty album (rule R10).
@@ -350,7 +350,7 @@ extension AlbumAttempt {
         do throws(AlbumError) {
             let refused = try await add(named, to: link)
             guard !refused.isEmpty else { return }
-            // The id may be outdated, or the asset may have been removed: resolve it again, once.
+            // The ID may be outdated, or the asset may have been removed: resolve it again, once.
             let again = try await resolve(refused, afresh: true)
             for clip in try await add(again, to: link) { refuse(clip) }
         } catch {
@@ -374,9 +374,9 @@ extension AlbumAttempt {
         return ids.compactMap { byID[$0] }.filter(isIncluded) + (filed.map { [$0] } ?? [])
     }
 
-    // MARK: Asset ids
+    // MARK: Asset IDs
 
-    /// Resolves the library's ids; clips without an id get their result.
+    /// Resolves the library's IDs; clips without an ID get their result.
     private mutating func resolve(_ wanted: [ClipRecord], afresh: Bool = false) async throws(AlbumError) -> [Named] {
         let responses = try await service.library.resolveAssets(wanted, mayUpload: service.policy.mayUpload)
         guard responses.count == wanted.count else {

@@ -91,9 +91,9 @@ public enum AlbumPresence: Sendable, Equatable {
     case damaged(String)
 }
 
-/// An album that was created, or found by its mark.
+/// An album that was created, or found by its marker.
 public struct MadeAlbum: Sendable, Equatable {
-    /// The id to be stored.
+    /// The ID to be stored.
     public var id: String
     /// Its title.
     public var title: String
@@ -105,7 +105,7 @@ public struct MadeAlbum: Sendable, Equatable {
 
 /// The library's result for one original.
 public enum AssetResolution: Sendable, Equatable {
-    /// Its asset id. `isHidden`: the asset is in the library's trash; only the user can restore it.
+    /// Its asset ID. `isHidden`: the asset is in the library's trash; only the user can restore it.
     case asset([UInt8], isHidden: Bool = false)
     /// The bytes are required but currently unavailable (rule R14).
     case unavailable(String)
@@ -119,7 +119,7 @@ public enum AssetResolution: Sendable, Equatable {
 
 /// An asset to add.
 public struct AlbumAsset: Sendable, Equatable {
-    /// The library's id.
+    /// The library's ID.
     public var id: [UInt8]
     /// The kind of its clip.
     public var kind: ClipRecord.Kind

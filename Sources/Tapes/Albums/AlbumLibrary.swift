@@ -4,7 +4,7 @@ public import MediaStore
 /// A back end for albums (tapes contract 4.1): a folder of links, a photo server, or the test double.
 ///
 /// Safe for concurrent tasks. Every operation may be canceled, and then throws `.cancelled` without undoing anything.
-/// Empty lists return immediately without a request. An id that this library cannot have created is a caller error and
+/// Empty lists return immediately without a request. An ID that this library cannot have created is a caller error and
 /// throws `.rejected`, never `.albumMissing`.
 public protocol AlbumLibrary: Sendable {
     /// `folder` or `immich`.
@@ -34,7 +34,7 @@ public protocol AlbumLibrary: Sendable {
     /// Creates an album, never reusing an existing one. Requires `.addOnly`.
     func createAlbum(title: String, tapeID: String) async throws(AlbumError) -> MadeAlbum
 
-    /// The library's ids of originals, one per clip, in the same order. Missing originals are uploaded if `mayUpload`
+    /// The library's IDs of originals, one per clip, in the same order. Missing originals are uploaded if `mayUpload`
     /// is true. Requires `.addOnly`.
     ///
     /// - Throws: `AlbumError` if none could be resolved.
@@ -111,7 +111,7 @@ public struct AlbumLibraryIdentity: Sendable, Equatable {
     public var libraryID: String
     /// The account; nil if there is none or it is unknown.
     public var accountID: String?
-    /// Id of the API key; nil if there is none.
+    /// ID of the API key; nil if there is none.
     public var keyID: String?
     /// Display name.
     public var name: String

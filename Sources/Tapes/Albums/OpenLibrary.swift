@@ -3,7 +3,7 @@ public import MediaStore
 
 /// A library that responds, is identified, and may be used: step 4 of rule R2, and contract 4.2.
 struct OpenLibrary {
-    /// The library id used in links.
+    /// The library ID used in links.
     var id: String
     var access: AlbumAccess
     var identity: AlbumLibraryIdentity
@@ -18,7 +18,6 @@ extension AlbumService {
     /// decides whether an earlier refusal still applies (rule R10), without a request.
     ///
     /// - Throws: Errors that `AlbumFailure.init(caught:)` converts, if the library cannot be used now.
-    /// - Throws: What `AlbumFailure.init(caught:)` converts, when it cannot be used now.
     func open(
         _ level: AccessLevel,
         believingRefusal isBelieving: (AlbumAccess) -> Bool = { _ in false }
@@ -95,7 +94,7 @@ extension AlbumService {
 }
 
 extension AlbumLibraryIdentity {
-    /// The id that a known library has in links, if this is that library: the same instance with the same account, or
+    /// The ID that a known library has in links, if this is that library: the same instance with the same account, or
     /// with the key of the last success, which may have lost or gained `user.read` (contract 4.2).
     func knownID(_ record: AlbumLibraryRecord) -> String? {
         guard let known = record.libraryID else { return nil }

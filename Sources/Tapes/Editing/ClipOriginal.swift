@@ -163,7 +163,7 @@ enum OriginalReading {
         return missing
     }
 
-    /// Runs work on a file system; nil if the file system does not respond.
+    /// Runs work on a file system; nil if the file system is not responding.
     ///
     /// - Throws: `.cancelled`.
     static func bounded<Value: Sendable>(

@@ -3,10 +3,10 @@ public import MediaStore
 
 // Selects a clip from user input.
 extension TapeEditor {
-    /// The only clip of a tape with this number (`2` or `#2`; the first clip is 1), file name, path, id, or id prefix
+    /// The only clip of a tape with this number (`2` or `#2`; the first clip is 1), file name, path, ID, or ID prefix
     /// of at least 4 characters.
     ///
-    /// - Throws: `TapesError` `.clipNotFound` (with the ids if several match), `.storeUnusable`.
+    /// - Throws: `TapesError` `.clipNotFound` (with the IDs if several match), `.storeUnusable`.
     public func clip(named name: String, of tape: TapeRecord) throws(TapesError) -> ClipRecord {
         try clip(named: Array(name.utf8), of: tape)
     }

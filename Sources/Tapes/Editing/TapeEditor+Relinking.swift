@@ -104,7 +104,7 @@ private struct OriginalSearch {
         }
     }
 
-    /// Ids of the clips whose originals are missing.
+    /// IDs of the clips whose originals are missing.
     private func missingClips() async throws(TapesError) -> Set<String> {
         let missing = try await OriginalReading.missing(among: clips.compactMap(\.source))
         return Set(clips.filter { clip in clip.source.map(missing.contains) ?? false }.map(\.id))

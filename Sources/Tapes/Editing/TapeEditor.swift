@@ -20,9 +20,9 @@ public struct TapeEditor: Sendable {
 
     // MARK: Lookup
 
-    /// The only tape with this id, id prefix (at least 4 characters) or exact title.
+    /// The only tape with this ID, ID prefix (at least 4 characters) or exact title.
     ///
-    /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the ids, `.storeUnusable`.
+    /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the IDs, `.storeUnusable`.
     public func tape(named name: String) throws(TapesError) -> TapeRecord {
         let tapes = try stored(store.tapes(named: name))
         guard let tape = tapes.first else { throw TapesError(.tapeNotFound, value: name) }
@@ -102,7 +102,7 @@ public struct TapeEditor: Sendable {
 extension TapeEditor {
     /// Examines a file (step 1 of rule R2): absolute path, kind, duration. Reads a few blocks. A relative path is
     /// resolved against the current directory; links are not resolved. If `allowingMissing` is true, a missing file is
-    /// accepted by its extension. The clip has a new id; its tape and position are not set.
+    /// accepted by its extension. The clip has a new ID; its tape and position are not set.
     ///
     /// - Throws: `TapesError` `.fileNotFound`, `.fileUnreadable`, `.notRegularFile`, `.emptyFile`, `.unknownMediaType`.
     public func inspect(_ path: [UInt8], allowingMissing: Bool) throws(TapesError) -> ClipRecord {
@@ -259,13 +259,13 @@ extension ClipChange {
         }
         if let scaleOverride { clip.scaleOverride = scaleOverride }
         if let volume {
-            try Self.check(clip.kind != .image, .notForThisKind, "a picture has no sound")
+            try Self.check(clip.kind != .image, .notForThisKind, "images have no sound")
             // NaN is outside every range.
             if let volume { try Self.check((0...1).contains(volume), "volume must be 0 to 1", volume) }
             clip.volume = volume
         }
         if let milliseconds = imageMilliseconds {
-            try Self.check(clip.kind == .image, .notForThisKind, "only a picture has a display time")
+            try Self.check(clip.kind == .image, .notForThisKind, "only images have a display time")
             try Self.check(
                 (1...3_600_000).contains(milliseconds),
                 "the display time must be 1 to 3600000 ms",
@@ -280,7 +280,7 @@ extension ClipChange {
     private func setTrims(of clip: inout ClipRecord) throws(TapesError) {
         let trims = [trimStartMilliseconds, trimEndMilliseconds].compactMap { $0 }
         guard !trims.isEmpty else { return }
-        try Self.check(clip.kind == .video, .notForThisKind, "only a video can be trimmed")
+        try Self.check(clip.kind == .video, .notForThisKind, "only videos can be trimmed")
         for trim in trims { try Self.check(trim >= 0, "a trim must not be negative", trim) }
         clip.trimStartMilliseconds = trimStartMilliseconds ?? clip.trimStartMilliseconds
         clip.trimEndMilliseconds = trimEndMilliseconds ?? clip.trimEndMilliseconds

@@ -54,7 +54,7 @@ public struct ClipMedia: Sendable, Equatable {
     ///   - searchPath: `PATH` to search for ffprobe.
     ///   - directory: Contains a mark during the read, so that `RenderLeftovers` finds the temporary files after a
     ///     kill; nil for no mark.
-    /// - Returns: Properties by clip id.
+    /// - Returns: Properties by clip ID.
     /// - Throws: `TapesError` `.programMissing`, `.targetUnusable` or `.diskFull` for the system's temporary directory,
     ///   `.cancelled`.
     public static func read(

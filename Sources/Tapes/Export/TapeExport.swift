@@ -22,7 +22,7 @@ public enum TapeExport: String, Sendable, CaseIterable {
     /// - Parameters:
     ///   - tape: The tape.
     ///   - clips: Its clips in order.
-    ///   - media: Properties of their files by clip id, for a timeline; without them, its times are in milliseconds.
+    ///   - media: Properties of their files by clip ID, for a timeline; without them, its times are in milliseconds.
     /// - Returns: UTF-8, except that the paths in a playlist may contain arbitrary bytes.
     /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path.
     public func bytes(

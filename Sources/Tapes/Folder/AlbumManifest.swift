@@ -36,7 +36,7 @@ struct AlbumManifest {
     static let version: Int64 = 1
 
     var version = Self.version
-    /// The album's id in the store.
+    /// The album's ID in the store.
     var id: String
     var libraryID: String
     var tapeID: String

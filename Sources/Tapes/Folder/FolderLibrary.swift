@@ -114,7 +114,7 @@ public struct FolderLibrary: AlbumLibrary {
         guard try await mayMakeRoot() else {
             // Denied by the user; undetermined if the user cannot be prompted.
             guard confirm != nil else { return access }
-            return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "the folder was declined")
+            return AlbumAccess(.denied, fingerprint: access.fingerprint, detail: "creating the folder was declined")
         }
         return try await makeRoot(level, insteadOf: access)
     }
@@ -155,7 +155,7 @@ extension FolderLibrary {
     func open(needing level: AccessLevel) throws(AlbumError) -> OpenRoot {
         let known = try knownID()
         if let root = try openLibrary(known: known, needing: level) { return root }
-        throw known == nil ? AlbumError(.unauthorized(level), detail: "the library does not exist yet") : Self.isGone
+        throw known == nil ? AlbumError(.unauthorized(level), detail: "no such directory") : Self.isGone
     }
 
     /// - Returns: nil if there is no library.
@@ -229,7 +229,7 @@ extension FolderLibrary {
 
     // MARK: Locking
 
-    /// Locks a library, by the id in its marker, against all processes that use this data directory.
+    /// Locks a library, by the ID in its marker, against all processes that use this data directory.
     ///
     /// - Throws: `.quota`, `.unreachable`, `.cancelled`.
     func lock(_ name: String) async throws(AlbumError) -> AlbumLock {
@@ -260,7 +260,7 @@ extension FolderLibrary {
         }
     }
 
-    /// The album whose manifest contains the tape's id.
+    /// The album whose manifest contains the tape's ID.
     public func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {
         try await run { _ throws(AlbumError) in
             try open(needing: .readWrite).album(markedBy: tapeID).map(Self.made)
@@ -280,7 +280,7 @@ extension FolderLibrary {
         }
     }
 
-    /// An asset id is the original's path; no file is accessed, so that the original may be unavailable (rule R14).
+    /// An asset ID is the original's path; no file is accessed, so that the original may be unavailable (rule R14).
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool
@@ -364,7 +364,7 @@ extension FolderLibrary {
 
     /// Runs work on an album while the library is locked.
     ///
-    /// - Throws: `.albumMissing` if the expected library has no album with this id.
+    /// - Throws: `.albumMissing` if the expected library has no album with this ID.
     func inAlbum<Value: Sendable>(
         _ id: String,
         hint: [UInt8]?,
@@ -408,11 +408,11 @@ enum FolderAccess {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "written by a newer version of mediactl")
         }
         guard rights.isSearchable else {
-            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "no permission to enter the root")
+            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "no permission to enter the root directory")
         }
         let missing = missing(rights, level)
         guard missing.isEmpty else {
-            let detail = "not permitted in the root: \(missing.joined(separator: ", "))"
+            let detail = "not permitted in the root directory: \(missing.joined(separator: ", "))"
             return AlbumAccess(.limited(missing: missing), fingerprint: fingerprint, detail: detail)
         }
         return AlbumAccess(.authorized, fingerprint: fingerprint)
@@ -449,9 +449,9 @@ enum FolderAccess {
             return AlbumAccess(.restricted, fingerprint: fingerprint, detail: "the file system is read-only")
         }
         guard rights.isSearchable, rights.isWritable else {
-            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "the root cannot be created there")
+            return AlbumAccess(.denied, fingerprint: fingerprint, detail: "the root directory cannot be created")
         }
-        return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "the library does not exist yet")
+        return AlbumAccess(.notDetermined, fingerprint: fingerprint, detail: "no such directory")
     }
 
     /// Changes with the permissions.

@@ -10,7 +10,7 @@ struct OpenRoot {
     /// Whether this is the library last found here, or there never was one: only then is a missing album deleted.
     let isExpected: Bool
 
-    /// Finds an album (contract section 5, finding) by the id in its manifest; only the last component of the hint is
+    /// Finds an album (contract section 5, finding) by the ID in its manifest; only the last component of the hint is
     /// used. nil if the expected library has no such album; throws if that is uncertain.
     func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
@@ -26,7 +26,7 @@ struct OpenRoot {
         }
         if let album = try scan(needing: level, doubt: &doubt, where: { $0.id == id }) { return album }
         if let doubt { throw doubt }
-        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library is in its place") }
+        guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library has replaced it") }
         return nil
     }
 
@@ -49,7 +49,7 @@ struct OpenRoot {
         )
     }
 
-    /// The album of a tape, by the tape id in its manifest (rule R4).
+    /// The album of a tape, by the tape ID in its manifest (rule R4).
     func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {
         let tapeID = tapeID.lowercased()
         var doubt: AlbumError?
@@ -70,7 +70,7 @@ struct OpenRoot {
             try directory.forEachName { names.append($0) }
         } catch {
             guard error.kind == .denied else { throw AlbumError(error, needing: level) }
-            throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root")
+            throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root directory")
         }
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             switch look(into: name, needing: level) {

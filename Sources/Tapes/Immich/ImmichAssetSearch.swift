@@ -4,7 +4,7 @@ internal import MediaFiles
 internal import MediaStore
 internal import MediaTransport
 
-/// Finds the server's ids of originals for `resolveAssets` (tapes contract 6.3): by path if the server reads the same
+/// Finds the server's IDs of originals for `resolveAssets` (tapes contract 6.3): by path if the server reads the same
 /// files, otherwise by checksum; missing originals are uploaded if allowed.
 struct ImmichAssetSearch {
     static let largestCheck = 5000
@@ -92,7 +92,7 @@ extension AssetResolution {
     init(_ failure: ClipOriginal.Failure) throws(AlbumError) {
         switch failure {
         case .away(let reason): self = .unavailable(reason)
-        case .silent: self = .unavailable("the file system does not respond")
+        case .silent: self = .unavailable("the file system is not responding")
         case .unfit(let reason): self = .rejected(reason)
         case .cancelled: throw AlbumError(.cancelled)
         }

@@ -73,7 +73,7 @@ extension AlbumError {
         )
     }
 
-    /// The error for an id that no Immich server creates: a caller error.
+    /// The error for an ID that no Immich server creates: a caller error.
     static func malformed(_ id: String) -> AlbumError {
         AlbumError(.rejected(status: nil), detail: "not the ID of an album or asset: \(ServerText.sentence(id))")
     }
@@ -92,7 +92,7 @@ struct ImmichGrant: Sendable, Equatable {
         case readUser = "user.read"
     }
 
-    /// Id of the key, not the key itself.
+    /// ID of the key, not the key itself.
     var keyID: String
     /// Names of permissions; `all` grants every permission.
     var permissions: Set<String>

@@ -143,7 +143,7 @@ public struct ImmichLibrary: AlbumLibrary {
 
     // MARK: Assets
 
-    /// The server's ids of originals, found by checksum in one request for all; missing ones are uploaded (contract
+    /// The server's IDs of originals, found by checksum in one request for all; missing ones are uploaded (contract
     /// 6.3). An unreadable or rejected file does not affect the others.
     ///
     /// - Throws: `AlbumError` for failures that affect all originals: a failed request, a refused key, `.cancelled`.
@@ -355,7 +355,7 @@ extension ImmichLibrary {
 }
 
 extension ImmichLibrary {
-    /// The server's result for one id (`success`, `error`).
+    /// The server's result for one ID (`success`, `error`).
     private enum Verdict {
         case done
         case refused(String)
@@ -364,7 +364,7 @@ extension ImmichLibrary {
     }
 
     /// Adds or removes assets in chunks. Status 200 does not mean success, so every element is checked. If a later
-    /// chunk fails, the results of earlier chunks are kept; all other ids get that failure.
+    /// chunk fails, the results of earlier chunks are kept; all other IDs get that failure.
     private func change(
         _ method: HTTPMethod,
         _ ids: [String],
@@ -382,7 +382,7 @@ extension ImmichLibrary {
                 let request = client.request(method, path, body: body)
                 let response = try await json(request, needing: level)
                 for (id, verdict) in response.elements.compactMap(Self.verdict) {
-                    // If there are several results for an id, a success takes precedence.
+                    // If there are several results for an ID, a success takes precedence.
                     if case .done? = responses[id] { continue }
                     responses[id] = verdict
                 }
@@ -425,17 +425,17 @@ extension ImmichLibrary {
     private static let noAlbum = AlbumError(.unreachable(retryAfter: nil), detail: "the response has no album")
 }
 
-// The server's ids of files (tapes contract 6.3).
+// The server's IDs of files (tapes contract 6.3).
 extension ImmichLibrary {
     // MARK: By checksum
 
     struct CheckedFile {
-        /// The id sent in the request, which the response repeats.
+        /// The ID sent in the request, which the response repeats.
         var id: String
         var checksum: ImmichChecksum
     }
 
-    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Results are matched by id, not by order. Files that are not
+    /// `POST /assets/bulk-upload-check` in blocks of 5,000. Results are matched by ID, not by order. Files that are not
     /// on the server are omitted.
     func check(_ files: [CheckedFile]) async throws(AlbumError) -> [String: AssetResolution] {
         var found: [String: AssetResolution] = [:]

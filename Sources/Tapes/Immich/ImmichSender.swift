@@ -18,7 +18,7 @@ final class ImmichSender: Sendable {
     private typealias Sent = Result<AssetResolution, AlbumError>
 
     private struct State {
-        /// Asset ids of uploaded files, by checksum.
+        /// Asset IDs of uploaded files, by checksum.
         var sent: [ImmichChecksum: [UInt8]] = [:]
         /// The error after which nothing else is uploaded.
         var stoppedBy: AlbumError?
@@ -27,7 +27,7 @@ final class ImmichSender: Sendable {
     }
 
     private let library: ImmichLibrary
-    /// Videos of live photos, by clip id.
+    /// Videos of live photos, by clip ID.
     private let videos: [String: Result<PairedVideo, ClipOriginal.Failure>]
     private let state = Mutex(State())
 

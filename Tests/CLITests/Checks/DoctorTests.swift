@@ -52,7 +52,7 @@ import Testing
         #expect(!methods.isEmpty && methods.isSubset(of: ["GET", "HEAD", "OPTIONS"]))
     }
 
-    /// The server's own cache serves a day old health without a changing query (trap T18).
+    /// The server's own cache serves a day-old health response unless the query changes (trap T18).
     @Test func healthIsQueriedPastTheCache() async throws {
         let sandbox = try await SandboxProcess.start()
         _ = try await Self.doctor(sandbox.baseURL)
@@ -223,7 +223,7 @@ import Testing
         runner.environment["MEDIACTL_PASSWORD"] = "uploader"
         let result = try await runner.run(["doctor", "--server", sandbox.baseURL, "--user", "uploader"])
         #expect(result.exitCode == 0)
-        #expect(result.errors.hasSuffix("doctor: 7 of 9 checks passed, 1 warning, 1 skipped\n"))
+        #expect(result.errors.hasSuffix("note: 7 of 9 checks passed, 1 warning, 1 skipped\n"))
     }
 
     @Test func anUnhealthyServerFails() async throws {

@@ -19,7 +19,7 @@ import Testing
     /// The command of the hint: the server shows that it has logins.
     @Test func addressAndPasswordArePromptedFor() async throws {
         let child = try start(["login"])
-        try await child.wait(for: "E-mail address for \(sandbox.baseURL): ")
+        try await child.wait(for: "Email address for \(sandbox.baseURL): ")
         child.write("contributor@example.org\n")
         try await child.wait(for: "Password for contributor@example.org at \(sandbox.baseURL): ")
         child.write("contributor\n")

@@ -67,7 +67,7 @@ import Testing
         )
         let authorization = listener.authorizationOfOneRequest()
         _ = try curl.finish()
-        // A user in the address goes out with an empty password when netrc has none for it.
+        // A user in the address is sent with an empty password if netrc has none for it.
         let expected = example.found ?? example.user.map { $0 + ":" }
         #expect(authorization == expected.map { "Basic " + Data($0.utf8).base64EncodedString() })
     }

@@ -3,10 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// kill -9 at each named point of a debug build. After the next start there is exactly one file on the server, with the
-/// right bytes, and its token is here or is honestly called lost.
+/// kill -9 at each failpoint of a debug build. After the next start, the server has exactly one file with the right
+/// bytes, and its token is stored or reported as lost.
 @Suite struct KillTests {
-    /// A point of `UploadFailpoint`, and what the next `upload` of the same file makes of it.
+    /// A point of `UploadFailpoint`, and the result of the next `upload` of the same file.
     struct Point: Sendable, CustomTestStringConvertible {
         let name: String
         /// The journal right after the kill.
@@ -19,12 +19,12 @@ import Testing
     }
 
     static let points = [
-        // Nothing arrived: the row is settled as failed, and the file is sent.
+        // Nothing arrived: the row ends as failed, and the file is sent.
         Point(name: "afterIntent", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 1),
         Point(name: "midBody", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 2),
-        // The server stored it, and its answer reached nobody.
+        // The server stored it, and its response was lost.
         Point(name: "afterBody", left: [.sent], exitCode: 11, states: [.tokenLost], tokens: 0, posts: 1),
-        // The answer is in the rescue file.
+        // The response is in the rescue file.
         Point(
             name: "responseInRescueFile",
             left: [.sending, .sent],
@@ -44,7 +44,7 @@ import Testing
         var stage = try FaultStage(sandbox.baseURL, byteCount: 12_000_000)
         let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": point.name])
         #expect(killed.result.signal == SIGKILL)
-        // The answer of a killed client may still be under way at the server.
+        // The server may still be processing the request of a killed client.
         if point.posts == 1 && point.name != "afterIntent" {
             try await waitForFile(sandbox)
         }
@@ -63,7 +63,7 @@ import Testing
         #expect(try await sandbox.posts() == point.posts, "nothing is sent again")
     }
 
-    /// The digest of a small file is not in the journal; it is read again, if it can be.
+    /// The digest of a small file is not in the journal; the file is read again, if possible.
     @Test(arguments: [true, false])
     func smallFileWhoseResponseWasNotRead(_ isStillThere: Bool) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=60"])
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// The digest as `sha256sum` computes it.
+    /// The digest as computed by `sha256sum`.
     private func sha256(_ path: String) async throws -> String {
         var runner = try BinaryRunner()
         runner.executable = "/usr/bin/sha256sum"

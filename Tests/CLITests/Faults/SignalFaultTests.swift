@@ -114,6 +114,19 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
+    /// The check of an upload that a killed process left may take minutes. It precedes the slot of the file.
+    @Test func checkOfAnEarlierUploadIsPrinted() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let stage = try FaultStage(sandbox.baseURL)
+        let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterIntent"])
+        #expect(killed.result.signal == SIGKILL)
+        let next = try await stage.upload()
+        #expect(next.result.exitCode == 0)
+        let note = "note: the outcome of an upload is unknown; checking whether the server has the file, for up to "
+        #expect(next.result.errors.contains(note), "\(next.result)")
+        #expect(try stage.states() == [.done, .failed])
+    }
+
     @Test func interruptBetweenTwoAttempts() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:status=503,retry-after=110"])
         let stage = try FaultStage(sandbox.baseURL)

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    // The exit codes of docs/exit-codes.md, one row a code.
+    // The exit codes of docs/exit-codes.md, one row per code.
     @Test(
         arguments: [
             (.fileNotFound, 2), (.fileUnreadable, 2), (.notRegularFile, 2), (.emptyFile, 2), (.unknownMediaType, 2),

@@ -195,7 +195,7 @@ import Testing
 
     // MARK: Programs
 
-    /// A signal ends the signing program: nothing was sent, so there is nothing to wait for.
+    /// A signal ends the signing program: nothing was sent, so the program does not wait.
     @Test(arguments: [false, true])
     func ctrlCEndsTheSigningProgram(isRegistering: Bool) async throws {
         let stage = try await HashOnlyStage()

@@ -301,7 +301,7 @@ import Testing
         #expect(try scene.sandbox.storedFiles().count == 1)
         let dry = try await delete(["1", "--dry-run"])
         #expect(dry.output == "1 \"One\" would be deleted from \(scene.scope)\n")
-        // Without an id, the listing finds the file.
+        // Without an ID, the listing finds the file.
         let found = try await delete(["--yes", "--file", scene.file("One.mp4")])
         #expect(found.output == "deleted 1 \"One\" from \(scene.scope)\n")
         #expect(try scene.sandbox.storedFiles().isEmpty)

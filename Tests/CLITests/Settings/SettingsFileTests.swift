@@ -67,9 +67,9 @@ import Testing
         Refusal(text: "just words", line: 1, says: "must contain settings"),
         Refusal(text: "profiles: [a]", line: 1, key: "profiles", says: "must contain names"),
         Refusal(text: "profiles:\n  a: 3", line: 2, key: "profiles.a", says: "must contain settings"),
-        Refusal(text: "server: [a\nuser: b", line: 2, says: "is not YAML"),
+        Refusal(text: "server: [a\nuser: b", line: 2, says: "is not valid YAML"),
         Refusal(text: "user: a\nuser: b", line: 1, key: "user", says: "is set twice"),
-        Refusal(text: "a: 1\n---\nb: 2", line: 2, says: "is not YAML"),
+        Refusal(text: "a: 1\n---\nb: 2", line: 2, says: "is not valid YAML"),
     ]
 
     @Test(arguments: refusals) func invalidSettingsAreRefused(refusal: Refusal) async throws {

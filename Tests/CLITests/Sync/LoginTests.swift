@@ -73,7 +73,7 @@ import Testing
         expectNoSecret(result)
     }
 
-    // Trap 9: a login by e-mail signs out all other devices.
+    // Trap 9: a login by email signs out all other devices.
     @Test func emailLoginRequiresYesWithoutATerminal() async throws {
         let stage = try await SyncStage()
         let arguments = ["login", "--email", "alice@example.test", "--password-stdin"]
@@ -134,7 +134,7 @@ import Testing
         let file = try stage.secret("alice-password")
         let report = try await stage.json("login", "--email", "alice@example.test", "--password-file", file, "--yes")
         #expect(report.result.exitCode == 4)
-        #expect((report.error["message"] as? String)?.contains("e-mail address or password") == true)
+        #expect((report.error["message"] as? String)?.contains("email address or password") == true)
         expectNoSecret(report.result)
     }
 

@@ -153,7 +153,7 @@ import Testing
         #expect(try await stage.sandbox.photos().count == 2)
         let quiet = try await stage.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty)
-        // A text is not a missing photo.
+        // A text file is not a missing photo.
         #expect(quiet.errors.isEmpty)
     }
 
@@ -326,7 +326,7 @@ import Testing
         let stage = try await SyncStage.loggedIn()
         let before = try await stage.sandbox.requests().count
         let result = try await stage.runner.run(command, through: ["sh", "-c", #"exec "$@" >&-"#, "sh"])
-        #expect(result.exitCode == 1 && result.errors.contains("standard output is closed"))
+        #expect(result.exitCode == 1 && result.errors.contains("cannot write to standard output: it is closed"))
         #expect(try await stage.sandbox.requests().count == before)
         #expect(try await stage.run("sync", "status").exitCode == 0)
     }

@@ -22,7 +22,7 @@ import Testing
         try await child.wait(for: "the server failed (500); waiting up to 2 min for the server")
         try await stage.sandbox.photoSync("DELETE", "outage")
         let result = try await child.finish(deadline: .seconds(60))
-        #expect(result.exitCode == 0 && result.errors.contains("the server responds again"))
+        #expect(result.exitCode == 0 && result.errors.contains("the server is responding again"))
         #expect(try await stage.json("sync", "list").count("items") == 3)
     }
 
@@ -42,7 +42,7 @@ import Testing
         #expect(again.port == stage.sandbox.port)
     }
 
-    // New facts 5, and contract 1.1 for the check of keys. 0.1.0 recognized only "Database error", which few routes
+    // Photosync contract, new facts 5, and 1.1 (key check). 0.1.0 recognized only "Database error", which few routes
     // send.
     @Test(
         arguments: [
@@ -118,7 +118,7 @@ import Testing
         let result = try await child.finish(deadline: .seconds(60))
         #expect(again.port == stage.sandbox.port)
         #expect(
-            result.exitCode == 0 && result.errors.contains("the server responds again"),
+            result.exitCode == 0 && result.errors.contains("the server is responding again"),
             "\(command): \(result.errors)"
         )
     }

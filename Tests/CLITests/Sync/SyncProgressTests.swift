@@ -16,18 +16,18 @@ import Testing
         display.update(pull(0, of: 1000))
         test.advance(.seconds(2))
         display.update(pull(400, of: 1000))
-        #expect(test.errors.hasSuffix("400 of 1000 photos  40 %  200/s  ETA 0:03\n"))
+        #expect(test.errors.hasSuffix("400 of 1000 photos  40%  200/s  ETA 0:03\n"))
         #expect(test.output.isEmpty)
     }
 
     // A listing may grow while it is read (trap 19), and stored files are larger than what was uploaded (trap 12).
     @Test func percentageNeverExceedsOneHundred() {
-        #expect(pull(1100, of: 1000).line(rate: 5) == "1000 of 1000 photos  100 %  5/s")
+        #expect(pull(1100, of: 1000).line(rate: 5) == "1000 of 1000 photos  100%  5/s")
         var progress = DownloadProgress()
         (progress.photos, progress.photosDone, progress.bytes, progress.bytesReceived) = (2, 1, 1000, 1200)
         let reading = DownloadReading(progress: progress)
         #expect(reading.percent == 100)
-        #expect(reading.line(rate: nil) == "1 of 2 photos  1.00 kB of 1.00 kB  100 %")
+        #expect(reading.line(rate: nil) == "1 of 2 photos  1.00 kB of 1.00 kB  100%")
     }
 
     @Test func incrementalPullHasNoTotal() {
@@ -43,12 +43,12 @@ import Testing
         (progress.filesSent, progress.bytesSent) = (1, 1_500_000)
         #expect(
             PushReading(progress: progress).line(rate: 5e5)
-                == "1 of 3 photos uploaded  1.50 MB of 3.00 MB  50 %  500 kB/s  ETA 0:03"
+                == "1 of 3 photos uploaded  1.50 MB of 3.00 MB  50%  500 kB/s  ETA 0:03"
         )
         (progress.filesSent, progress.bytesSent) = (3, 3_000_000)
         #expect(
             PushReading(progress: progress).line(rate: 5e5)
-                == "3 of 3 photos uploaded  3.00 MB of 3.00 MB  100 %  verifying the uploads"
+                == "3 of 3 photos uploaded  3.00 MB of 3.00 MB  100%  verifying the uploads"
         )
     }
 
@@ -60,7 +60,7 @@ import Testing
         display.update(pull(60, of: 1000))
         #expect(test.errors.isEmpty)
         display.update(pull(150, of: 1000))
-        #expect(test.errors == "150 of 1000 photos  15 %  50/s  ETA 0:17\n")
+        #expect(test.errors == "150 of 1000 photos  15%  50/s  ETA 0:17\n")
         test.advance(.seconds(9))
         display.update(pull(160, of: 1000))
         test.advance(.seconds(1))

@@ -28,13 +28,13 @@ import Testing
         #expect(text.exitCode == 0)
         #expect(
             text.errors.contains(
-                "12 .mov, 3 .dng, 1 .mp4, 1 .tif are not backed up: "
+                "12 .mov files, 3 .dng files, 1 .mp4 file, 1 .tif file are not backed up: "
                     + "the server does not accept these types (13 videos: no PhotoSync server accepts videos)"
             ),
             "\(text.errors)"
         )
-        // Sidecars are not photos; texts and unknown files are not reported as missing.
-        let note = "2 .xmp, 1 .aae are not uploaded: sidecars with edits stay on this machine only"
+        // Sidecars are not photos; text files and unknown files are not reported as missing.
+        let note = "2 .xmp files, 1 .aae file are not uploaded: sidecar files with edits stay on this machine only"
         #expect(text.errors.contains(note) == !flags.contains("-q"))
         #expect(!text.errors.contains(".txt") && !text.errors.contains("extension"))
         let run = try await stage.runner.run(["sync", "push", directory, "--json"] + flags)
@@ -47,7 +47,7 @@ import Testing
         #expect(report.count("skipped") == 25)
     }
 
-    /// Detected by their first bytes: texts and sound are not reported as missing.
+    /// Detected by their first bytes: text and audio files are not reported as missing.
     @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
         let stage = try await SyncStage.loggedIn()
         let directory = try stage.photos("a.jpg")
@@ -80,7 +80,7 @@ import Testing
         let text = try await stage.run("sync", "push", directory, "-v")
         #expect(text.exitCode == 0 && text.output.contains("/f.jpg: skipped, not a regular file"))
         #expect(text.errors.contains("1 uploaded, 1 skipped"))
-        #expect(text.errors.contains("1 not a regular file and skipped"))
+        #expect(text.errors.contains("1 file skipped: not a regular file"))
     }
 
     @Test func duplicatesAreReportedAsSuch() async throws {

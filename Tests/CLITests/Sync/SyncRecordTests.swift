@@ -179,6 +179,16 @@ import Testing
         #expect(TextRenderer.pull(result, isDryRun: false, style: style) == lines)
     }
 
+    /// After Ctrl-C, a line for each of thousands of files would hide the result.
+    @Test func filesThatWereNotStartedHaveNoLine() {
+        let style = Style(.never, isTerminal: false, environment: [:])
+        var pushed = PushItem(path: [0x61], state: .cancelled)
+        #expect(TextRenderer.push(pushed, style: style).isEmpty)
+        pushed.attempts = 1
+        #expect(TextRenderer.push(pushed, style: style) == ["a: canceled"])
+        #expect(TextRenderer.download(DownloadItem(id: "p-1", state: .cancelled), style: style).isEmpty)
+    }
+
     // Files that are not photos are not failures; photos that are not saved are.
     @Test(
         arguments: [

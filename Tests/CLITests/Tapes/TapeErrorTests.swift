@@ -98,7 +98,7 @@ import Testing
             ),
             (
                 AlbumOutcome(state: .pending, reason: .libraryChanged, pendingClips: 1), 1,
-                "1 clip saved; its album was not updated (another library is in its place) - waiting for the library of the album"
+                "1 clip saved; its album was not updated (another library has replaced it) - waiting for the library of the album"
             ),
             (
                 AlbumOutcome(state: .pending, reason: .internalError, detail: "400", pendingClips: 1), 1,

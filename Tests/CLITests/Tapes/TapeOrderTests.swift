@@ -89,7 +89,7 @@ import Testing
         #expect(try await stage.run("move", "T", "1", "--to", "\(Int.max)").exitCode == 0)
     }
 
-    @Test("a clip is selected by number, file name or the beginning of its id") func selection() async throws {
+    @Test("a clip is selected by number, file name or the beginning of its ID") func selection() async throws {
         let stage = try await stage()
         let id = try #require(try await stage.clips("T").last?["clip_id"] as? String)
         for name in ["3", "#3", "c.jpg", String(id.prefix(8)), id, stage.runner.home.file("c.jpg")] {

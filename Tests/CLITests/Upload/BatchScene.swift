@@ -42,7 +42,7 @@ struct BatchScene {
         try await runner.run(["upload"] + arguments + login, input: input, extra: extra)
     }
 
-    /// The parsed records of a `--json` run of a type.
+    /// The records of one type in the output of a `--json` run.
     static func records(_ result: ChildResult, _ type: String) throws -> [[String: Any]] {
         try result.lines.compactMap { line in
             let value = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]

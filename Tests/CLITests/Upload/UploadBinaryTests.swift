@@ -182,7 +182,7 @@ import Testing
         child.write("n\n")
         let result = try await child.finish()
         #expect(result.exitCode == 1)
-        #expect(result.output.contains("from every event it is linked to"))
+        #expect(result.output.contains("from every event:"))
         #expect(result.output.contains("\"One\""))
         #expect(try await scene.posts() == 1)
     }

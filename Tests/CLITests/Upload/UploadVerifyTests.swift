@@ -69,7 +69,7 @@ import Testing
         for arguments in [["uploads", "verify"], ["uploads", "verify", "--report", report]] {
             let result = try await scene.runner.run(arguments + scene.login)
             #expect(result.exitCode == 3)
-            #expect(result.output.contains("2 of 3 uploads listed by the server in their event"))
+            #expect(result.output.contains("the server lists 2 of 3 uploads in their events"))
             #expect(result.errors.contains("the server does not list \(lost) in its event"))
         }
     }
@@ -92,7 +92,7 @@ import Testing
         chmod(netrc, 0o600)
         runner.environment["NETRC"] = netrc
         let result = try await runner.run(command)
-        #expect(result.exitCode == 0 && result.output == "1 of 1 upload listed by the server in their event\n")
+        #expect(result.exitCode == 0 && result.output == "the server lists 1 of 1 upload in its event\n")
         let other = try await runner.run(command + ["--server", "http://127.0.0.1:9"])
         #expect(other.exitCode == 2)
         #expect(other.errors.contains("hint: omit --server: mediactl uploads verify --report \(report)\n"))

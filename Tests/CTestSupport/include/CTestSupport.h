@@ -1,13 +1,13 @@
-// Calls of glibc that Swift does not see, because their headers hide them without _GNU_SOURCE.
+// glibc functions that Swift cannot import, because their headers declare them only with _GNU_SOURCE.
 #pragma once
 
 #include <spawn.h>
 
-/// A pipe whose ends are born close-on-exec; 0, or -1 and errno.
+/// Creates a pipe whose ends are close-on-exec; returns 0, or -1 with errno.
 int ctest_pipe(int ends[2]);
 
-/// Closes every descriptor above the standard streams in the child; 0 or an error number.
+/// Closes every descriptor above the standard streams in the child; returns 0, or the error number.
 int ctest_spawn_close_others(posix_spawn_file_actions_t *actions);
 
-/// Makes this thread alone act as another user, with the rights of nobody else, or as root again (0); 0, or -1 and errno.
+/// Makes only this thread act as another user without further groups, or as root again (0); returns 0, or -1 with errno.
 int ctest_become(unsigned user);

@@ -35,7 +35,7 @@ struct ReadingBackTests {
         try #require(SHA256Digest(hex: SamplePayload.hash))
     }
 
-    @Test("a query by id sends the device's header fields")
+    @Test("a query by ID sends the device's header fields")
     func byID() async throws {
         let server = try CaptureServer(.data(200, Self.capture))
         let headers = [HTTPHeader("X-Device-Id", "d")]
@@ -73,7 +73,7 @@ struct ReadingBackTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("an invalid id is not used in an address")
+    @Test("an invalid ID is not used in an address")
     func noID() async throws {
         let server = try CaptureServer(.data(200, Self.capture))
         let client = try server.client()

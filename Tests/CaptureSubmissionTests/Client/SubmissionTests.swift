@@ -51,7 +51,7 @@ struct SubmissionTests {
 
     // MARK: Sent
 
-    @Test("the body is sent unchanged, with the device's header fields and the request's id")
+    @Test("the body is sent unchanged, with the device's header fields and the request's ID")
     func sent() async throws {
         let server = try CaptureServer(.data(202, #"{"capture_id":"\#(Self.id)"}"#))
         let client = try server.client()
@@ -89,7 +89,7 @@ struct SubmissionTests {
     // MARK: Taken
 
     @Test(
-        "202: the id must be a UUID, and the address must use http or https",
+        "202: the ID must be a UUID, and the address must use http or https",
         arguments: [
             ("https://v.example/\(id)", "https://v.example/\(id)"), ("HTTP://h:1/x?y#z", "HTTP://h:1/x?y#z"),
             ("javascript:alert(1)", nil), ("https://", nil), ("https://user@h/x", nil), ("https://h/\\u001b[2J", nil),
@@ -103,7 +103,7 @@ struct SubmissionTests {
         #expect(response == .accepted(captureID: Self.id, verificationURL: shown))
     }
 
-    @Test("a wrong content type does not prevent reading the id")
+    @Test("a wrong content type does not prevent reading the ID")
     func wrongType() async throws {
         var response = Response.data(202, #"{"capture_id":"\#(Self.id)","verification_url":null}"#)
         for type in ["text/html", nil, "application/octet-stream"] {
@@ -113,7 +113,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "a success without an id leaves the outcome unknown",
+        "a success without an ID leaves the outcome unknown",
         arguments: [
             Response(status: 202, body: "<html>", type: "text/html"), .data(202, "{}"), .data(202, "null"),
             .data(202, #"{"capture_id":"../../x"}"#), .data(202, #"{"capture_id":7}"#),
@@ -128,7 +128,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "409: the id of the earlier capture is read from any of its places",
+        "409: the ID of the earlier capture is read from any of its places",
         arguments: [
             (#"{"error":{"code":"DUPLICATE_CAPTURE","details":{"capture_id":"\#(id)"}}}"#, id),
             (#"{"error":{"code":"DUPLICATE_CAPTURE","capture_id":"\#(id)"}}"#, id),

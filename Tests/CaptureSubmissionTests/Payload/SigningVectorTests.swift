@@ -3,16 +3,16 @@ import Testing
 
 @testable import CaptureSubmission
 
-/// `fixtures/hash-only-canonical`, made by the reference server's own code (hash-only contract 2.1).
+/// `fixtures/hash-only-canonical`, created by the reference server's own code (hash-only contract 2.1).
 @Suite("What the reference server signs")
 struct SigningVectorTests {
-    @Test("the vectors are there")
+    @Test("the vectors exist")
     func count() {
         #expect(SigningVector.all.count == 17)
         #expect(SigningVector.all.filter { !$0.accepted }.count == 4)
     }
 
-    @Test("a body is read and written again as the server does it, byte for byte", arguments: SigningVector.all)
+    @Test("a body is read and written as by the server, byte for byte", arguments: SigningVector.all)
     func vector(_ vector: SigningVector) throws {
         let rebuilt = SignedBytes.rebuilt(from: Array(vector.request_body.utf8), for: .reference)
         #expect(rebuilt.map { String(decoding: $0, as: UTF8.self) } == vector.signed_bytes)
@@ -20,7 +20,8 @@ struct SigningVectorTests {
         if let rebuilt { #expect(try SHA256Digest.of(rebuilt).hex == vector.client_data_hash) }
     }
 
-    /// What our payload cannot say, since we never send it: an altitude, a hash in capitals, a time with an offset.
+    /// What our payload cannot represent, since we never send it: an altitude, a hash in upper case, a time with an
+    /// offset.
     private static let notOurs = ["location_with_altitude", "offset_time_and_case"]
 
     @Test(

@@ -68,7 +68,7 @@ struct ConsoleSession {
         }
     }
 
-    /// Values that differ in each run: ids, checksums, upload numbers, times, days, ages and sizes.
+    /// Values that differ in each run: IDs, checksums, upload numbers, times, days, ages and sizes.
     private static let volatileForms: [(pattern: String, name: String)] = [
         ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>"), ("[0-9a-f]{64}", "<sha-256>"),
         ("u-[a-z2-7]{16}", "<upload>"),

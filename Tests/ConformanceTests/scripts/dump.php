@@ -1,7 +1,7 @@
 <?php
-// Router script for `php -S`: answers any POST with what PHP made of it, as JSON. With the environment variable
-// DUMP_FILE set, the dump goes to that file and the answer is a GigHive D3 upload reply instead, so that the real client
-// can upload here.
+// Router script for `php -S`: responds to any POST with the form as PHP parsed it, in JSON. If the environment variable
+// DUMP_FILE is set, that JSON is written to the file instead, and the response is that of GigHive D3 to an upload, so that
+// the real client can upload to this server.
 $dump = ['fields' => [], 'files' => [], 'content_length' => (int)($_SERVER['CONTENT_LENGTH'] ?? -1)];
 foreach ($_POST as $name => $value) {
     $dump['fields'][] = [(string)$name, (string)$value];

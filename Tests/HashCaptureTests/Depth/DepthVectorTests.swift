@@ -3,10 +3,10 @@ import Foundation
 import HashCapture
 import Testing
 
-/// Depth analysis 1.0 against the vectors, within the tolerances that the file states.
+/// Depth analysis 1.0 against the vectors, within the tolerances specified in the file.
 @Suite("depth vectors")
 struct DepthVectorTests {
-    @Test("the vectors are all there")
+    @Test("all vectors exist")
     func complete() {
         #expect(DepthVectors.all.vectors.count == 33)
         #expect(DepthVectors.all.temporal.count == 7)
@@ -27,7 +27,7 @@ struct DepthVectorTests {
         #expect(analysis.isLikelyRealScene == expected.isLikelyRealScene)
     }
 
-    @Test("the numbers are those of the reference in binary64, not only near them", arguments: DepthVectors.all.vectors)
+    @Test("the numbers equal those of the reference in binary64", arguments: DepthVectors.all.vectors)
     func closeness(vector: DepthVectors.Vector) throws {
         let analysis = try vector.analysis()
 
@@ -36,7 +36,7 @@ struct DepthVectorTests {
         #expect(analysis.depthLayers == vector.expected.depthLayers)
     }
 
-    @Test("keyframes together", arguments: DepthVectors.all.temporal)
+    @Test("combined keyframes", arguments: DepthVectors.all.temporal)
     func keyframes(temporal: DepthVectors.Temporal) throws {
         let keyframes = try temporal.keyframes.map { name in
             try #require(DepthVectors.all.vectors.first { $0.name == name }).analysis()
@@ -65,7 +65,7 @@ struct DepthVectorTests {
     }
 }
 
-/// Whether a value is within an absolute and a relative tolerance together.
+/// Whether a value is within an absolute and a relative tolerance.
 func isNear(_ value: Double, _ expected: Double, _ absolute: Double, _ relative: Double) -> Bool {
     abs(value - expected) <= absolute + relative * abs(expected)
 }

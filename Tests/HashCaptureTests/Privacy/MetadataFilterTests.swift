@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The contract's table, written a second time.
+    /// The contract's table, transcribed independently of the code.
     private static func check(_ filter: MetadataFilter, _ facts: CaptureFacts) {
         let metadata = filter.metadata(of: facts)
         let levels = filter.settings

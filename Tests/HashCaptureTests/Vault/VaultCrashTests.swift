@@ -5,18 +5,19 @@ import Testing
 
 @testable import HashCapture
 
-/// Processes that die between two steps, and disks that give up.
+/// Processes that die between two steps, and disks that fail.
 @Suite struct VaultCrashTests {
     let fixture = Result { try VaultFixture() }
 
-    /// What a process leaves that dies after `keepMedia`.
+    /// The state left by a process that dies after `keepMedia`.
     private func abandon(_ id: String = VaultFixture.id) async throws {
         let fixture = try fixture.get()
         let draft = try fixture.vault().begin(id: id)
         _ = try await fixture.vault().keepMedia(fixture.source(vaultBytes(100)), in: draft)
     }
 
-    /// Sweeps until an abandoned draft is free: the thread that wrote it may hold it a moment longer than the test.
+    /// Cleans up until an abandoned draft is unlocked: the thread that wrote it may keep the lock slightly longer than
+    /// the test.
     private func sweep(_ fixture: VaultFixture, hasRecord: (String) throws -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         while try fixture.names().contains(where: { $0.hasPrefix(".draft-0") }), ContinuousClock.now < deadline {
@@ -58,7 +59,7 @@ import Testing
         #expect(try await fixture.exported() == vaultBytes(100))
     }
 
-    /// Many begin while others sweep: nobody's draft is taken away.
+    /// Many processes start drafts while others clean up: no active draft is removed.
     @Test func sweepingWhileOthersBeginTakesNothing() async throws {
         let fixture = try fixture.get()
         let ids = (0..<24).map { String(format: "0f1e2d3c-4b5a-4978-8695-%012x", $0) }

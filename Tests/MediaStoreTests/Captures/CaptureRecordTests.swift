@@ -62,7 +62,7 @@ struct CaptureRecordTests {
         #expect(try store.capture(first.id)?.state == .accepted)
     }
 
-    @Test("captures are found by id prefix and by their media")
+    @Test("captures are found by ID prefix and by their media")
     func found() throws {
         let store = try library()
         for number in 1...3 { try store.keep(capture(number, at: Double(number), hash: number == 2 ? "b" : "a")) }
@@ -103,7 +103,7 @@ struct CaptureRecordTests {
     }
 
     @Test(
-        "an id that is not a lower-case UUID is not stored, since ids are used in paths",
+        "an ID that is not a lowercase UUID is not stored, since IDs are used in paths",
         arguments: [
             "", "../../etc/passwd", "ABCDEF01-0000-4000-8000-000000000001", "abcdef01-0000-4000-8000-00000000000",
             "abcdef01-0000-4000-8000-0000000000011", "abcdef01/0000-4000-8000-000000000001",

@@ -68,7 +68,7 @@ struct CounterFileTests {
         #expect(steps == ["file", "rename", "directory", "said"])
     }
 
-    @Test("the case of the id does not create a second counter, and an invalid id is refused")
+    @Test("the case of the ID does not create a second counter, and an invalid ID is refused")
     func names() async throws {
         let directory = try fixture.get().directory
         let upper = "ABCDEF01-0000-4000-8000-000000000001"

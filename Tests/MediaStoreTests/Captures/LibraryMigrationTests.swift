@@ -9,10 +9,11 @@ import Testing
 struct LibraryMigrationTests {
     let fixture = Result { try StoreFixture() }
 
-    /// Every schema but the newest, as SQL in `fixtures/store`. A new migration needs the SQL of the schema before it.
+    /// Every schema but the latest, as SQL in `fixtures/store`. A new migration requires the SQL of the schema before
+    /// it.
     static let earlierVersions = Array(1..<StoreSchema.library.migrations.count)
 
-    @Test("each earlier schema is brought up to date, its rows kept", arguments: earlierVersions)
+    @Test("each earlier schema is migrated, and its rows are kept", arguments: earlierVersions)
     func migrates(version: Int) async throws {
         let fixture = try fixture.get()
         try makeLibrary(version, fixture)
@@ -31,7 +32,7 @@ struct LibraryMigrationTests {
         #expect(try store.albumTombstones().isEmpty)
     }
 
-    @Test("a migrated library takes captures and tapes, and keeps them", arguments: earlierVersions)
+    @Test("a migrated library stores captures and tapes", arguments: earlierVersions)
     func usable(version: Int) throws {
         let fixture = try fixture.get()
         try makeLibrary(version, fixture)

@@ -77,7 +77,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
-    @Test("clips of this tape are removed, the gaps closed, other ids ignored")
+    @Test("clips of this tape are removed, the gaps closed, other IDs ignored")
     func remove() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -138,7 +138,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id) == tape)
     }
 
-    @Test("a change keeps everything but id, tape, position and state")
+    @Test("a change keeps everything but ID, tape, position and state")
     func change() throws {
         let fixture = try fixture.get()
         let store = fixture.store

@@ -9,7 +9,7 @@ struct TapeStoreTests {
     let fixture = Result { try TapeFixture() }
     private let later = TapeFixture.start + 5000.125
 
-    @Test("1.1: a tape is read back unchanged, and a second one with its id is refused")
+    @Test("1.1: a tape is read back unchanged, and a second one with its ID is refused")
     func roundTrip() throws {
         let store = try fixture.get().store
         var tape = TapeRecord(id: sampleID(1), title: "Été – 'x'", createdAt: TapeFixture.start + 0.125)
@@ -34,7 +34,7 @@ struct TapeStoreTests {
         #expect(try store.tape(sampleID(99)) == nil)
     }
 
-    @Test("an id that is not a lower-case UUID is not stored", arguments: ["", "../x", sampleID(0xabcd).uppercased()])
+    @Test("an ID that is not a lowercase UUID is not stored", arguments: ["", "../x", sampleID(0xabcd).uppercased()])
     func badID(id: String) throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)
@@ -46,7 +46,7 @@ struct TapeStoreTests {
         #expect(throws: StoreError.self) { try fixture.store.addClips([clip], to: tape.id, at: nil, now: later) }
     }
 
-    @Test("a name is an id, or a prefix of ids and titles at once: an ambiguous one selects no tape")
+    @Test("a name is an ID, or a prefix of IDs and titles at once: an ambiguous one selects no tape")
     func named() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -145,7 +145,7 @@ struct TapeStoreTests {
         #expect(tapes[2].updatedAt == TapeFixture.start + 2)
     }
 
-    @Test("R17, trap 7: a copy has new ids, no link, no intent, no state, and the clips in their order")
+    @Test("R17, trap 7: a copy has new IDs, no link, no intent, no state, and the clips in their order")
     func duplicate() throws {
         let fixture = try fixture.get()
         let store = fixture.store

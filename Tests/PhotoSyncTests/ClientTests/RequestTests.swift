@@ -116,7 +116,7 @@ struct RequestTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("claims contain the device, and either all or some ids")
+    @Test("claims contain the device, and either all or some IDs")
     func claims() async throws {
         let server = try RecordingServer(Response(body: #"{"claimed":3,"alreadyClaimed":0,"failed":0}"#))
         let client = try server.client()
@@ -139,7 +139,7 @@ struct RequestTests {
         )
     }
 
-    @Test("trap 9: a login has no key and a lower-case address, and is sent once")
+    @Test("trap 9: a login has no key and a lowercase address, and is sent once")
     func login() async throws {
         let response = Response(
             body:

@@ -316,7 +316,7 @@ struct TransferTests {
         #expect(error?.code == .diskFull)
     }
 
-    @Test("an id that would change the path is never sent", arguments: ["", ".", ".."])
+    @Test("an ID that would change the path is never sent", arguments: ["", ".", ".."])
     func dots(id: String) async throws {
         let server = try RecordingServer(Response(body: "x"))
         let client = try server.client()

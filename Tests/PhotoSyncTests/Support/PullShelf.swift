@@ -15,7 +15,7 @@ struct PullShelf: Sendable {
     static let device = PhotoDevice(id: "dddddddd-0000-4000-8000-000000000001", name: "this", platform: "android")
     static let phone = PhotoDevice(id: "dddddddd-0000-4000-8000-000000000002", name: "phone", platform: "ios")
 
-    /// By upload time, then id.
+    /// By upload time, then ID.
     private(set) var photos: [PhotoRecord] = []
     var pageSize = 3
 

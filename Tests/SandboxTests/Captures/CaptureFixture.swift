@@ -11,7 +11,7 @@ struct CaptureFixture {
 
     let sandbox: SandboxProcess
     let key: OpenSSLKey
-    /// The device's id.
+    /// The device's ID.
     let device: String
     private let party: String
 

@@ -153,7 +153,7 @@ final class D4Bench {
 
     // MARK: Recordings
 
-    /// Sends the request of a recording, with the ids and names of this sandbox in it.
+    /// Sends the request of a recording, with the IDs and names of this sandbox in it.
     func send(_ recording: D4Recording, form: [String]? = nil, bearer: Bool = false) async throws -> CurlResponse {
         var arguments = recording.user.map { ["-u", "\($0):\($0)"] } ?? []
         if bearer { arguments += ["-H", "Authorization: Bearer abc"] }

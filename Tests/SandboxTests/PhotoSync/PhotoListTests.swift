@@ -14,7 +14,7 @@ import Testing
 
     @Test func pagesContainEveryPhotoOnceInUploadOrder() async throws {
         let fixture = try await PhotoFixture()
-        // Three upload times, a hundred photos each: within one, ids decide.
+        // Three upload times, a hundred photos each: within one, IDs decide.
         for second in 1...3 {
             try await fixture.sandbox.addPhotos(#"{"count":100,"step":0,"uploadedAt":"2024-01-01T00:00:0\#(second)Z"}"#)
         }

@@ -162,7 +162,7 @@ import Testing
         #expect(try await bench.service().associate(id).state == .associated)
     }
 
-    @Test("R19: events contain the ids of tape and album; titles and paths are only in the details")
+    @Test("R19: events contain the IDs of tape and album; titles and paths are only in the details")
     func events() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c"])

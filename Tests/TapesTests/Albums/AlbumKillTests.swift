@@ -5,8 +5,8 @@ import Testing
 
 @testable import Tapes
 
-/// R2, R4, R7: the process dies between any two steps, or is told to stop, or is not alone: one album, each asset once, no
-/// clip lost.
+/// R2, R4, R7: the process dies between any two steps, is stopped, or is not alone: one album, each asset once, no clip
+/// lost.
 @Suite struct AlbumKillTests {
     private static let ofAdding: [TapeFailpoint] = [
         .clipsCommitted, .lockTaken, .intentKept, .albumCreated, .linkKept, .assetsResolved, .assetsAdded,
@@ -22,7 +22,7 @@ import Testing
             setenv("MEDIACTL_KILL_AT", place[0], 1)
             _ = try await AlbumBench.service(in: place[1]).associate(place[2])
         }
-        // Committed is committed.
+        // Committed clips stay committed.
         #expect(try bench.store.clips(of: id).count == 2)
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .associated)
@@ -31,7 +31,7 @@ import Testing
         #expect(bench.library.calls.count { $0.name == "create" } == 1)
     }
 
-    @Test("R4, R5: kill -9 while an album is made again", arguments: [.intentKept, .albumCreated] as [TapeFailpoint])
+    @Test("R4, R5: kill -9 while an album is recreated", arguments: [.intentKept, .albumCreated] as [TapeFailpoint])
     func killedAgain(_ point: TapeFailpoint) async throws {
         let bench = try AlbumBench.shared()
         let id = try await bench.associated("Summer", ["a"])
@@ -48,7 +48,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b"])
     }
 
-    @Test("R11: kill -9 while a tape and its album go", arguments: [.tapeDeleted, .albumDeleted] as [TapeFailpoint])
+    @Test("R11: kill -9 while tape and album are deleted", arguments: [.tapeDeleted, .albumDeleted] as [TapeFailpoint])
     func killedDeleting(_ point: TapeFailpoint) async throws {
         let bench = try AlbumBench.shared()
         let id = try await bench.associated()
@@ -63,11 +63,11 @@ import Testing
         #expect(try bench.library.albums.isEmpty && bench.store.albumTombstones().isEmpty)
     }
 
-    @Test("R2.3: two processes that add at once make one album")
+    @Test("R2.3: two processes that add concurrently create one album")
     func twoProcesses() async throws {
         let bench = try AlbumBench.shared()
         let id = try bench.tape()
-        // Both get to the lock before either has it. An exit test holds a thread of Swift's pool.
+        // Both reach the lock before either has it. An exit test occupies a thread of Swift's pool.
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         let count = min(2, ProcessInfo.processInfo.activeProcessorCount)
         let seen = Seen()
@@ -91,7 +91,7 @@ import Testing
         #expect(try bench.clips(id).sorted() == ["a linked", "b linked"])
     }
 
-    @Test("R2.3: a clip that another process adds meanwhile is left to that process, and not counted as missing here")
+    @Test("R2.3: a clip that another process is adding is left to that process, and not counted as missing here")
     func clipOfAnotherProcess() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -100,19 +100,19 @@ import Testing
                 if call.name == "add" { #expect(throws: Never.self) { try bench.add(["b"], to: id) } }
             }
         }
-        // The bench holds the library.
+        // The bench has locked the library.
         defer { bench.library.tell { $0.before = nil } }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .associated && outcome.pendingClips == 0 && outcome.addedClips == 1)
         #expect(try bench.clips(id) == ["a linked", "b pending"])
     }
 
-    @Test("R2.3: tasks of one process that add at once make one album")
+    @Test("R2.3: tasks of one process that add concurrently create one album")
     func manyTasks() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape()
         bench.library.tell { script in
-            // Time for the others to be at the same place.
+            // Time for the others to reach the same point.
             script.before = { call in
                 if call.name == "create" { for _ in 0..<200 { await Task.yield() } }
             }
@@ -149,7 +149,7 @@ import Testing
             try await Task { () async throws in _ = try await service.associate(id) }.value
         }
         #expect(error?.code == .cancelled)
-        // Nobody is to blame: no reason, no time to wait.
+        // No failure: no reason, and no wait.
         #expect(try bench.store.clips(of: id).allSatisfy { $0.attempts == 0 && $0.reason == nil })
         bench.library.tell { $0.before = nil }
         #expect(try await bench.service().associate(id).state == .associated)
@@ -157,7 +157,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b"])
     }
 
-    @Test("cancelled when the library has done it already", arguments: ["create", "add"])
+    @Test("canceled after the library has already done it", arguments: ["create", "add"])
     func cancelledLate(_ place: String) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
@@ -169,11 +169,11 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b"])
     }
 
-    @Test("cancelled after a partial answer, what was confirmed is kept")
+    @Test("canceled after a partial response, what was confirmed is kept")
     func cancelledPartly() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        // The second question, about the asset that was not let in, is cancelled.
+        // The second request, about the asset that was refused, is canceled.
         bench.library.tell {
             $0.results["/b"] = [.notAllowed]
             $0.failures["resolve"] = [nil, AlbumError(.cancelled)]
@@ -182,7 +182,7 @@ import Testing
         #expect(try bench.clips(id) == ["a linked", "b pending"])
     }
 
-    @Test("cancelled while another works on the tape")
+    @Test("canceled while another process works on the tape")
     func cancelledWaiting() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])

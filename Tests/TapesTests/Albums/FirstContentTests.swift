@@ -107,7 +107,7 @@ import Testing
         #expect(try bench.assets(id)?.count == 1001)
     }
 
-    @Test("R4: an album is found by its mark if the response to its creation was lost")
+    @Test("R4: an album is found by its marker if the response to its creation was lost")
     func lostResponse() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])

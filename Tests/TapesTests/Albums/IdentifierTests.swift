@@ -123,7 +123,7 @@ import Testing
             $0.identity = AlbumLibraryIdentity(libraryID: "test:one", accountID: "me", keyID: "k1", name: "")
         }
         let tape = try await bench.associated()
-        // All ids result in "no such album".
+        // All IDs result in "no such album".
         bench.library.meddle { $0.albums = [:] }
         bench.library.tell {
             $0.identity = AlbumLibraryIdentity(libraryID: id, accountID: account, keyID: key, name: "")

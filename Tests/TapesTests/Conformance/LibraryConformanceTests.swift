@@ -49,7 +49,7 @@ import Testing
         #expect(try await bench.albums().isEmpty)
     }
 
-    @Test("R3, R4: an album is new whatever its title, and found by id and by mark", arguments: LibraryKind.allCases)
+    @Test("R3, R4: an album is new whatever its title, and found by ID and by mark", arguments: LibraryKind.allCases)
     func creation(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let library = try bench.open()
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(
-        "4.1: an invalid id is an error of the caller, never a missing album",
+        "4.1: an invalid ID is an error of the caller, never a missing album",
         arguments: LibraryKind.allCases
     )
     func malformedIDs(_ kind: LibraryKind) async throws {

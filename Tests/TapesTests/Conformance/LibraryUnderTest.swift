@@ -35,7 +35,7 @@ protocol LibraryUnderTest: Sendable {
     func open() throws -> any AlbumLibrary
     /// Another instance or account at the same address.
     func openOther() async throws -> any AlbumLibrary
-    /// Names of the originals in each album, by album id, sorted.
+    /// Names of the originals in each album, by album ID, sorted.
     func albums() async throws -> [String: [String]]
     /// Titles of all albums, sorted.
     func titles() async throws -> [String]

@@ -45,7 +45,7 @@ struct TapeEditorTests {
         #expect(try bench.store.albumLinks(of: tape.id) == [link])
     }
 
-    @Test("a tape is selected by id, by id prefix, or by its exact title; ambiguous ones are listed")
+    @Test("a tape is selected by ID, by ID prefix, or by its exact title; ambiguous ones are listed")
     func named() throws {
         let bench = try bench.get()
         let editor = bench.editor
@@ -62,7 +62,7 @@ struct TapeEditorTests {
         #expect(Set(error?.candidates ?? []) == [one.id, two.id])
     }
 
-    @Test("a clip is selected by number, file name, path, id, or id prefix")
+    @Test("a clip is selected by number, file name, path, ID, or ID prefix")
     func clipSelectedByName() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "b.jpg"] { try bench.write(EditingBench.jpeg, name) }

@@ -68,7 +68,7 @@ struct ImmichAlbumTests {
         #expect(taken?.kind == .albumMissing)
     }
 
-    @Test("4.1: an id that no server creates is an error, without a call", arguments: ["", "x", "../albums", "a/b"])
+    @Test("4.1: an ID that no server creates is an error, without a call", arguments: ["", "x", "../albums", "a/b"])
     func malformed(_ id: String) async throws {
         let bench = try await ImmichBench()
         let library = try bench.library()

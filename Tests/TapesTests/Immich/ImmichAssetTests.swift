@@ -21,7 +21,7 @@ struct ImmichAssetTests {
         #expect(ImmichChecksum(hex: String(repeating: "g", count: 40)) == nil)
     }
 
-    @Test("6.3, trap 14: one check by SHA-1 for all, responses matched by id", arguments: [2, 3])
+    @Test("6.3, trap 14: one check by SHA-1 for all, responses matched by ID", arguments: [2, 3])
     func check(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let ids = try await bench.server.add(assets: [

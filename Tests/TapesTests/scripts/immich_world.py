@@ -95,7 +95,7 @@ class World:
             with self.uploads_changed:
                 self.uploads -= 1
 
-    # Look-ups
+    # Lookups
 
     def own(self, account, checksum):
         wanted = as_hex(checksum)

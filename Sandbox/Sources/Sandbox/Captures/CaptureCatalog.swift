@@ -103,7 +103,7 @@ struct CaptureRow: Sendable, SnakeCaseRecord {
     var id = newUUID()
     var deviceId: String
     var mode: Mode
-    /// SHA-256 of the media, in lower-case hex.
+    /// SHA-256 of the media, in lowercase hex.
     var hash: String
     /// `high`, `medium`, `low` or `suspicious`.
     var confidence: String

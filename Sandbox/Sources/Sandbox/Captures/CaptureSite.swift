@@ -167,13 +167,13 @@ struct CaptureSettings: Sendable {
 struct CaptureArguments: ParsableArguments {
     @Option(
         name: .customLong("capture-profile"),
-        help: "mediactl-1: takes Linux devices, signs canonical JSON; reference: the existing server as it is."
+        help: "mediactl-1: accepts Linux devices, signs canonical JSON; reference: the existing server."
     )
     var profile = CaptureSettings.Profile.mediactl1
 
     @Flag(
         name: .customLong("capture-strict"),
-        help: "Refuse devices but secure_enclave, on mediactl-1 but tpm2, and wrong request signatures on both."
+        help: "Accept only secure_enclave devices (mediactl-1: tpm2), and reject wrong request signatures."
     )
     var isStrict = false
 
@@ -182,15 +182,15 @@ struct CaptureArguments: ParsableArguments {
 
     @Option(
         name: .customLong("capture-tpm-ca"),
-        help: "PEM of authorities whose TPMs are trusted. Without it no device gets the level tpm2."
+        help: "PEM file of trusted TPM authorities. Without it, no device gets the level tpm2."
     )
     var tpmAuthorities: [TPMAuthorities] = []
 
-    @Option(name: .customLong("capture-clock"), help: "Seconds by which the capture server's clock and Date are ahead.")
+    @Option(name: .customLong("capture-clock"), help: "Seconds that the capture server's clock and Date are ahead.")
     var clockOffset = 0.0
 
     func validate() throws {
-        guard abs(clockOffset) <= 1e9 else { throw ValidationError("--capture-clock is a number of seconds") }
+        guard abs(clockOffset) <= 1e9 else { throw ValidationError("--capture-clock must be a number of seconds.") }
     }
 
     func settings(basePath: String) -> CaptureSettings {

@@ -53,7 +53,7 @@ struct TPMAuthorities: Sendable, ExpressibleByArgument {
     }
 }
 
-/// An `X509`, owned: made in `init`, freed in `deinit`, not used after.
+/// An `X509`, owned: created in `init`, freed in `deinit`, not used afterwards.
 final class Certificate {
     let pointer: OpaquePointer
 

@@ -11,7 +11,7 @@ enum FaultSyntax {
             throw FaultSyntaxError(text, "unknown fault \"\(settings.first?.name ?? "")\"")
         }
         guard kind.places?.contains(place) ?? true else {
-            throw FaultSyntaxError(text, "\(what.name) cannot strike \(place.rawValue)")
+            throw FaultSyntaxError(text, "\(what.name) does not apply to \(place.rawValue)")
         }
         var fault = Fault(place: place, kind: kind)
         try what.read(into: &fault)
@@ -83,7 +83,7 @@ enum FaultSyntax {
             return number
         }
 
-        private func error(_ need: String) -> FaultSyntaxError { FaultSyntaxError(text, "\(name) needs \(need)") }
+        private func error(_ need: String) -> FaultSyntaxError { FaultSyntaxError(text, "\(name) requires \(need)") }
     }
 }
 
@@ -104,19 +104,19 @@ extension FaultSyntax {
                  -thumbnail, -claim, -get, -delete,
                  php (GigHive without tus; d4: tus and media too)
           WHAT   reset, stall          TCP reset, or an endless stall, at MOMENT
-                 slow=BYTES            read the body at BYTES a second
+                 slow=BYTES            read the body at BYTES per second
                  early-status=CODE     respond before the body is read
-                 status=CODE           respond after the body, without the work
+                 status=CODE           respond after the body, without processing
                  limit=BYTES           respond with 413 to larger bodies, as a proxy
                  file-limit=BYTES      PHP's 500 for larger files (upload)
                  post-limit=BYTES      PHP's 413 for larger forms (upload)
                  forget                the upload was removed: 404 (tus, finalize)
                  expire                the upload has expired: 410 (tus); d4: it is
                                        24 h old, and does not count as pending
-                 drop-answer           do the work, close without a response
-                 delay-answer=SECONDS  do the work, respond late
+                 drop-answer           process, close without a response
+                 delay-answer=SECONDS  process, respond late
                  status-after=CODE, 500-after-store, 1062
-                                       do the work, respond with CODE, 500, or 500
+                                       process, respond with CODE, 500, or 500
                                        "1062 Duplicate entry"
                  truncate=BYTES        close after BYTES of the response body
                  wrong-length          a Content-Length that is too large
@@ -124,7 +124,7 @@ extension FaultSyntax {
                  whitespace=BYTES      white space before the JSON
                  no-token, odd-token, wrong-types, corrupt, no-checksum
                                        change the fields of a 2xx response
-                 body-timeout=SECONDS  a body not complete by then: 400, closed
+                 body-timeout=SECONDS  400 and close if the body is incomplete by then
                                        (photos-upload)
                  redirect=URL, content-type=TYPE, endless-json=BYTES
                                        307, another type, endless JSON
@@ -135,10 +135,10 @@ extension FaultSyntax {
                                        faults of a page (photos-list)
           OPTION after=MOMENT          a number of body bytes (default 0), body,
                                        response-headers, response+N (bytes)
-                 for=SECONDS           how long a stall lasts
+                 for=SECONDS           duration of a stall
                  retry-after=SECONDS   Retry-After of a status
                  times=N, every=N, skip=N
-                                       fail N requests only, every Nth, or none of
+                                       fail only N requests, every Nth, or none of
                                        the first N
 
         Control, from loopback, below /__sandbox/:
@@ -151,17 +151,17 @@ extension FaultSyntax {
           DELETE event-links/TOKEN     revoke it
           POST guest-jobs/ID/approve   approve the upload of a guest
           POST guest-jobs/ID/reject    reject it
-        of PhotoSync, in JSON:
+        For PhotoSync, in JSON:
           GET photosync/photos         all rows
           POST photosync/photos        add a row: {"user":EMAIL, "device":ID,
                                        "uploadedAt":TIME, "dateTaken":TIME,
                                        "originalFilename":NAME, "storedPath":PATH,
                                        "fileHash":HEX, "fileSize":N,
-                                       "content":TEXT}, all optional; only a
-                                       content creates a file. Or many: {"count":N,
-                                       "step":MICROSECONDS} with user, device and
-                                       the times of the first
-          PATCH photosync/photos/ID    change a row: the same names; "" for user
+                                       "content":TEXT}, all optional; a file is
+                                       created only with content. Or many rows:
+                                       {"count":N, "step":MICROSECONDS} with user,
+                                       device and the times of the first
+          PATCH photosync/photos/ID    change a row: the same keys; "" for user
                                        or device removes it
           DELETE photosync/photos/ID   remove row and file
           POST photosync/photos/ID/file  damage the file, keep the row:
@@ -175,7 +175,7 @@ extension FaultSyntax {
                                        with {"text":TEXT} or {"json":ERROR}
           DELETE photosync/outage      end it
           PATCH photosync/users/EMAIL  {"isActive":BOOL, "apiKey":HEX}
-        of captures, in JSON; bytes in base64:
+        For captures, in JSON, with bytes in base64:
           GET captures/records         stored captures, with the request body
           GET captures/devices         levels, keys, counters
           GET captures/bodies          all received bodies

@@ -111,7 +111,7 @@ struct LoginArguments: ParsableArguments {
     @Option(
         help: """
             How users authenticate: basic, or bearer as in GigHive's drafts of 2026-09-09 (planned, never observed). With \
-            bearer, users are e-mail addresses (owner@example.org:owner, contributor@example.org:contributor, \
+            bearer, users are email addresses (owner@example.org:owner, contributor@example.org:contributor, \
             viewer@example.org:viewer; --user adds others). The part before the @ is the role: owner, platform, viewer, \
             otherwise contributor; "disabled" is a disabled account.
             """
@@ -133,7 +133,7 @@ struct LoginArguments: ParsableArguments {
     func book(_ users: [Account]) throws -> LoginBook? {
         guard auth == .bearer else { return nil }
         if let user = users.first(where: { !$0.name.contains("@") }) {
-            throw ValidationError("--user \(user.name): users are e-mail addresses with --auth bearer")
+            throw ValidationError("--user \(user.name): users are email addresses with --auth bearer")
         }
         let defaults = ["owner", "contributor", "viewer"].map { Account(name: $0 + "@example.org", password: $0) }
         let named = Set(users.map(\.name))

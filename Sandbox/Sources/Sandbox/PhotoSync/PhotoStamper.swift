@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes the id of a photo into its file as Exif `ImageUniqueID`, in GIF as XMP, as the real server's exiftool does
+/// Writes the ID of a photo into its file as Exif `ImageUniqueID`, in GIF as XMP, as the real server's exiftool does
 /// (photosync contract, new fact 1).
 enum PhotoStamper {
     /// Nil for files that exiftool cannot write.

@@ -15,7 +15,7 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
 
     @Option(
         name: .customLong("photosync"),
-        help: "fixed: uploads belong to their sender; published: to no user, as in the server of 2026-01-11."
+        help: "fixed: uploads belong to their sender; published: to no user, as on the server of 2026-01-11."
     )
     var build = Build.fixed
 
@@ -23,8 +23,8 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
         name: .customLong("photosync-user"),
         help: """
             EMAIL:PASSWORD[:KEY] of a new user, or of a default one: alice@example.test:alice and bob@example.test:bob, whose \
-            API keys are "a11ce" and "b0b" filled with zeros to 64 digits. Without a key only a login gives one. A user that is \
-            in the data directory already stays as it is.
+            API keys are "a11ce" and "b0b" filled with zeros to 64 digits. Without a key, a login issues one. A user that \
+            already exists in the data directory is not changed.
             """
     )
     var users: [PhotoSyncUser] = []
@@ -39,7 +39,7 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
             "Milliseconds between the response to an upload and the rewriting of the photo; 0: before it, off: never.",
         transform: { text in
             guard let number = text == "off" ? -1 : UInt32(text).map({ Int($0) }) else {
-                throw ValidationError("--photosync-rewrite needs off or a number from 0 on")
+                throw ValidationError("--photosync-rewrite must be off, 0 or more.")
             }
             return number
         }

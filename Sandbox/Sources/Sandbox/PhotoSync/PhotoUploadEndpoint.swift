@@ -25,7 +25,7 @@ struct PhotoUploadEndpoint {
             return .photoSyncError(.badRequest, "No file provided or file is empty.")
         }
         if let known = try catalog.photo(hash: upload.hash) { return Self.response(known, isDuplicate: true) }
-        // Known bytes are never refused: after the look-up of the hash.
+        // Known bytes are never refused: after the lookup of the hash.
         if upload.file.size > catalog.settings.maxSize {
             return .photoSyncError(.badRequest, "file size exceeds maximum allowed")
         }

@@ -47,13 +47,13 @@ struct IngestRecord: Sendable {
 }
 
 extension Catalog {
-    /// The result of the look-up, before the bytes are stored.
+    /// The result of the lookup, before the bytes are stored.
     private enum Claim {
         case over(IngestOutcome)
         case open(event: Int, position: Int)
     }
 
-    /// Stores a submission by the rules of the dialect (gighive contract 3). Without a race window, look-up and insert are one
+    /// Stores a submission by the rules of the dialect (gighive contract 3). Without a race window, lookup and insert are one
     /// transaction, and nothing collides; with one, other uploads can come between, as on the real servers.
     func ingest(_ submission: Submission) async throws -> IngestOutcome {
         guard let raceWindow else {

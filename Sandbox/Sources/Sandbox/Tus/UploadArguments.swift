@@ -13,10 +13,10 @@ struct UploadArguments: ParsableArguments, Sendable {
     @Option(help: "Seconds between the last byte and the record that finalize needs (default: 0; not d4).")
     var hookDelay: Double?
 
-    @Option(help: "Seconds for which finalize waits for it: 2, or 0 as servers before 2026-04-21 (and d1) do (not d4).")
+    @Option(help: "Seconds that finalize waits for it: 2, or 0 as on servers before 2026-04-21 and d1 (not d4).")
     var hookWait: Double?
 
-    @Option(help: "Seconds between look-up and insert, in which overlapping uploads collide as on the real servers.")
+    @Option(help: "Seconds between lookup and insert, during which overlapping uploads collide as on the real servers.")
     var races: Double?
 
     @Option(

@@ -281,7 +281,7 @@ extension CredentialSearch {
         return try Self.checked(key.filter { !$0.isWhitespace })
     }
 
-    /// The password for an e-mail address: from flags, `MEDIACTL_PASSWORD` (and `…_FILE`), `password_command` and netrc
+    /// The password for an email address: from flags, `MEDIACTL_PASSWORD` (and `…_FILE`), `password_command` and netrc
     /// if `isConfigured`, otherwise from a prompt that shows `address`.
     func password(
         for email: String,

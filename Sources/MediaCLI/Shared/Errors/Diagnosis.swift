@@ -85,13 +85,13 @@ enum ExitCode: Int32, Sendable, CaseIterable {
         case .deleteToken: "the delete token is missing, lost or rejected"
         case .store: "the local store cannot be used"
         case .sourceChanged: "the source changed during the transfer"
-        case .hangup: "ended by SIGHUP"
-        case .interrupt: "ended by SIGINT"
-        case .quit: "ended by SIGQUIT"
-        case .user2: "ended by SIGUSR2"
-        case .alarm: "ended by SIGALRM"
-        case .terminate: "ended by SIGTERM"
-        case .cpuLimit: "ended by SIGXCPU"
+        case .hangup: "terminated by SIGHUP"
+        case .interrupt: "terminated by SIGINT"
+        case .quit: "terminated by SIGQUIT"
+        case .user2: "terminated by SIGUSR2"
+        case .alarm: "terminated by SIGALRM"
+        case .terminate: "terminated by SIGTERM"
+        case .cpuLimit: "terminated by SIGXCPU"
         }
     }
 

@@ -34,7 +34,7 @@ extension ErrorCatalog {
         return switch error.code {
         case .notLoggedIn where error.httpStatus != nil:
             Words(
-                "wrong e-mail address or password\(status)\(error.said)",
+                "wrong email address or password\(status)\(error.said)",
                 hint: "nothing was changed, and existing keys still work"
             )
         case .notLoggedIn:
@@ -88,7 +88,7 @@ extension ErrorCatalog {
         case .lengthMismatch: Words("\(photo(error)) is incomplete\(error.said)", hint: retryHint)
         case .unknownPhoto:
             Words(
-                "there is no \(photo(error)) in the index",
+                "\(photo(error)) is not in the index",
                 hint: "mediactl sync list shows the IDs; mediactl sync --full updates the index"
             )
         case .notOwned where error.path == nil:

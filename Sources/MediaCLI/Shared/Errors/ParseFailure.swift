@@ -86,7 +86,7 @@ struct ParseFailure {
         let path = (["mediactl"] + parents).joined(separator: " ")
         return .usage(
             "unknown command \(ErrorCatalog.quoted(word))",
-            hint: suggestion.map { "did you mean: \(path) \($0)" } ?? "\(path) --help lists the commands"
+            hint: suggestion.map { "did you mean: \(path) \($0)" } ?? "see \(path) --help"
         )
     }
 

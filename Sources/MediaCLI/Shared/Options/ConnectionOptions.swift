@@ -139,7 +139,7 @@ struct ProtocolOptions: ParsableArguments {
 }
 
 struct TimeoutOptions: ParsableArguments {
-    @Option("Maximum time to connect (default: 30s). Times are in seconds, or like 30s, 5m and 1h.", value: "time")
+    @Option("Maximum time to connect (default: 30s). Times are in seconds, or have a unit: 30s, 5m, 1h.", value: "time")
     var connectTimeout: String?
 
     @Option("Maximum time without data during a transfer (default: 60s).", value: "time")

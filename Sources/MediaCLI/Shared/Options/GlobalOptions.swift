@@ -27,8 +27,8 @@ struct GlobalOptions: ParsableArguments {
     var dataDir: String?
 
     func validate() throws {
-        try require(config != "", "--config: an empty path.")
-        try require(dataDir != "", "--data-dir: an empty path.")
+        try require(config != "", "--config: the path is empty.")
+        try require(dataDir != "", "--data-dir: the path is empty.")
         try require(!quiet || verbose == 0, "--quiet cannot be combined with --verbose.")
         try require(json || !progressEvents, "--progress-events requires --json.")
     }

@@ -255,9 +255,8 @@ final class Console: Sendable {
     /// output.
     private var outputFailure: Diagnosis? {
         guard let failure = context.output.failure, failure != EPIPE else { return nil }
-        let reason =
-            failure == EBADF ? "standard output is closed" : SystemError.words(failure)
-        return Diagnosis(.outputFailed, "cannot write the results: \(reason)")
+        let reason = failure == EBADF ? "it is closed" : SystemError.words(failure)
+        return Diagnosis(.outputFailed, "cannot write to standard output: \(reason)")
     }
 }
 

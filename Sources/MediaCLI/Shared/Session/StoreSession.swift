@@ -24,7 +24,7 @@ struct StoreSession: Sendable {
             console.warning(ErrorCatalog.clean(warning))
         }
         if store.isReadOnly {
-            console.note("\(ErrorCatalog.quoted(directory.path)) cannot be written; the store is only read")
+            console.note("cannot write to \(ErrorCatalog.quoted(directory.path)); the store is opened read-only")
             return StoreSession(directory: directory, store: store)
         }
         do {

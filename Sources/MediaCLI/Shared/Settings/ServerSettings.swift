@@ -166,6 +166,6 @@ struct ProfileChoice {
 
     static func hint(for name: String, among known: [String], in file: String) -> String {
         Spelling.hint(for: name, among: known)
-            ?? (known.isEmpty ? "there are no profiles in \(file)" : "known profiles: \(known.joined(separator: ", "))")
+            ?? (known.isEmpty ? "no profiles in \(file)" : "known profiles: \(known.joined(separator: ", "))")
     }
 }

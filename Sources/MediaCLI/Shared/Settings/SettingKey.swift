@@ -115,7 +115,10 @@ enum SettingValue {
         let digits = factor == nil ? text[...] : text.dropLast()
         let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy(Digits.only), let number = Double(digits) else {
-            throw InvalidValue(rule: "is not a duration", hint: "durations are seconds, or numbers like 30s, 5m and 1h")
+            throw InvalidValue(
+                rule: "is not a duration",
+                hint: "specify seconds, or a number with a unit, for example 30s, 5m or 1h"
+            )
         }
         let seconds = number * (factor ?? 1)
         guard seconds <= 10 * 365 * 86_400 else { throw InvalidValue(rule: "is more than ten years") }
@@ -127,7 +130,10 @@ enum SettingValue {
         if text == "never" { return nil }
         guard text.hasSuffix("d") else { return try timeoutOrZero(text) }
         guard Digits.only(text.dropLast()), let days = Int64(text.dropLast()), days <= 3650 else {
-            throw InvalidValue(rule: "is not a number of days up to 3650", hint: "write it like 7d, 12h or never")
+            throw InvalidValue(
+                rule: "is not a number of days up to 3650",
+                hint: "use a value such as 7d or 12h, or never"
+            )
         }
         return .seconds(days * 86_400)
     }
@@ -140,7 +146,7 @@ enum SettingValue {
         guard Digits.only(digits), let number = Int64(digits) else {
             throw InvalidValue(
                 rule: "is not a number of bytes",
-                hint: "sizes are bytes, or numbers like 500K, 20M and 6G"
+                hint: "specify bytes, or a number with a unit, for example 500K, 20M or 6G"
             )
         }
         let (bytes, overflow) = number.multipliedReportingOverflow(by: factor ?? 1)
@@ -202,9 +208,9 @@ enum SettingValue {
         } catch {
             throw switch error {
             case .malformed(let reason):
-                InvalidValue(rule: "is not an address: \(reason)", hint: "write it like https://media.example.org")
+                InvalidValue(rule: "is not an address: \(reason)", hint: "use the form https://media.example.org")
             case .unsupportedScheme:
-                InvalidValue(rule: "is neither http nor https", hint: "write it like https://media.example.org")
+                InvalidValue(rule: "is neither http nor https", hint: "use the form https://media.example.org")
             case .containsCredentials:
                 InvalidValue(
                     rule: "the address contains a user name or a password",

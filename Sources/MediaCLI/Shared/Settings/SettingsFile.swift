@@ -99,14 +99,14 @@ struct SettingsFile: Sendable {
             throw switch error {
             case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
                 .composer(_, let problem, let mark, _):
-                SettingsError(file: path, line: mark.line, rule: "is not YAML: \(problem)")
+                SettingsError(file: path, line: mark.line, rule: "is not valid YAML: \(problem)")
             case .duplicatedKeysInMapping(let duplicates, let context):
                 SettingsError(file: path, line: context.mark.line, key: duplicates.first, rule: "is set twice")
             default:
-                SettingsError(file: path, rule: "is not YAML")
+                SettingsError(file: path, rule: "is not valid YAML")
             }
         } catch {
-            throw SettingsError(file: path, rule: "is not YAML")
+            throw SettingsError(file: path, rule: "is not valid YAML")
         }
     }
 }

@@ -120,7 +120,7 @@ public struct RenderLeftovers: Sendable {
         return (items, marks.filter { !unread.contains($0.id) })
     }
 
-    /// Ids of drafts that a process is writing now.
+    /// IDs of drafts that a process is writing now.
     private static func locked(_ items: [Item]) -> Set<String> {
         Set(
             items.filter { item in
