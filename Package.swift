@@ -17,6 +17,12 @@ if Context.environment["MEDIACTL_WARNINGS_AS_ERRORS"] == "1" {
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let sandbox: Target.Dependency = .product(name: "mediactl-sandbox", package: "Sandbox")
 
+let foundations: [Target.Dependency] = [
+    "MediaCore", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport", "Outcomes",
+]
+// A module per type of server, with the parts that are modules of their own.
+let systems: [Target.Dependency] = ["CaptureSubmission", "GigHive", "HashCapture", "PhotoSync", "Tapes", "Tus"]
+
 let package = Package(
     name: "mediactl",
     products: [
@@ -100,21 +106,8 @@ let package = Package(
         .target(name: "Tus", dependencies: ["MediaCore", "MediaTransport", "MediaCrypto"], swiftSettings: strict),
 
         // Systems.
-        .target(
-            name: "GigHive",
-            dependencies: [
-                "MediaCore",
-                "Tus", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "PhotoSync",
-            dependencies: [
-                "MediaCore", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
-            ],
-            swiftSettings: strict
-        ),
+        .target(name: "GigHive", dependencies: foundations + ["Tus"], swiftSettings: strict),
+        .target(name: "PhotoSync", dependencies: foundations, swiftSettings: strict),
         // The data that a hash-only capture sends. It cannot access files or the store, since it does not import them.
         .target(
             name: "CaptureSubmission",
@@ -130,18 +123,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(
-            name: "Tapes",
-            dependencies: [
-                "MediaCore", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
-            ],
-            swiftSettings: strict
-        ),
+        .target(name: "Tapes", dependencies: foundations, swiftSettings: strict),
         .target(
             name: "MediaKit",
-            dependencies: [
-                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
+            dependencies: systems + [
+                "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes",
             ],
             swiftSettings: strict
         ),
@@ -149,12 +135,7 @@ let package = Package(
         // Command line.
         .target(
             name: "MediaCLI",
-            dependencies: [
-                "MediaCore",
-                "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus", "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "Outcomes", argumentParser,
-                .product(name: "Yams", package: "Yams"),
-            ],
+            dependencies: systems + foundations + [argumentParser, .product(name: "Yams", package: "Yams")],
             swiftSettings: strict
         ),
         .executableTarget(name: "mediactl", dependencies: ["MediaCLI"], swiftSettings: strict),
@@ -272,12 +253,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CLITests",
-            dependencies: [
-                "MediaCore",
-                "MediaCLI", "GigHive", "PhotoSync", "HashCapture", "CaptureSubmission", "Tapes", "Tus",
-                "MediaTransport",
-                "MediaCrypto", "MediaFiles", "MediaStore", "Outcomes", "TestSupport", "mediactl", sandbox,
-                argumentParser,
+            dependencies: systems + [
+                "MediaCLI", "MediaCore", "MediaTransport", "MediaCrypto", "MediaFiles", "MediaStore", "Outcomes",
+                "TestSupport", "mediactl", sandbox, argumentParser,
             ],
             swiftSettings: strict
         ),

@@ -16,7 +16,13 @@ import tempfile
 
 SYSTEM = "Dispatch Foundation Glibc Synchronization"  # for all modules
 FOUNDATIONS = "MediaCore MediaCrypto MediaFiles MediaStore MediaSystem MediaTransport Outcomes"
-SYSTEMS = "CaptureSubmission GigHive HashCapture PhotoSync Tapes"
+# The permitted imports of systems that differ from the foundations. The module that sends hash-only captures can access
+# neither files nor the store.
+SYSTEMS = {
+    "CaptureSubmission": "MediaCore MediaCrypto MediaTransport Outcomes",
+    "GigHive": f"Tus {FOUNDATIONS}",
+    "HashCapture": f"CaptureSubmission CImages CImageShims CPlaces {FOUNDATIONS}",
+}
 
 # Each module and its permitted imports besides SYSTEM. Imports only point upwards in this table, never within a tier.
 TABLE = {
@@ -42,15 +48,9 @@ TABLE = {
     "MediaStore": "MediaCore MediaSystem Outcomes CFileSystem CSQLiteShims GRDB GRDBSQLite",
     # Protocols shared by several servers: bytes in, verified results out.
     "Tus": "MediaCore MediaCrypto MediaTransport",
-    # Systems. The module that sends hash-only captures can access neither files nor the store.
-    "CaptureSubmission": "MediaCore MediaCrypto MediaTransport Outcomes",
-    "GigHive": f"Tus {FOUNDATIONS}",
-    "PhotoSync": FOUNDATIONS,
-    "HashCapture": f"CaptureSubmission CImages CImageShims CPlaces {FOUNDATIONS}",
-    "Tapes": FOUNDATIONS,
     # The library product, and the command line.
-    "MediaKit": f"{SYSTEMS} Tus {FOUNDATIONS}",
-    "MediaCLI": f"{SYSTEMS} Tus {FOUNDATIONS} ArgumentParser Yams",
+    "MediaKit": f"SYSTEMS Tus {FOUNDATIONS}",
+    "MediaCLI": f"SYSTEMS Tus {FOUNDATIONS} ArgumentParser Yams",
     "mediactl": "MediaCLI",
     # The package of the test server: it uses no module of the client, so that a misinterpretation cannot occur on both
     # sides.
@@ -61,7 +61,7 @@ TABLE = {
     # Benchmarks and fuzzers.
     "transport-bench": "MediaTransport Tus",
     "depth-bench": "CaptureSubmission HashCapture",
-    "FuzzEntries": f"MediaCLI {SYSTEMS} Tus {FOUNDATIONS}",
+    "FuzzEntries": f"MediaCLI SYSTEMS Tus {FOUNDATIONS}",
     "Fuzzer": "FuzzEntries CFuzzer",
     "CFuzzer": "",
     # Tests. `XTests` may import X and the imports permitted for X; the others are listed here. TestSupport uses none of
@@ -69,11 +69,17 @@ TABLE = {
     "CTestSupport": "",
     "TestSupport": "CTestSupport FoundationNetworking Testing",
     "store-worker": "MediaStore MediaSystem",
-    "CLITests": f"MediaCLI {SYSTEMS} Tus {FOUNDATIONS} ArgumentParser",
+    "CLITests": f"MediaCLI SYSTEMS Tus {FOUNDATIONS} ArgumentParser",
     "ProofTests": "MediaStore",
     "GuardTests": "",
-    "ConformanceTests": f"{SYSTEMS} Tus {FOUNDATIONS} FuzzEntries",
+    "ConformanceTests": f"SYSTEMS Tus {FOUNDATIONS} FuzzEntries",
 }
+# The systems are the other modules of this package that MediaKit exports.
+SOURCES = pathlib.Path(__file__).resolve().parent.parent / "Sources"
+for module in re.findall(r"^@_exported public import (\w+)", (SOURCES / "MediaKit/MediaKit.swift").read_text(), re.M):
+    if module not in TABLE and (SOURCES / module).is_dir():
+        SYSTEMS.setdefault(module, FOUNDATIONS)
+TABLE = {module: imports.replace("SYSTEMS", " ".join(SYSTEMS)) for module, imports in TABLE.items()} | SYSTEMS
 
 # Linked by the fuzzer, which never imports it: it contains the fuzzer's `main`.
 ONLY_LINKED = {"CFuzzer"}

@@ -5,22 +5,39 @@ package struct HTTPOutcome: Sendable, Equatable {
 }
 
 extension OutcomeTable {
-    /// A type of server. Each system declares its own.
-    package struct Server: Sendable, Hashable, CustomStringConvertible {
+    /// A type of server: how it is recognized, and the responses whose meaning differs from that of their status. Each system
+    /// has its own.
+    package struct Server: Sendable, CustomStringConvertible {
+        /// A page that identifies a type of server without a login.
+        package struct Page: Sendable {
+            package let path: String
+            /// A member of its JSON, of an inner object after a dot.
+            package let member: String
+            /// The texts that identify the type; nil for any text.
+            package let texts: [String]?
+
+            init(_ path: String, _ member: String, _ texts: [String]? = nil) {
+                self.path = path
+                self.member = member
+                self.texts = texts
+            }
+        }
+
+        /// Published: the `kind` of `doctor`.
+        package let kind: String
+        /// As in "GigHive server".
         package let description: String
+        /// Empty if `doctor` does not recognize the type.
+        package let pages: [Page]
+        /// The first matching row applies.
+        let refinements: [Refinement]
 
-        package init(_ name: String) { description = name }
-
-        /// The upload server, including guest uploads.
-        package static let gigHive = Server("GigHive")
-        /// The tus endpoint of any server.
-        package static let tus = Server("tus")
-        /// A photo server.
-        package static let photoSync = Server("PhotoSync")
-        /// A capture server.
-        package static let captures = Server("captures")
-        /// A photo library with albums.
-        package static let immich = Server("Immich")
+        init(_ kind: String, name: String? = nil, pages: [Page] = [], refinements: [Refinement] = []) {
+            self.kind = kind
+            description = name ?? kind
+            self.pages = pages
+            self.refinements = refinements
+        }
     }
 
     /// The kind of request, if the meaning of a response depends on it.
@@ -50,7 +67,7 @@ extension OutcomeTable {
         to call: Call = .other,
         mark: String? = nil
     ) -> HTTPOutcome {
-        let refinement = refinements.first { $0.applies(to: status, server, call, mark) }
+        let refinement = server.refinements.first { $0.applies(to: status, call, mark) }
         let code = refinement?.code ?? defaultCode(of: status)
         return HTTPOutcome(code: code, isRetryable: refinement?.isRetryable ?? isPassing(status, code))
     }

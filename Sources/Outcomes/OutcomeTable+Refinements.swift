@@ -1,4 +1,4 @@
-extension OutcomeTable {
+extension OutcomeTable.Server {
     /// A response whose meaning differs from that of its status.
     struct Refinement: Sendable {
         /// Identifies the response, in addition to its status.
@@ -13,8 +13,7 @@ extension OutcomeTable {
             case part(String)
         }
 
-        let server: Server
-        let calls: @Sendable (Call) -> Bool
+        let calls: @Sendable (OutcomeTable.Call) -> Bool
         let statuses: ClosedRange<Int>
         let mark: Mark
         /// Section of the contract.
@@ -24,15 +23,13 @@ extension OutcomeTable {
         let isRetryable: Bool?
 
         init(
-            _ server: Server,
             _ statuses: ClosedRange<Int>,
             _ mark: Mark,
             _ section: String,
             _ code: OutcomeCode,
             isRetryable: Bool? = nil,
-            when calls: @escaping @Sendable (Call) -> Bool = { _ in true }
+            when calls: @escaping @Sendable (OutcomeTable.Call) -> Bool = { _ in true }
         ) {
-            self.server = server
             self.calls = calls
             self.statuses = statuses
             self.mark = mark
@@ -41,8 +38,8 @@ extension OutcomeTable {
             self.isRetryable = isRetryable
         }
 
-        func applies(to status: Int, _ server: Server, _ call: Call, _ text: String?) -> Bool {
-            guard server == self.server, statuses.contains(status), calls(call) else { return false }
+        func applies(to status: Int, _ call: OutcomeTable.Call, _ text: String?) -> Bool {
+            guard statuses.contains(status), calls(call) else { return false }
             return switch mark {
             case .any: true
             case .text(let words): text == words
@@ -52,110 +49,92 @@ extension OutcomeTable {
         }
     }
 
-    // MARK: GigHive, tus
+    // MARK: Servers
 
-    static let gigHive: [Refinement] = [
-        // A finalize request for an upload that the application does not have (any more).
-        Refinement(
-            .gigHive,
-            500...500,
-            .part("no data or hook record"),
-            "gighive 4.4",
-            .uploadExpired,
-            when: isFinalize
-        ),
-        // PHP's limits on the file size; a multipart upload cannot exceed them.
-        Refinement(
-            .gigHive,
-            500...500,
-            .text("Upload failed with code 1"),
-            "gighive 2.5, trap 23",
-            .payloadTooLarge
-        ),
-        Refinement(
-            .gigHive,
-            500...500,
-            .text("Upload failed with code 2"),
-            "gighive 2.5, trap 23",
-            .payloadTooLarge
-        ),
-        // The web server responds instead of an application that is not running.
-        Refinement(.gigHive, 503...503, .any, "gighive trap 24", .serverUnavailable),
-        // Another request wrote the same unique key first. The listing shows whether the file is stored.
-        Refinement(.gigHive, 500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
-        Refinement(.gigHive, 400...400, .text("invalid token"), "gighive 6", .invalidEventLink, when: isGuest),
-        Refinement(.gigHive, 400...400, .text("missing token"), "gighive 6", .invalidEventLink, when: isGuest),
-        Refinement(.gigHive, 404...404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: isGuest),
-    ]
+    /// The upload server, including guest uploads (gighive contract section 7).
+    package static let gigHive = Self(
+        "gighive",
+        name: "GigHive",
+        pages: [Page("/db/health.php", "status", ["ok", "error"])],
+        refinements: [
+            // A finalize request for an upload that the application does not have (any more).
+            Refinement(500...500, .part("no data or hook record"), "gighive 4.4", .uploadExpired, when: isFinalize),
+            // PHP's limits on the file size; a multipart upload cannot exceed them.
+            Refinement(500...500, .text("Upload failed with code 1"), "gighive 2.5, trap 23", .payloadTooLarge),
+            Refinement(500...500, .text("Upload failed with code 2"), "gighive 2.5, trap 23", .payloadTooLarge),
+            // The web server responds instead of an application that is not running.
+            Refinement(503...503, .any, "gighive trap 24", .serverUnavailable),
+            // Another request wrote the same unique key first. The listing shows whether the file is stored.
+            Refinement(500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
+            Refinement(400...400, .text("invalid token"), "gighive 6", .invalidEventLink, when: isGuest),
+            Refinement(400...400, .text("missing token"), "gighive 6", .invalidEventLink, when: isGuest),
+            Refinement(404...404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: isGuest),
+        ]
+    )
 
-    static let tus: [Refinement] = [
-        // The module Tus handles these statuses in the protocol; these rows define the user-facing code.
-        Refinement(.tus, 404...404, .any, "tus 1.0.0 HEAD", .uploadExpired),
-        Refinement(.tus, 410...410, .any, "tus 1.0.0 HEAD", .uploadExpired),
-        Refinement(.tus, 503...503, .any, "gighive trap 24", .serverUnavailable),
-        Refinement(.tus, 405...405, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
-        Refinement(.tus, 412...412, .any, "tus 1.0.0 Tus-Version", .tusUnavailable),
-        Refinement(.tus, 501...501, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
-        Refinement(.tus, 409...409, .any, "tus 1.0.0 PATCH", .unexpectedResponse, isRetryable: true),
-        Refinement(.tus, 460...460, .any, "tus 1.0.0 Checksum", .unexpectedResponse, isRetryable: true),
-    ]
+    /// The tus endpoint of any server.
+    package static let tus = Self(
+        "tus",
+        refinements: [
+            // The module Tus handles these statuses in the protocol; these rows define the user-facing code.
+            Refinement(404...404, .any, "tus 1.0.0 HEAD", .uploadExpired),
+            Refinement(410...410, .any, "tus 1.0.0 HEAD", .uploadExpired),
+            Refinement(503...503, .any, "gighive trap 24", .serverUnavailable),
+            Refinement(405...405, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
+            Refinement(412...412, .any, "tus 1.0.0 Tus-Version", .tusUnavailable),
+            Refinement(501...501, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
+            Refinement(409...409, .any, "tus 1.0.0 PATCH", .unexpectedResponse, isRetryable: true),
+            Refinement(460...460, .any, "tus 1.0.0 Checksum", .unexpectedResponse, isRetryable: true),
+        ]
+    )
 
-    // MARK: PhotoSync
+    /// A photo server. Before its setup it refuses every path with the address of the setup (photosync contract 2).
+    package static let photoSync = Self(
+        "photosync",
+        name: "PhotoSync",
+        pages: [Page("/db/health.php", "setupUrl"), Page("/api/health", "status", ["healthy"])],
+        refinements: [
+            // All uploads of this client are well-formed multipart, so the body did not arrive in time.
+            Refinement(
+                400...400,
+                .text("Request must be multipart/form-data."),
+                "photosync 3.4, trap 17",
+                .bodyTooSlow,
+                isRetryable: true,
+                when: isPhoto
+            ),
+            Refinement(400...400, .text("Invalid device"), "photosync 3.1", .invalidDevice),
+            Refinement(400...400, .text("file extension not allowed"), "photosync 3.3", .unknownExtension),
+            Refinement(400...400, .text("file size exceeds maximum allowed"), "photosync 3.3", .fileTooLarge),
+            Refinement(400...400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
+            Refinement(400...400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
+            // Wrong email address or password, not a missing login or a refused key.
+            Refinement(401...401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
+            Refinement(503...503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
+            Refinement(500...500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
+            // The row cannot be saved because the device is unknown.
+            Refinement(
+                500...500,
+                .text("Failed to save photo record."),
+                "photosync 3.1",
+                .invalidDevice,
+                when: namesDevice
+            ),
+            // A database failure may be temporary; any other 500 is permanent.
+            Refinement(500...500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
+            Refinement(500...500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
+            Refinement(500...500, .text("Internal server error."), "photosync 1.1", .serverError, isRetryable: true),
+            Refinement(500...501, .any, "photosync 10", .serverError, isRetryable: false),
+            Refinement(505...599, .any, "photosync 10", .serverError, isRetryable: false),
+        ]
+    )
 
-    static let photoSync: [Refinement] = [
-        // All uploads of this client are well-formed multipart, so the body did not arrive in time.
-        Refinement(
-            .photoSync,
-            400...400,
-            .text("Request must be multipart/form-data."),
-            "photosync 3.4, trap 17",
-            .bodyTooSlow,
-            isRetryable: true,
-            when: isPhoto
-        ),
-        Refinement(.photoSync, 400...400, .text("Invalid device"), "photosync 3.1", .invalidDevice),
-        Refinement(.photoSync, 400...400, .text("file extension not allowed"), "photosync 3.3", .unknownExtension),
-        Refinement(
-            .photoSync,
-            400...400,
-            .text("file size exceeds maximum allowed"),
-            "photosync 3.3",
-            .fileTooLarge
-        ),
-        Refinement(.photoSync, 400...400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
-        Refinement(.photoSync, 400...400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
-        // Wrong email address or password, not a missing login or a refused key.
-        Refinement(.photoSync, 401...401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
-        Refinement(.photoSync, 503...503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
-        Refinement(.photoSync, 500...500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
-        // The row cannot be saved because the device is unknown.
-        Refinement(
-            .photoSync,
-            500...500,
-            .text("Failed to save photo record."),
-            "photosync 3.1",
-            .invalidDevice,
-            when: namesDevice
-        ),
-        // A database failure may be temporary; any other 500 is permanent.
-        Refinement(.photoSync, 500...500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
-        Refinement(.photoSync, 500...500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
-        Refinement(
-            .photoSync,
-            500...500,
-            .text("Internal server error."),
-            "photosync 1.1",
-            .serverError,
-            isRetryable: true
-        ),
-        Refinement(.photoSync, 500...501, .any, "photosync 10", .serverError, isRetryable: false),
-        Refinement(.photoSync, 505...599, .any, "photosync 10", .serverError, isRetryable: false),
-    ]
-
-    // MARK: Captures
-
-    static let captures: [Refinement] =
-        ([
+    /// A capture server (hash-only contract 6.3).
+    package static let captures = Self(
+        "capture",
+        name: "hash-only capture",
+        pages: [Page("/api/v1/verify/00000000-0000-4000-8000-000000000000", "meta.request_id")],
+        refinements: ([
             ("TIMESTAMP_EXPIRED", .clockWrong), ("TIMESTAMP_INVALID", .clockWrong),
             ("ATTESTATION_FAILED", .assertionRefused), ("SIGNATURE_INVALID", .requestSignatureRefused),
             ("REPLAY_DETECTED", .counterOutdated), ("DEVICE_AUTH_REQUIRED", .unauthorized),
@@ -166,99 +145,87 @@ extension OutcomeTable {
             ("RATE_LIMITED", .rateLimited), ("PAYLOAD_TOO_LARGE", .payloadTooLarge),
             ("INVALID_ATTESTATION_FORMAT", .enrolmentImpossible), ("UNTRUSTED_ATTESTATION", .enrolmentImpossible),
         ] as [(String, OutcomeCode)])
-        .map { Refinement(.captures, 300...599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }
-        + [
-            // A fresh challenge may be accepted.
-            Refinement(.captures, 400...499, .prefix("CHALLENGE_"), "hash-only 3.2", .badRequest, isRetryable: true),
-            // The registration request is well-formed, so the server refuses the platform or the evidence.
-            Refinement(
-                .captures,
-                400...499,
-                .text("VALIDATION_ERROR"),
-                "hash-only 3.2",
-                .enrolmentImpossible,
-                when: isRegistration
-            ),
-            Refinement(.captures, 400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", .badRequest),
-            // The request is well-formed, so the server expects another format.
-            Refinement(.captures, 422...422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
-            Refinement(.captures, 409...409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
-            Refinement(.captures, 409...409, .any, "hash-only 1.3", .duplicate, when: isSubmission),
-            // The server, or a server behind a proxy, may have processed the request before the failure: the reference
-            // server responds with 500 to a duplicate. A 503 means that nothing was processed.
-            Refinement(
-                .captures,
-                500...502,
-                .any,
-                "hash-only 1.3",
-                .unknownOutcome,
-                isRetryable: false,
-                when: mayAct
-            ),
-            Refinement(
-                .captures,
-                504...599,
-                .any,
-                "hash-only 1.3",
-                .unknownOutcome,
-                isRetryable: false,
-                when: mayAct
-            ),
-            // A response without an application code may come from a proxy while the server still processes the
-            // request.
-            Refinement(
-                .captures,
-                408...408,
-                .any,
-                "hash-only 1.3",
-                .unknownOutcome,
-                isRetryable: false,
-                when: isWholeSubmission
-            ),
-            Refinement(
-                .captures,
-                429...429,
-                .any,
-                "hash-only 1.3",
-                .unknownOutcome,
-                isRetryable: false,
-                when: isWholeSubmission
-            ),
-            // A capture is submitted again only by the next retry, which queries the server first.
-            Refinement(.captures, 501...501, .any, "hash-only 1.3", .serverError, isRetryable: true),
+        .map { Refinement(300...599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }
+            + [
+                // A fresh challenge may be accepted.
+                Refinement(400...499, .prefix("CHALLENGE_"), "hash-only 3.2", .badRequest, isRetryable: true),
+                // The registration request is well-formed, so the server refuses the platform or the evidence.
+                Refinement(
+                    400...499,
+                    .text("VALIDATION_ERROR"),
+                    "hash-only 3.2",
+                    .enrolmentImpossible,
+                    when: isRegistration
+                ),
+                Refinement(400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", .badRequest),
+                // The request is well-formed, so the server expects another format.
+                Refinement(422...422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
+                Refinement(409...409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
+                Refinement(409...409, .any, "hash-only 1.3", .duplicate, when: isSubmission),
+                // The server, or a server behind a proxy, may have processed the request before the failure: the reference
+                // server responds with 500 to a duplicate. A 503 means that nothing was processed.
+                Refinement(500...502, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
+                Refinement(504...599, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
+                // A response without an application code may come from a proxy while the server still processes the
+                // request.
+                Refinement(
+                    408...408,
+                    .any,
+                    "hash-only 1.3",
+                    .unknownOutcome,
+                    isRetryable: false,
+                    when: isWholeSubmission
+                ),
+                Refinement(
+                    429...429,
+                    .any,
+                    "hash-only 1.3",
+                    .unknownOutcome,
+                    isRetryable: false,
+                    when: isWholeSubmission
+                ),
+                // A capture is submitted again only by the next retry, which queries the server first.
+                Refinement(501...501, .any, "hash-only 1.3", .serverError, isRetryable: true),
+            ]
+    )
+
+    /// A photo library with albums.
+    package static let immich = Self(
+        "immich",
+        refinements: [
+            Refinement(400...400, .text("Album not found"), "tapes 6.4, trap 2", .albumNotFound),
+            Refinement(400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", .albumNotFound),
+            Refinement(400...400, .prefix("Quota has been exceeded"), "tapes 6.4", .quotaExceeded),
         ]
-
-    // MARK: Immich
-
-    static let immich: [Refinement] = [
-        Refinement(.immich, 400...400, .text("Album not found"), "tapes 6.4, trap 2", .albumNotFound),
-        Refinement(.immich, 400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", .albumNotFound),
-        Refinement(.immich, 400...400, .prefix("Quota has been exceeded"), "tapes 6.4", .quotaExceeded),
-    ]
+    )
 
     // MARK: Calls
 
-    private static let isFinalize: @Sendable (Call) -> Bool = { if case .finalize = $0 { true } else { false } }
+    private static let isFinalize: @Sendable (OutcomeTable.Call) -> Bool = {
+        if case .finalize = $0 { true } else { false }
+    }
     // An event link is also used for finalize requests.
-    private static let isGuest: @Sendable (Call) -> Bool = {
+    private static let isGuest: @Sendable (OutcomeTable.Call) -> Bool = {
         switch $0 {
         case .guest, .finalize: true
         default: false
         }
     }
-    private static let isPhoto: @Sendable (Call) -> Bool = { if case .photo = $0 { true } else { false } }
-    private static let namesDevice: @Sendable (Call) -> Bool = {
+    private static let isPhoto: @Sendable (OutcomeTable.Call) -> Bool = { if case .photo = $0 { true } else { false } }
+    private static let namesDevice: @Sendable (OutcomeTable.Call) -> Bool = {
         if case .photo(namesDevice: true) = $0 { true } else { false }
     }
-    private static let isLogin: @Sendable (Call) -> Bool = { if case .login = $0 { true } else { false } }
-    private static let isRegistration: @Sendable (Call) -> Bool = {
+    private static let isLogin: @Sendable (OutcomeTable.Call) -> Bool = { if case .login = $0 { true } else { false } }
+    private static let isRegistration: @Sendable (OutcomeTable.Call) -> Bool = {
         if case .registration = $0 { true } else { false }
     }
-    private static let isSubmission: @Sendable (Call) -> Bool = { if case .submission = $0 { true } else { false } }
-    private static let isWholeSubmission: @Sendable (Call) -> Bool = {
+    private static let isSubmission: @Sendable (OutcomeTable.Call) -> Bool = {
+        if case .submission = $0 { true } else { false }
+    }
+    private static let isWholeSubmission: @Sendable (OutcomeTable.Call) -> Bool = {
         if case .submission(isWhole: true) = $0 { true } else { false }
     }
-    private static let mayAct: @Sendable (Call) -> Bool = {
+    private static let mayAct: @Sendable (OutcomeTable.Call) -> Bool = {
         switch $0 {
         case .registration(isWhole: true), .submission(isWhole: true): true
         default: false

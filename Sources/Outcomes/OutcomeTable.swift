@@ -1,13 +1,13 @@
 /// The table of outcomes: codes with their exit codes and messages, and the meaning of HTTP statuses. A system adds its codes
-/// and refinements here.
+/// and its type of server here.
 public enum OutcomeTable {
     /// Every code, in the order of the documentation.
     public static let codes: [OutcomeCode] =
         OutcomeCode.responseCodes + OutcomeCode.networkCodes + OutcomeCode.fileCodes + OutcomeCode.uploadCodes
         + OutcomeCode.photoCodes + OutcomeCode.captureCodes + OutcomeCode.tapeCodes + OutcomeCode.localCodes
 
-    /// The first matching row applies.
-    static let refinements: [Refinement] = gigHive + tus + photoSync + captures + immich
+    /// Every type of server, in the order in which `doctor` looks for their pages.
+    package static let servers: [Server] = [.gigHive, .tus, .photoSync, .captures, .immich]
 
     private static let rows = Dictionary(codes.map { ($0.rawValue, $0) }) { first, _ in first }
 

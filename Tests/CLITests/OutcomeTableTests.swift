@@ -98,22 +98,22 @@ import Testing
             let type = body.hasPrefix("{") ? "application/json" : "text/html"
             let head = HTTPResponseHead(status: status, headers: [HTTPHeader("Content-Type", type)])
             let response = HTTPResponse(head: head, body: Array(body.utf8), metrics: TransferMetrics())
-            let ends: [(Outcomes.OutcomeTable.Server, Diagnosis)] = [
+            let ends: [(String, Diagnosis)] = [
                 (
-                    .gigHive,
+                    "GigHive",
                     ErrorCatalog.diagnosis(
                         of: GigHiveError.ofResponse(head, message: nil, isJSON: type == "application/json")
                     )
                 ),
-                (.photoSync, ErrorCatalog.diagnosis(of: ServerRefusal(response).error())),
+                ("PhotoSync", ErrorCatalog.diagnosis(of: ServerRefusal(response).error())),
                 (
-                    .captures,
+                    "captures",
                     ErrorCatalog.diagnosis(of: CaptureRefusal(head, body: response.body).error(of: .reading))
                 ),
             ]
             for (server, diagnosis) in ends {
                 // A 503 of GigHive means a service that is not running; the exit code is the same.
-                let code = server == .gigHive && status == 503 ? "server_unavailable" : row.code
+                let code = server == "GigHive" && status == 503 ? "server_unavailable" : row.code
                 #expect(diagnosis.code == code, "\(server)")
                 #expect(diagnosis.exitCode.rawValue == row.exitCode, "\(server)")
                 #expect(diagnosis.httpStatus == status, "\(server)")
@@ -140,118 +140,31 @@ import Testing
 
     // MARK: Refinements
 
-    /// A response whose meaning in a contract differs from that of its status.
-    struct Marked: Sendable, CustomTestStringConvertible {
-        var server: OutcomeTable.Server
-        var call: OutcomeTable.Call
-        var status: Int
-        var mark: String?
-        var code: String
-        var isRetryable: Bool
-
-        init(
-            _ server: OutcomeTable.Server,
-            _ status: Int,
-            _ mark: String?,
-            _ code: String,
-            _ isRetryable: Bool = false,
-            to call: OutcomeTable.Call = .other
-        ) {
-            (self.server, self.call, self.status, self.mark) = (server, call, status, mark)
-            (self.code, self.isRetryable) = (code, isRetryable)
+    /// From the contracts: a file per type of server, a line per response whose meaning differs from that of its status.
+    /// Its columns are the status, the request, the code, whether it is retryable, and the server's code or message.
+    @Test(arguments: OutcomeTable.servers.map(\.kind)) func aMarkRefinesTheStatus(kind: String) throws {
+        let server = try #require(OutcomeTable.servers.first { $0.kind == kind })
+        let path = JSONSchemaTests.root.appending(path: "fixtures/refinements/\(kind).tsv")
+        var used: Set<Int> = []
+        for line in try String(contentsOf: path, encoding: .utf8).split(separator: "\n") {
+            let columns = line.split(separator: "\t").map(String.init)
+            let (status, call) = (try #require(Int(columns[0])), try #require(Self.calls[columns[1]]))
+            let mark = columns.count > 4 ? columns[4] : nil
+            let outcome = OutcomeTable.outcome(of: status, from: server, to: call, mark: mark)
+            #expect(outcome.code.rawValue == columns[2] && outcome.isRetryable == (columns[3] == "yes"), "\(line)")
+            if let row = server.refinements.firstIndex(where: { $0.applies(to: status, call, mark) }) {
+                used.insert(row)
+            }
         }
-
-        var testDescription: String { "\(server) \(status) \(mark ?? "-")" }
+        #expect(used == Set(server.refinements.indices), "every refinement has a line")
+        #expect(server.refinements.allSatisfy { !$0.section.isEmpty })
     }
 
-    /// From the contracts, one per row.
-    private static let marked: [Marked] = [
-        Marked(.gigHive, 500, "no data or hook record for x", "upload_expired", true, to: .finalize),
-        Marked(.gigHive, 500, "Upload failed with code 1", "payload_too_large"),
-        Marked(.gigHive, 500, "Upload failed with code 2", "payload_too_large"),
-        Marked(
-            .gigHive,
-            500,
-            "SQLSTATE[23000]: Integrity constraint violation: 1062 Duplicate entry 'x' for key 'y'",
-            "server_race",
-            true
-        ),
-        Marked(.gigHive, 503, nil, "server_unavailable", true),
-        Marked(.gigHive, 400, "invalid token", "invalid_event_link", to: .guest),
-        Marked(.gigHive, 400, "missing token", "invalid_event_link", to: .finalize),
-        Marked(.gigHive, 404, "invalid or expired", "invalid_event_link", to: .guest),
-        Marked(.tus, 404, nil, "upload_expired", true), Marked(.tus, 410, nil, "upload_expired", true),
-        Marked(.tus, 503, nil, "server_unavailable", true),
-        Marked(.tus, 405, nil, "tus_unavailable"), Marked(.tus, 412, nil, "tus_unavailable"),
-        Marked(.tus, 501, nil, "tus_unavailable"), Marked(.tus, 409, nil, "unexpected_answer", true),
-        Marked(.tus, 460, nil, "unexpected_answer", true),
-        Marked(
-            .photoSync,
-            400,
-            "Request must be multipart/form-data.",
-            "body_too_slow",
-            true,
-            to: .photo(namesDevice: false)
-        ),
-        Marked(.photoSync, 400, "Invalid device", "invalid_device"),
-        Marked(.photoSync, 400, "file extension not allowed", "unknown_extension"),
-        Marked(.photoSync, 400, "file size exceeds maximum allowed", "file_too_large"),
-        Marked(.photoSync, 400, "file size must be positive", "empty_file"),
-        Marked(.photoSync, 400, "No file provided or file is empty.", "empty_file"),
-        Marked(.photoSync, 401, "Invalid credentials", "not_logged_in", to: .login),
-        Marked(.photoSync, 503, "Setup required", "setup_required"),
-        Marked(.photoSync, 500, "Failed to save API key", "key_not_rotated"),
-        Marked(.photoSync, 500, "Failed to save photo record.", "invalid_device", to: .photo(namesDevice: true)),
-        Marked(.photoSync, 500, "Database error", "server_error", true),
-        Marked(.photoSync, 500, "Database error.", "server_error", true),
-        Marked(.photoSync, 500, "Internal server error.", "server_error", true),
-        Marked(.photoSync, 500, nil, "server_error"), Marked(.photoSync, 507, nil, "server_error"),
-        Marked(.captures, 401, "TIMESTAMP_EXPIRED", "clock_wrong"),
-        Marked(.captures, 401, "TIMESTAMP_INVALID", "clock_wrong"),
-        Marked(.captures, 401, "ATTESTATION_FAILED", "assertion_refused"),
-        Marked(.captures, 401, "SIGNATURE_INVALID", "request_signature_refused"),
-        Marked(.captures, 401, "REPLAY_DETECTED", "counter_outdated"),
-        Marked(.captures, 401, "DEVICE_AUTH_REQUIRED", "unauthorized"),
-        Marked(.captures, 403, "DEVICE_UNVERIFIED", "device_unverified"),
-        Marked(.captures, 403, "FORBIDDEN", "forbidden"),
-        Marked(.captures, 404, "DEVICE_NOT_FOUND", "device_unknown"),
-        Marked(.captures, 404, "CAPTURE_NOT_FOUND", "capture_not_found"),
-        Marked(.captures, 404, "HASH_NOT_FOUND", "capture_not_found"),
-        Marked(.captures, 409, "DEVICE_ALREADY_REGISTERED", "already_registered"),
-        Marked(.captures, 409, "DUPLICATE_CAPTURE", "duplicate"),
-        Marked(.captures, 429, "TOO_MANY_REQUESTS", "rate_limited", true),
-        Marked(.captures, 429, "RATE_LIMITED", "rate_limited", true),
-        Marked(.captures, 413, "PAYLOAD_TOO_LARGE", "payload_too_large"),
-        Marked(.captures, 400, "INVALID_ATTESTATION_FORMAT", "enrolment_impossible", to: .registration(isWhole: true)),
-        Marked(.captures, 403, "UNTRUSTED_ATTESTATION", "enrolment_impossible", to: .registration(isWhole: true)),
-        Marked(.captures, 400, "CHALLENGE_EXPIRED", "bad_request", true, to: .registration(isWhole: true)),
-        Marked(.captures, 400, "VALIDATION_ERROR", "enrolment_impossible", to: .registration(isWhole: true)),
-        Marked(.captures, 400, "VALIDATION_ERROR", "bad_request", to: .submission(isWhole: true)),
-        Marked(.captures, 422, nil, "enrolment_impossible", to: .registration(isWhole: true)),
-        Marked(.captures, 409, nil, "already_registered", to: .registration(isWhole: true)),
-        Marked(.captures, 409, nil, "duplicate", to: .submission(isWhole: true)),
-        Marked(.captures, 408, nil, "unknown_outcome", to: .submission(isWhole: true)),
-        Marked(.captures, 429, nil, "unknown_outcome", to: .submission(isWhole: true)),
-        Marked(.captures, 500, nil, "unknown_outcome", to: .submission(isWhole: true)),
-        Marked(.captures, 504, nil, "unknown_outcome", to: .registration(isWhole: true)),
-        Marked(.captures, 501, nil, "server_error", true),
-        Marked(.immich, 400, "Album not found", "album_not_found"),
-        Marked(.immich, 400, "Not found or no album.read access", "album_not_found"),
-        Marked(.immich, 400, "Quota has been exceeded!", "quota_exceeded"),
+    private static let calls: [String: OutcomeTable.Call] = [
+        "other": .other, "finalize": .finalize, "guest": .guest, "photo": .photo(namesDevice: false),
+        "photo with device": .photo(namesDevice: true), "login": .login, "registration": .registration(isWhole: true),
+        "submission": .submission(isWhole: true),
     ]
-
-    @Test(arguments: marked) func aMarkRefinesTheStatus(row: Marked) {
-        let outcome = OutcomeTable.outcome(of: row.status, from: row.server, to: row.call, mark: row.mark)
-        #expect(outcome.code.rawValue == row.code && outcome.isRetryable == row.isRetryable)
-    }
-
-    @Test func everyRefinementHasATest() {
-        let used = Self.marked.compactMap { row in
-            OutcomeTable.refinements.firstIndex { $0.applies(to: row.status, row.server, row.call, row.mark) }
-        }
-        #expect(Set(used) == Set(OutcomeTable.refinements.indices))
-        #expect(OutcomeTable.refinements.allSatisfy { !$0.section.isEmpty })
-    }
 
     // A request that cannot have been processed is not an unknown outcome; 503 means that nothing was done.
     @Test func onlyACompleteRequestLeavesTheOutcomeUnknown() {

@@ -1,6 +1,7 @@
 internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
+internal import Outcomes
 internal import Tus
 
 /// Checks a server without changing anything: DNS, TLS, kind, health, login, role, tus, limits, clock.
@@ -53,7 +54,7 @@ public struct ServerCheckup: Sendable {
         guard isKnown || list.hasResponse else {
             return list.skippingRest(of: Self.names, "not checked: server unreachable")
         }
-        guard isKnown, let kind = list.checks.last?.facts["kind"], kind == ServerKind.gighive.rawValue else {
+        guard isKnown, let kind = list.checks.last?.facts["kind"], kind == OutcomeTable.Server.gigHive.kind else {
             return list.skippingRest(of: Self.names, "not checked: not a GigHive server")
         }
         await list.run("health") { () throws(GigHiveError) in try await health() }
@@ -123,27 +124,38 @@ public struct ServerCheckup: Sendable {
 
     // MARK: Kind
 
-    /// The kind of the server. A server that fails to respond properly is treated as a GigHive server.
+    /// The kind of the server, from the pages of each type of server. They require no login, and change nothing. A server
+    /// that fails to respond properly is treated as a GigHive server.
     private func kind() async throws(GigHiveError) -> ServerCheck {
-        switch try await ServerKind.find(client) {
-        case .kind(let kind):
-            return ServerCheck(.passed, "\(kind.name) server", facts: ["kind": kind.rawValue])
-        case .failing(status: 503):
+        let health = try await client.send(client.healthRequest)
+        for server in OutcomeTable.servers {
+            for page in server.pages {
+                var response = health
+                if page.path != GigHiveClient.healthPath {
+                    guard health.status < 500 else { continue }
+                    response = try await client.send(client.request(.get, page.path, isAuthorized: false))
+                }
+                guard page.isIdentified(by: response.body) else { continue }
+                return ServerCheck(.passed, "\(server) server", facts: ["kind": server.kind])
+            }
+        }
+        guard health.status < 500 else {
             // The web server responds in place of an application that is not running (trap T24).
-            throw GigHiveError(.serverError, detail: "server unavailable", httpStatus: 503, isRetryable: true)
-        case .failing(let status):
+            guard health.status != 503 else {
+                throw GigHiveError(.serverError, detail: "server unavailable", httpStatus: 503, isRetryable: true)
+            }
             return ServerCheck(
                 .warned,
-                "unknown (status \(status)); checked as a GigHive server",
-                facts: ["kind": ServerKind.gighive.rawValue]
-            )
-        case .unknown(let status):
-            throw GigHiveError(
-                .unexpectedResponse,
-                detail: "not a GigHive, PhotoSync or hash-only capture server",
-                httpStatus: status
+                "unknown (status \(health.status)); checked as a GigHive server",
+                facts: ["kind": OutcomeTable.Server.gigHive.kind]
             )
         }
+        let names = OutcomeTable.servers.filter { !$0.pages.isEmpty }.map(\.description)
+        throw GigHiveError(
+            .unexpectedResponse,
+            detail: "not a \(names.dropLast().joined(separator: ", ")) or \(names.last ?? "") server",
+            httpStatus: health.status
+        )
     }
 
     // MARK: Application
@@ -441,46 +453,13 @@ struct CheckList: Sendable {
     }
 }
 
-/// The kind of server at an address, as far as it can be determined without a login.
-enum ServerKind: String, Sendable {
-    case gighive
-    case photosync
-    case capture
-
-    var name: String {
-        switch self {
-        case .gighive: "GigHive"
-        case .photosync: "PhotoSync"
-        case .capture: "hash-only capture"
-        }
-    }
-
-    enum Finding: Sendable {
-        case kind(ServerKind)
-        /// The health page of GigHive could not be served, so the kind is unknown.
-        case failing(status: Int)
-        /// The server responds, but is none of the known kinds.
-        case unknown(status: Int)
-    }
-
-    /// Requests pages that each kind serves without a login and that change nothing: `/db/health.php` (gighive contract
-    /// section 7), `/api/health` (photosync contract section 2), `/api/v1/verify/ID` (hash-only contract 6.3).
-    static func find(_ client: GigHiveClient) async throws(GigHiveError) -> Finding {
-        let health = try await client.send(client.healthRequest)
-        let members = ResponseText.content(of: health.body).members
-        if let status = members.text("status"), ["ok", "error"].contains(status) { return .kind(.gighive) }
-        // Before its setup a PhotoSync server refuses every path like this.
-        if members.text("setupUrl") != nil { return .kind(.photosync) }
-        guard health.status < 500 else { return .failing(status: health.status) }
-        let photos = try await look("/api/health", client)
-        if ResponseText.content(of: photos.body).members.text("status") == "healthy" { return .kind(.photosync) }
-        let captures = try await look("/api/v1/verify/00000000-0000-4000-8000-000000000000", client)
-        let meta = ResponseText.content(of: captures.body).members["meta"]?.members
-        if meta?.text("request_id") != nil { return .kind(.capture) }
-        return .unknown(status: health.status)
-    }
-
-    private static func look(_ path: String, _ client: GigHiveClient) async throws(GigHiveError) -> HTTPResponse {
-        try await client.send(client.request(.get, path, isAuthorized: false))
+extension OutcomeTable.Server.Page {
+    /// Whether the JSON of a response has the member of this page.
+    fileprivate func isIdentified(by body: [UInt8]) -> Bool {
+        let names = member.split(separator: ".").map(String.init)
+        var members: JSONObject? = ResponseText.content(of: body).members
+        for name in names.dropLast() { members = members?[name]?.members }
+        guard let text = members?.text(names.last ?? "") else { return false }
+        return texts?.contains(text) ?? true
     }
 }

@@ -124,9 +124,11 @@ public struct GigHiveClient: Sendable {
         return (response.status == 200 && status == "ok", members.text("message") ?? status)
     }
 
+    static let healthPath = "/db/health.php"
+
     /// A request for the health page. A 503 is not retried: it is the requested state.
     var healthRequest: HTTPRequest {
-        var request = request(.get, "/db/health.php", isAuthorized: false)
+        var request = request(.get, Self.healthPath, isAuthorized: false)
         request.verdict = { $0.status == 503 ? .final : .byStatus }
         return request
     }

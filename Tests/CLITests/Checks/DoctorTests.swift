@@ -1,4 +1,5 @@
 import Foundation
+import Outcomes
 import Synchronization
 import TestSupport
 import Testing
@@ -163,9 +164,12 @@ import Testing
         let check = report.records.first { $0["name"] as? String == "kind" }
         let facts = check?["facts"] as? [[String: String]]
         #expect(facts?.first { $0["name"] == "kind" }?["value"] == (kind.name.isEmpty ? nil : kind.name))
+        let pages = OutcomeTable.servers.flatMap(\.pages).map(\.path)
+        let known = ["/db/health.php", "/api/health", "/api/v1/verify/00000000-0000-4000-8000-000000000000"]
+        #expect(Set(pages).isSuperset(of: known))
         for request in seen.withLock({ $0 }) {
             #expect(!request.lowercased().contains("authorization:"))
-            let questions = ["GET /db/health.php", "GET /api/health", "GET /api/v1/verify/"]
+            let questions = pages.map { "GET \($0)?t=" }
             #expect(questions.contains { request.hasPrefix($0) }, "\(request)")
         }
     }

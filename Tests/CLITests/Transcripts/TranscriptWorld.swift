@@ -117,15 +117,16 @@ final class TranscriptWorld: Sendable {
     func run() async throws -> [TranscriptEntry] {
         var entries: [TranscriptEntry] = []
         var kept: [String: String] = [:]
-        for step in TranscriptScript.steps where look == .pipe || [.success, .preparation].contains(step.purpose) {
+        for step in try TranscriptStep.all() where look == .pipe || ![.refusal, .look].contains(step.purpose) {
+            guard step.purpose != .removal else {
+                for photo in try await sandbox.photos() where photo.originalFilename == step.line {
+                    try await sandbox.photoSync("DELETE", "photos/\(photo.id)")
+                }
+                continue
+            }
             var line = step.line + (look == .pipe || step.purpose == .preparation ? step.consent : "")
             for (name, value) in kept {
                 line = line.replacing("{\(name)}", with: value)
-            }
-            if let name = step.deletedBefore {
-                for photo in try await sandbox.photos() where photo.originalFilename == name {
-                    try await sandbox.photoSync("DELETE", "photos/\(photo.id)")
-                }
             }
             let result = try await run(line, step)
             if let (name, key) = step.kept {
@@ -148,7 +149,7 @@ final class TranscriptWorld: Sendable {
             extra: step.environment,
             through: ["env", "-C", home]
         )
-        for (question, response) in isOnPipe ? [] : step.responses {
+        if let (question, response) = step.response, !isOnPipe {
             try await child.wait(for: question)
             child.write(response)
         }
