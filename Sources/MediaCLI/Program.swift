@@ -100,7 +100,7 @@ public enum Program {
                 "ended by \(request.signal.name)",
                 exitCode: request.signal.exitCode
             )
-            if request.signal == .interrupt, console.context.interruption.isAsking {
+            if request.signal == .interrupt, console.context.interruption.isPrompting {
                 console.announce([""])
                 console.endAtQuestion(diagnosis)
             } else {

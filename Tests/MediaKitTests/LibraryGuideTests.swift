@@ -12,7 +12,7 @@ struct LibraryGuideTests {
     // MARK: Uploads
 
     @Test("uploads with progress, and deletes")
-    func uploadAndTakeBack() async throws {
+    func uploadAndDelete() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
         let (address, folder, password) = (sandbox.baseURL, temporary.file("data"), "uploader")

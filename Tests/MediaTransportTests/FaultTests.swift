@@ -113,7 +113,7 @@ struct FaultTests {
         "once a server has accepted a body, others of up to 1 MiB share a connection without Expect",
         arguments: [(65_536, 1, 0), (65_537, 1, 1), (100_000, 1, 1), (1 << 20, 1, 1), ((1 << 20) + 1, 5, 5)]
     )
-    func keptConnection(bodyLength: Int64, connections: Int, asked: Int) async throws {
+    func keptConnection(bodyLength: Int64, connections: Int, requested: Int) async throws {
         let expectations = Mutex(0)
         let server = try ScriptedServer { connection, _ in
             while true {
@@ -126,7 +126,7 @@ struct FaultTests {
         let url = try server.url()
         for _ in 0..<5 { #expect(try await http.execute(post(url, CountingBody(bodyLength))).status == 201) }
         #expect(server.connectionCount == connections)
-        #expect(expectations.withLock { $0 } == asked)
+        #expect(expectations.withLock { $0 } == requested)
     }
 
     @Test("a server that broke off gets Expect again")

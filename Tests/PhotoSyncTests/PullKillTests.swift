@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: SyncFailpoint.ofPull, [0, 2])
-    func aDeadPullGoesOnToTheSameEnd(_ point: SyncFailpoint, _ passes: Int) async throws {
+    func aDeadPullIsResumedWithTheSameResult(_ point: SyncFailpoint, _ passes: Int) async throws {
         // The last two are passed once a pull.
         let passes = [.beforeFinish, .afterFinish].contains(point) ? 0 : passes
         let bench = try PullBench(PullShelf(14))
@@ -50,7 +50,7 @@ import Testing
 
     /// An incremental run, and a full one that marks what is gone.
     @Test(arguments: SyncFailpoint.ofPull, [false, true])
-    func aDeadSecondPullGoesOnToTheSameEnd(_ point: SyncFailpoint, _ full: Bool) async throws {
+    func aDeadSecondPullIsResumedWithTheSameResult(_ point: SyncFailpoint, _ full: Bool) async throws {
         let bench = try PullBench(PullShelf(14))
         _ = try await bench.pull().run()
         bench.server.change { state in

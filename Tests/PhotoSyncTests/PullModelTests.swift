@@ -28,7 +28,7 @@ import Testing
     @Test func theIndexEqualsTheServerOrTheRunIsNotComplete() async throws {
         let directory = try TemporaryDirectory()
         let bench = try PullBench.account("http://127.0.0.1:9", in: directory.path, device: PullShelf.device.id)
-        var tally = Tally()
+        var counts = Counts()
         for seed in Self.seeds {
             // A separate path is a separate server.
             let server = try ServerURL("http://127.0.0.1:9/history/\(seed)", allowingPath: true)
@@ -38,16 +38,16 @@ import Testing
                 index: bench.index,
                 library: bench.library
             )
-            try await History(seed: seed, account: account).run(&tally)
+            try await History(seed: seed, account: account).run(&counts)
         }
         // A model without any events proves nothing.
-        #expect(tally.complete > 100)
-        #expect(tally.refused > 100)
-        #expect(tally.restarted > 50)
-        #expect(tally.inexact > 20)
+        #expect(counts.complete > 100)
+        #expect(counts.refused > 100)
+        #expect(counts.restarted > 50)
+        #expect(counts.inexact > 20)
     }
 
-    struct Tally {
+    struct Counts {
         var complete = 0
         var refused = 0
         var restarted = 0
@@ -68,9 +68,9 @@ private struct History {
         server = MovingServer(seed: seed)
     }
 
-    func run(_ tally: inout PullModelTests.Tally) async throws {
+    func run(_ counts: inout PullModelTests.Counts) async throws {
         for _ in 0..<4 {
-            try await pullOnce(isFull: server.flip(), &tally)
+            try await pullOnce(isFull: server.flip(), &counts)
         }
         server.keepStill()
         var last = try await pull(isFull: true).run()
@@ -88,17 +88,17 @@ private struct History {
         #expect(try account.listed == server.live, "seed \(seed), incremental")
     }
 
-    private func pullOnce(isFull: Bool, _ tally: inout PullModelTests.Tally) async throws {
+    private func pullOnce(isFull: Bool, _ counts: inout PullModelTests.Counts) async throws {
         let before = try account.index.state(of: account.server)
         let stop = TransferControl()
         server.beginRun(stop)
         do {
             let result = try await pull(isFull: isFull).run(control: stop)
-            tally.complete += 1
-            if result.restarts > 0 { tally.restarted += 1 }
-            try check(result, &tally)
+            counts.complete += 1
+            if result.restarts > 0 { counts.restarted += 1 }
+            try check(result, &counts)
         } catch let error as PhotoSyncError {
-            tally.refused += 1
+            counts.refused += 1
             let expected: [OutcomeCode] = [
                 .listingIncomplete, .repeatedCursor, .stubServer, .transport, .cancelled,
             ]
@@ -110,7 +110,7 @@ private struct History {
         }
     }
 
-    private func check(_ result: PullResult, _ tally: inout PullModelTests.Tally) throws {
+    private func check(_ result: PullResult, _ counts: inout PullModelTests.Counts) throws {
         let listed = try account.listed
         let ids = Set(listed.map(\.id))
         let record = server.record
@@ -118,7 +118,7 @@ private struct History {
         #expect(ids.isSubset(of: record.everListed), "seed \(seed)")
         #expect(Int64(ids.count) >= record.lastTotal, "seed \(seed)")
         let live = server.live
-        if listed != live { tally.inexact += 1 }
+        if listed != live { counts.inexact += 1 }
         guard result.isFull, !record.hasLeftOut else { return }
         #expect(record.steady.isSubset(of: ids), "seed \(seed)")
         if record.placedBehind == 0, !result.advisesFull {
@@ -208,7 +208,7 @@ extension MovingServer.State {
         var page = shelf.page(request)
         if !isStill {
             try failAtTimes()
-            if random.below(1000) < wrong { page = spoil(page) }
+            if random.below(1000) < wrong { page = corrupt(page) }
         }
         record.everListed.formUnion(page.photos.map(\.id))
         record.lastTotal = page.totalCount
@@ -264,10 +264,10 @@ extension MovingServer.State {
     }
 
     /// A page that is inconsistent in one of the ways of contract section 5 and trap 1.
-    private mutating func spoil(_ honest: PhotoPage) -> PhotoPage {
+    private mutating func corrupt(_ honest: PhotoPage) -> PhotoPage {
         var page = honest
         switch random.below(leavesOut ? 8 : 7) {
-        case 0: page.cursor = anyPhoto?.id ?? "nowhere"; page.hasMore = true; goBack(page, honest)
+        case 0: page.cursor = anyPhoto?.id ?? "nowhere"; page.hasMore = true; rewind(page, honest)
         case 1: page.cursor = nil
         case 2: (page.cursor, page.hasMore) = (honest.cursor ?? "behind the end", false)
         case 3: page = PhotoPage(photos: [], cursor: honest.cursor, hasMore: true, totalCount: honest.totalCount)
@@ -282,7 +282,7 @@ extension MovingServer.State {
     }
 
     /// A cursor to any place omits photos unless it goes back.
-    private mutating func goBack(_ page: PhotoPage, _ honest: PhotoPage) {
+    private mutating func rewind(_ page: PhotoPage, _ honest: PhotoPage) {
         guard let cursor = page.cursor, let last = honest.photos.last,
             let target = shelf.photos.firstIndex(where: { $0.id == cursor }),
             let position = shelf.photos.firstIndex(where: { $0.id == last.id })

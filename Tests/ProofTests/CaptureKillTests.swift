@@ -9,7 +9,7 @@ import Testing
     /// The places of `CaptureFailpoint` but those of a registration, in the order in which a capture passes them.
     static let points = [
         "mediaInDraft", "recordKept", "committed", "countersTaken", "payloadSigned", "queued", "requestSigned",
-        "submitted", "responseReceived", "settled",
+        "submitted", "responseReceived", "outcomeRecorded",
     ]
 
     /// How one goes on.
@@ -32,8 +32,11 @@ import Testing
             switch continuation {
             case .retryAll:
                 let retry = try await bench.succeed("retry", "--all")
-                // Nobody was told of a draft without a record; what is settled needs nothing.
-                #expect(retry.states == (["mediaInDraft", "settled"].contains(point) ? [] : ["accepted"]), "\(point)")
+                // A draft without a record was not reported; a recorded outcome needs no retry.
+                #expect(
+                    retry.states == (["mediaInDraft", "outcomeRecorded"].contains(point) ? [] : ["accepted"]),
+                    "\(point)"
+                )
                 // A draft whose process is gone goes with the next command.
                 try bench.expectWholeVault()
                 if point == "mediaInDraft" { #expect(try await bench.run(send).exitCode == 0) }
@@ -66,7 +69,7 @@ import Testing
         try bench.expectWholeVault()
     }
 
-    @Test func killedRegistrationBeginsAnew() async throws {
+    @Test func killedRegistrationStartsOver() async throws {
         let bench = try CaptureBench(try await SandboxProcess.start())
         try await bench.die(["register"], at: "keyWritten")
         #expect(try await bench.sandbox.captureDevices().isEmpty)

@@ -7,7 +7,7 @@ import Testing
         .enabled(if: SystemCallTrace.isAvailable),
         arguments: [([], "uploaded"), (["--json"], #"\"state\":\"done\""#)]
     )
-    func everythingIsOnTheDiskBeforeItIsSaid(options: [String], word: String) async throws {
+    func everythingIsOnTheDiskBeforeItIsReported(options: [String], word: String) async throws {
         let server = try ProofServer { connection, request, _ in
             try connection.respond(201, request.file?.response ?? "{}")
         }

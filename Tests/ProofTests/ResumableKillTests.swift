@@ -25,7 +25,7 @@ import Testing
     func killedUploadEndsAsOneObject(at point: String, _ continuation: Continuation) async throws {
         let sandbox = try await SandboxProcess.start(
             // Long enough for the program to see that its request is out, however busy the machine.
-            faults: point == "finalizeSent" ? ["finalize:delay-answer=60,times=1"] : []
+            faults: point == "finalizeSent" ? ["finalize:delay-response=60,times=1"] : []
         )
         let bench = try Bench(sandbox.baseURL)
         let file = try bench.movie(Self.byteCount)
@@ -40,7 +40,7 @@ import Testing
             case .resumeAll: ["uploads", "resume", "--all"] + chunks + bench.login
             case .sameCommand: upload
             }
-        // The settling time is for servers that may still be storing. This one has long finished.
+        // The processing time is for servers that may still be storing. This one has long finished.
         let resumed = try await bench.runner.run(next + ["--settle-timeout", "1"])
 
         let checksum = try await bench.sha256(file)

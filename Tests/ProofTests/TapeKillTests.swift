@@ -9,7 +9,7 @@ import Testing
     /// The places of `TapeFailpoint` that a first `add` passes.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "folderMade", "manifestWritten", "albumCreated", "linkKept",
-        "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsSettled",
+        "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsRecorded",
         "playlistWritten",
     ]
 

@@ -75,7 +75,7 @@ struct ResumeTests {
         }
         let events = Mutex<[Int64]>([])
         let delivery = try await send(source, to: server, proofs: proofs) { event in
-            if case .proving(let bytes, let total) = event {
+            if case .verifying(let bytes, let total) = event {
                 #expect(total == Int64(offset))
                 events.withLock { $0.append(bytes) }
             }

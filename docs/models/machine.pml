@@ -6,8 +6,8 @@
  *
  * The source of what the models have:
  *   upload, send, fail, retry: UploadRun, UploadVerdict
- *   settleEarlier: EarlierUploads
- *   resolve, settle, ask: UploadResolution, UploadOwnership, OutcomeInquiry
+ *   resolveEarlier: EarlierUploads
+ *   resolve, query: UploadResolution, UploadOwnership, OutcomeInquiry
  *   finalize, mark, QUIET: Finalization, FinalizeVerdict, TusJournal
  *   adopt, adoptOne: RescueAdoption
  *   prepare, receive, release, keeper: RescueLog, ResponseCollector, LockedFile
@@ -230,7 +230,7 @@ active proctype Fate() {
 active proctype Watch() {
 end:
     if
-    /* No token is forgotten silently: it is there, or the journal says that it is lost, or that the outcome is open. */
+    /* No token is forgotten silently: it is stored, or the journal has it as lost, or its outcome as unknown. */
     :: d_step { stored && !TOKEN_EXISTS && !(REPORTED) -> assert(REPORTED) }
     /* A stored response is adoptable. */
     :: d_step { acknowledged && !TOKEN_EXISTS -> assert(!acknowledged) }

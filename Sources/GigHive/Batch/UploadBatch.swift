@@ -261,15 +261,15 @@ private struct BatchRun: Sendable {
             var last: UploadResult?
             defer { pass.end(last) }
             guard await pass.enter() else { return nil }
-            let turn = TransferTurn(slots, plansAhead: uploader.groupsCommits) { events.began(index) }
-            defer { turn.end() }
+            let permit = TransferPermit(slots, plansAhead: uploader.groupsCommits) { events.began(index) }
+            defer { permit.end() }
             var uploader = uploader
-            uploader.turn = turn
+            uploader.permit = permit
             uploader.contact = pass
             uploader.onRunFailure = { endRun($0, of: index) }
             uploader.runFailure = { [failure] in failure.other(than: index) }
             // If several items have this file, another one may have computed its digest since the start.
-            uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
+            uploader.queriedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             var result = await uploader.send(upload, control: transfer) { event in
                 pass.note(event)
                 events.upload(index, event)
@@ -282,12 +282,12 @@ private struct BatchRun: Sendable {
             last = result
             if let other = failure.other(than: index), !transfer.isStopRequested, result.isUnfinished {
                 guard result.hasSentContent else {
-                    if turn.hasBegun { events.withdrew(index) }
+                    if permit.hasBegun { events.withdrew(index) }
                     return nil
                 }
                 return result.failed(other)
             }
-            if !turn.hasBegun {
+            if !permit.hasBegun {
                 guard result.state != .cancelled else { return nil }
                 if result.error?.code == .uploadInProgress, queue.postpone(index) { return nil }
                 events.began(index)

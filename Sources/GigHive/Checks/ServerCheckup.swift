@@ -418,12 +418,12 @@ struct CheckList: Sendable {
     @discardableResult
     mutating func run(
         _ name: String,
-        _ look: () async throws(GigHiveError) -> ServerCheck
+        _ probe: () async throws(GigHiveError) -> ServerCheck
     ) async -> Bool {
         let began = ContinuousClock.now
         var check: ServerCheck
         do {
-            check = try await look()
+            check = try await probe()
         } catch {
             check = ServerCheck(.failed, "\(error)", error: error)
         }
@@ -472,15 +472,15 @@ enum ServerKind: String, Sendable {
         // Before its setup a PhotoSync server refuses every path like this.
         if members.text("setupUrl") != nil { return .kind(.photosync) }
         guard health.status < 500 else { return .failing(status: health.status) }
-        let photos = try await look("/api/health", client)
+        let photos = try await probe("/api/health", client)
         if ResponseText.content(of: photos.body).members.text("status") == "healthy" { return .kind(.photosync) }
-        let captures = try await look("/api/v1/verify/00000000-0000-4000-8000-000000000000", client)
+        let captures = try await probe("/api/v1/verify/00000000-0000-4000-8000-000000000000", client)
         let meta = ResponseText.content(of: captures.body).members["meta"]?.members
         if meta?.text("request_id") != nil { return .kind(.capture) }
         return .unknown(status: health.status)
     }
 
-    private static func look(_ path: String, _ client: GigHiveClient) async throws(GigHiveError) -> HTTPResponse {
+    private static func probe(_ path: String, _ client: GigHiveClient) async throws(GigHiveError) -> HTTPResponse {
         try await client.send(client.request(.get, path, isAuthorized: false))
     }
 }

@@ -237,8 +237,8 @@ struct TusTransfer: Sendable {
 
     private func relay(_ event: TusEvent, of index: Int, _ part: TusRecord.Part) {
         switch event {
-        case .proving(let bytes, let byteCount):
-            onEvent(.proving(bytes: bytes, byteCount: byteCount))
+        case .verifying(let bytes, let byteCount):
+            onEvent(.verifying(bytes: bytes, byteCount: byteCount))
         case .progress(let offset, let progress):
             let bytes = statistics.reached(offset, in: index)
             onEvent(
@@ -311,20 +311,20 @@ final class TransferStatistics: Sendable {
 actor TusFeatureCache {
     private typealias Response = Result<TusFeatures?, GigHiveError>
 
-    private var question: Task<Response, Never>?
+    private var query: Task<Response, Never>?
 
     /// nil when there is no tus server.
     func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
-        let asked = question ?? Task { await Self.ask(tus, repeatsUnavailable) }
-        question = asked
-        let response = await asked.value
-        if case .failure = response, question == asked {
-            question = nil
+        let queried = query ?? Task { await Self.query(tus, repeatsUnavailable) }
+        query = queried
+        let response = await queried.value
+        if case .failure = response, query == queried {
+            query = nil
         }
         return try response.get()
     }
 
-    private static func ask(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Response {
+    private static func query(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Response {
         do {
             let features = try await tus.features(repeatsUnavailable: repeatsUnavailable)
             return .success(features.extensions.contains(.creation) ? features : nil)

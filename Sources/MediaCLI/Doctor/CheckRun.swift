@@ -48,15 +48,15 @@ struct CheckRun: Sendable {
         console.record(.start, ["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
         try console.requireOutput()
         let began = console.context.elapsed()
-        let told = Mutex<[ServerCheck]>([])
+        let reported = Mutex<[ServerCheck]>([])
         let deadline = Deadline(limit: limit)
-        let tell: OnCheck = { check in
+        let onCheck: OnCheck = { check in
             let check = deadline.excused(check)
-            told.withLock { $0.append(check) }
+            reported.withLock { $0.append(check) }
             report(check)
         }
-        await make(until: deadline) { await body($0, tell) }
-        var checks = told.withLock { $0 }
+        await make(until: deadline) { await body($0, onCheck) }
+        var checks = reported.withLock { $0 }
         let reason = deadline.isOver ? "timed out after \(Formats.span(limit))" : "stopped"
         for name in names where !checks.contains(where: { $0.name == name }) {
             let check = ServerCheck(named: name, .skipped, reason)
@@ -96,7 +96,7 @@ struct CheckRun: Sendable {
             work.cancel()
         }
         let onSignal = { @Sendable (request: Interruption.Request) in
-            control.heed(request, finishWithin: Self.finishTime)
+            control.handle(request, finishWithin: Self.finishTime)
             work.cancel()
         }
         _ = await console.context.interruption.handling(onSignal) { await work.value }

@@ -40,16 +40,16 @@ final class CaptureRun: Sendable {
     }
 
     /// Runs one job at a time and returns whether all ran. No further job starts after a signal or once standard output
-    /// is closed. `tell` runs for each result before the next job starts.
-    func run(_ jobs: [Job], tell: (CaptureItem) -> Void) async -> Bool {
+    /// is closed. `report` runs for each result before the next job starts.
+    func run(_ jobs: [Job], report: (CaptureItem) -> Void) async -> Bool {
         let interruption = console.context.interruption
-        return await interruption.handling({ [self] in heed($0) }) {
+        return await interruption.handling({ [self] in handle($0) }) {
             await display.during {
                 for job in jobs {
                     guard interruption.signal == nil, !isUnread else { return false }
                     let item = await item(of: job)
                     statistics.add(item.state, item.exitCode)
-                    tell(item)
+                    report(item)
                 }
                 return true
             }
@@ -83,7 +83,7 @@ final class CaptureRun: Sendable {
 
     /// A signal cancels reading immediately. A request that is already sent waits for its response; a second signal
     /// abandons it, and its outcome stays unknown until `retry` queries the server.
-    private func heed(_ request: Interruption.Request) {
+    private func handle(_ request: Interruption.Request) {
         guard let stage = stage.withLock({ $0 }) else { return }
         if request.isFinal || stage.isReading {
             stage.control.abandon()

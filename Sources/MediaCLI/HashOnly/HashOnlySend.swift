@@ -141,7 +141,7 @@ struct HashOnlySend: ContextCommand {
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: false)
         let question = "Submit \(Formats.count(open.count, "capture")) without a depth map?"
         guard settings.prompter.isAllowed, !settings.console.isJSON,
-            try await confirmation.ask([], question, on: settings.console)
+            try await confirmation.prompt([], question, on: settings.console)
         else { throw CaptureError(.depthRequired) }
         for index in open { requests[index].depth = .declined }
     }
@@ -367,7 +367,7 @@ struct SubmissionRun: Sendable {
     private func run(_ context: CaptureContext, _ server: String) async throws -> ExitCode {
         let session = try kind == .preview ? context.session() : context.confidential(try context.session())
         let run = CaptureRun(settings, writesRecords: writesProgressRecords)
-        let isDone = await run.run(requests.map { job($0, session, server) }) { tell($0) }
+        let isDone = await run.run(requests.map { job($0, session, server) }) { report($0) }
         return run.conclude(
             isDone: isDone,
             ["server": .string(server), "dry_run": .bool(kind == .preview), "send_media": .bool(kind == .media)]
@@ -400,7 +400,7 @@ struct SubmissionRun: Sendable {
 
     // MARK: Output
 
-    private func tell(_ item: CaptureItem) {
+    private func report(_ item: CaptureItem) {
         console.result(JSONRenderer.captureItem(item), lines(for: item))
         if let preview = item.preview {
             explain(preview, item)

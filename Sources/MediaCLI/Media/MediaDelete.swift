@@ -183,7 +183,7 @@ struct MediaDeletionRun: Sendable {
         let lines =
             ["Files to delete from \(ErrorCatalog.clean(host)), for everyone and from every event:"]
             + files.flatMap { TextRenderer.brief($0) }
-        return try await confirmation.ask(
+        return try await confirmation.prompt(
             lines,
             "Delete \(Formats.count(files.count, "file"))?",
             on: console
@@ -195,7 +195,7 @@ struct MediaDeletionRun: Sendable {
     private func processAll(_ candidates: [Candidate], isConfirmed: Bool) async -> [Outcome] {
         var outcomes: [Outcome] = []
         for candidate in candidates {
-            guard console.mayGoOn else { break }
+            guard console.mayContinue else { break }
             let outcome = await process(candidate, isConfirmed: isConfirmed)
             report(outcome)
             outcomes.append(outcome)

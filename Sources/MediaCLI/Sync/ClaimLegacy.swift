@@ -109,7 +109,7 @@ struct ClaimRun: Sendable {
         let run = LongRun<ListingReading>(console, writesRecords: false)
         return try await console.context.interruption.handling({ _ in }) {
             // Blocks are printed where they are read, one at a time: a queue of them would keep all photos in memory.
-            let count = try await run.run(telling: { (_: Never) in }) { dependencies in
+            let count = try await run.run(reporting: { (_: Never) in }) { dependencies in
                 try await LegacyClaim(account).list(control: dependencies.control) { photos in
                     pages.show(photos)
                     console.context.output.noticeClosedPipe()
@@ -157,7 +157,7 @@ struct ClaimRun: Sendable {
             return finish(plan, code: plan.unclaimableCode)
         }
         let lines = Self.explanation(plan.count, account)
-        guard try await confirmation.ask(lines, Self.question, on: console) else {
+        guard try await confirmation.prompt(lines, Self.question, on: console) else {
             console.text(["nothing was claimed"])
             return finish(plan, code: .failure)
         }
@@ -166,7 +166,7 @@ struct ClaimRun: Sendable {
 
     private func perform(_ claim: LegacyClaim, _ plan: ClaimPlan) async throws -> ExitCode {
         let control = TransferControl()
-        return try await console.context.interruption.handling({ control.heed($0) }) {
+        return try await console.context.interruption.handling({ control.handle($0) }) {
             guard let result = try await result(of: claim, plan, control) else {
                 console.note("stopped; photos that are already claimed remain claimed")
                 return finish(plan, code: .partly)

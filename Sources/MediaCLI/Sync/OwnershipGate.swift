@@ -22,7 +22,7 @@ struct OwnershipGate: Sendable {
             "The last upload to \(ErrorCatalog.clean(account.server)) was not recorded as yours; such photos are deleted "
                 + "by the server."
         ]
-        guard try await confirmation.ask(lines, Self.question, on: console) else {
+        guard try await confirmation.prompt(lines, Self.question, on: console) else {
             throw Diagnosis(.ownershipDefect, "nothing was pushed", exitCode: .failure)
         }
     }

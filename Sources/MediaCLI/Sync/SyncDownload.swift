@@ -139,7 +139,7 @@ struct DownloadRun: Sendable {
         let statistics = ItemStatistics<DownloadItem.State>()
         return try await console.context.interruption.handling({ _ in }) {
             let download = Download(account, hashes: hashes, options: options)
-            let result = try await run.run(telling: { tell($0, statistics) }) { dependencies in
+            let result = try await run.run(reporting: { report($0, statistics) }) { dependencies in
                 switch kind {
                 case .photos:
                     try await download.run(
@@ -167,7 +167,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    private func tell(_ item: DownloadItem, _ statistics: ItemStatistics<DownloadItem.State>) {
+    private func report(_ item: DownloadItem, _ statistics: ItemStatistics<DownloadItem.State>) {
         if item.state == .planned, isOmitted(item.id) { return }
         statistics.add(item.state, item.exitCode)
         let isShown = ![.present, .unavailable].contains(item.state) || console.verbosity > 0

@@ -140,34 +140,34 @@ struct PushRun: Sendable {
         -> Int64?
     {
         let held = HeldItems()
-        let isAsking = prompter?.isAllowed == true && !options.isDryRun
+        let isPrompting = prompter?.isAllowed == true && !options.isDryRun
         let first: Int64?
         do {
             first = try await upload(paths, options, run) { item in
-                if isAsking, item.state == .changed { held.add(item) } else { tell(item, statistics) }
+                if isPrompting, item.state == .changed { held.add(item) } else { report(item, statistics) }
             }
         } catch {
-            for item in held.items { tell(item, statistics) }
+            for item in held.items { report(item, statistics) }
             throw error
         }
         let changed = held.items
         guard let first, !changed.isEmpty, await confirms(changed) else {
-            for item in changed { tell(item, statistics) }
+            for item in changed { report(item, statistics) }
             return first
         }
         var options = options
         options.sendsChanged = true
-        return try await upload(changed.map(\.path), options, run) { tell($0, statistics) }.map { $0 + first }
+        return try await upload(changed.map(\.path), options, run) { report($0, statistics) }.map { $0 + first }
     }
 
     private func upload(
         _ paths: [[UInt8]],
         _ options: Push.Options,
         _ run: LongRun<PushReading>,
-        telling tell: @escaping @Sendable (PushItem) -> Void
+        reporting report: @escaping @Sendable (PushItem) -> Void
     ) async throws -> Int64? {
         let push = Push(account, hashes: hashes, options: options)
-        return try await run.run(telling: tell) { dependencies in
+        return try await run.run(reporting: report) { dependencies in
             try await push.run(paths, control: dependencies.control, onItem: dependencies.onItem) {
                 dependencies.progress(PushReading(progress: $0))
             }
@@ -183,12 +183,12 @@ struct PushRun: Sendable {
                 + (rest > 0 ? ["  and \(rest) more"] : [])
         )
         let question = "Upload \(changed.count == 1 ? "it as a new photo" : "them as new photos")?"
-        return await console.context.interruption.asking { await prompter.confirm(question) }
+        return await console.context.interruption.prompting { await prompter.confirm(question) }
     }
 
     private static let mostNamed = 10
 
-    private func tell(_ item: PushItem, _ statistics: PushStatistics) {
+    private func report(_ item: PushItem, _ statistics: PushStatistics) {
         statistics.items.add(item.state, item.exitCode)
         statistics.leftBehind.add(item)
         onItem(item)

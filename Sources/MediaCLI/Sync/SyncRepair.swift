@@ -79,7 +79,7 @@ struct RepairRun: Sendable {
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let statistics = ItemStatistics<Repair.Item.State>()
         let plan = try await console.context.interruption.handling({ _ in }) {
-            try await run.run(telling: { (_: Repair.Item) in }) { dependencies in
+            try await run.run(reporting: { (_: Repair.Item) in }) { dependencies in
                 try await repair.plan(control: dependencies.control) {
                     dependencies.progress(ListingReading(progress: $0))
                 }
@@ -88,7 +88,7 @@ struct RepairRun: Sendable {
         guard let plan else { return finish(statistics, run, isStopped: true) }
         let planned = plan.count { $0.state == .planned }
         if isDryRun || planned == 0 {
-            for item in plan { tell(item, statistics) }
+            for item in plan { report(item, statistics) }
             advise(plan)
             if plan.isEmpty {
                 console.note(
@@ -104,13 +104,13 @@ struct RepairRun: Sendable {
                 + "the local originals again.",
             "The photos get new IDs and are removed from albums on the server.",
         ]
-        guard try await confirmation.ask(lines, Self.question, on: console) else {
+        guard try await confirmation.prompt(lines, Self.question, on: console) else {
             console.text(["nothing was repaired"])
             return finish(statistics, run, code: .failure)
         }
         let control = TransferControl()
-        let isIndexCurrent = try await console.context.interruption.handling({ control.heed($0) }) {
-            try await repair.run(plan, control: control) { tell($0, statistics) }
+        let isIndexCurrent = try await console.context.interruption.handling({ control.handle($0) }) {
+            try await repair.run(plan, control: control) { report($0, statistics) }
         }
         advise(plan)
         if !isIndexCurrent {
@@ -127,7 +127,7 @@ struct RepairRun: Sendable {
         )
     }
 
-    private func tell(_ item: Repair.Item, _ statistics: ItemStatistics<Repair.Item.State>) {
+    private func report(_ item: Repair.Item, _ statistics: ItemStatistics<Repair.Item.State>) {
         statistics.add(item.state, item.exitCode)
         console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
         guard let error = item.error else { return }

@@ -103,7 +103,7 @@ struct VerifyRun: Sendable {
                 readsContent: readsContent,
                 serverCheck: serverCheck
             )
-            let result = try await run.run(telling: { tell($0, statistics) }) { dependencies in
+            let result = try await run.run(reporting: { report($0, statistics) }) { dependencies in
                 try await verification.run(control: dependencies.control, onDifference: dependencies.onItem) {
                     dependencies.progress(ListingReading(progress: $0))
                 }
@@ -157,7 +157,7 @@ struct VerifyRun: Sendable {
         }
     }
 
-    private func tell(_ difference: SyncDifference, _ statistics: VerifyStatistics) {
+    private func report(_ difference: SyncDifference, _ statistics: VerifyStatistics) {
         statistics.add(difference)
         console.result(
             JSONRenderer.difference(difference),

@@ -202,7 +202,7 @@ struct TapeExportRun: Sendable {
                 try ExportedFile.write(bytes, to: target, replacing: isReplacing)
             }
         }
-        say(target, length: nil)
+        report(target, length: nil)
         return try await associate(tape)
     }
 
@@ -254,7 +254,7 @@ struct TapeExportRun: Sendable {
         )
         guard !isDryRun else {
             try await console.context.interruption.canceling { try await rendering.check(tape, clips: clips) }
-            say(target, length: length)
+            report(target, length: length)
             return nil
         }
         let display = display
@@ -271,7 +271,7 @@ struct TapeExportRun: Sendable {
                 }
             }
         }
-        say(target, length: length)
+        report(target, length: length)
         guard addsToAlbum, let service else { return try await associate(tape) }
         let path = target.absolute(from: console.context.workingDirectory)
         return try await AlbumWork(console: console, service: service, display: display)
@@ -280,7 +280,7 @@ struct TapeExportRun: Sendable {
 
     // MARK: Output
 
-    private func say(_ target: [UInt8], length: Int64?) {
+    private func report(_ target: [UInt8], length: Int64?) {
         let length = length.map { " (\(Formats.clock(.milliseconds($0))))" } ?? ""
         console.text([
             isDryRun

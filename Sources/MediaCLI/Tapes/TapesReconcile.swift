@@ -94,7 +94,7 @@ struct ReconcileRun: Sendable {
         try console.requireOutput()
         let plan = try service.reconcilePlan()
         for tape in plan.tapes {
-            tell(
+            report(
                 Item(
                     work: .tape,
                     state: "planned",
@@ -106,7 +106,7 @@ struct ReconcileRun: Sendable {
             )
         }
         for tombstone in plan.tombstones {
-            tell(
+            report(
                 Item(
                     work: .deletion,
                     state: "planned",
@@ -140,7 +140,7 @@ struct ReconcileRun: Sendable {
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
                 statistics.add(item.isDamaged ? "damaged" : item.state, .success)
-                run.tell(item)
+                run.report(item)
             }
             return (missing, statistics)
         }
@@ -183,7 +183,7 @@ struct ReconcileRun: Sendable {
         do {
             outcome = try await display.during {
                 try await console.context.interruption.canceling { [service] in
-                    try await service.reconcile(limit: limit) { tape, outcome in run.tell(Item(tape, outcome)) }
+                    try await service.reconcile(limit: limit) { tape, outcome in run.report(Item(tape, outcome)) }
                 }
             }
         } catch let error as TapesError where error.code == .cancelled {
@@ -236,7 +236,7 @@ struct ReconcileRun: Sendable {
         console.record(.start, ["dry_run": .bool(isDryRun)])
     }
 
-    private func tell(_ item: Item) {
+    private func report(_ item: Item) {
         console.result(JSONRenderer.reconciled(item), TextRenderer.reconciled(item, style: console.outputStyle))
     }
 

@@ -45,11 +45,11 @@ struct TapesRepair: ContextCommand {
         var items: [TapeFindings.Item] = []
         for tape in checked {
             let found = try await repaired(tape, service, display, &totals, console)
-            for item in found { work.tell(item) }
+            for item in found { work.report(item) }
             items += found
         }
         let leftovers = try await removed(work, console)
-        for item in leftovers { work.tell(item) }
+        for item in leftovers { work.report(item) }
         return finish(totals, items + leftovers, console)
     }
 

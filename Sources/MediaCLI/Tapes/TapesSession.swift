@@ -136,7 +136,7 @@ struct TapesSession: Sendable {
 
     private func mayMake(_ root: [UInt8]) async -> Bool {
         let prompter = settings.prompter
-        return await console.context.interruption.asking {
+        return await console.context.interruption.prompting {
             await prompter.confirm("Create albums (folders of symbolic links) in \(ErrorCatalog.quoted(root))?")
         }
     }

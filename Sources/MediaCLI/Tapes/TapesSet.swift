@@ -125,7 +125,7 @@ struct ClipLookOptions: ParsableArguments {
     @Option("Volume, 0 to 1.", value: "volume", parsing: .unconditional)
     var volume: Double?
 
-    @Option("Display time of a picture (default: 4s).", value: "time")
+    @Option("Display time of an image (default: 4s).", value: "time")
     var imageDuration: String?
 
     var isGiven: Bool {

@@ -89,7 +89,7 @@ struct GuestSession: Sendable {
                     hint: "store it in a file and use --event-link-file FILE"
                 )
             }
-            return try await console.context.interruption.canceling { try await PasswordPrompt.ask("Event link: ") }
+            return try await console.context.interruption.canceling { try await PasswordPrompt.prompt("Event link: ") }
         }
         let (name, flag) =
             options.eventLinkFile.map { ($0, "--event-link-file") } ?? (
@@ -136,7 +136,7 @@ struct GuestSession: Sendable {
     ) async throws {
         guard !options.acceptTerms else { return }
         guard settings.prompter.isAllowed else { throw GigHiveError(.termsNotAccepted) }
-        let isAccepted = await settings.console.context.interruption.asking {
+        let isAccepted = await settings.console.context.interruption.prompting {
             // The link is a secret, so its page is printed without the token.
             settings.console.announce([
                 "The terms are on the page of the event link: \(ErrorCatalog.clean("\(server)"))/upload/TOKEN",

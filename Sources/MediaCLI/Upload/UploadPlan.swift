@@ -94,7 +94,7 @@ struct DetailPlan: Sendable {
 
     /// - Throws: `.invalidDetail`.
     func details(of input: UploadInput) throws(GigHiveError) -> UploadDetails {
-        let told = { (name: String, flag: String?) in
+        let given = { (name: String, flag: String?) in
             input.prefersFlags ? flag ?? input.fields[name] : input.fields[name] ?? flag
         }
         let date = guest?.event.eventDate ?? eventDate(of: input)
@@ -108,14 +108,14 @@ struct DetailPlan: Sendable {
         }
         return try UploadDetails.validated(
             eventDate: date,
-            orgName: told("org_name", options.orgName) ?? settings.orgName.value,
-            eventType: told("event_type", options.eventType) ?? settings.eventType.value,
+            orgName: given("org_name", options.orgName) ?? settings.orgName.value,
+            eventType: given("event_type", options.eventType) ?? settings.eventType.value,
             label: title(of: input, date: date),
-            participants: told("participants", options.participants),
-            keywords: told("keywords", options.keywords),
-            location: told("location", options.location),
-            rating: told("rating", options.rating),
-            notes: told("notes", options.notes)
+            participants: given("participants", options.participants),
+            keywords: given("keywords", options.keywords),
+            location: given("location", options.location),
+            rating: given("rating", options.rating),
+            notes: given("notes", options.notes)
         )
     }
 

@@ -9,7 +9,7 @@ final class UploadReporter: Sendable {
         var hints: Set<String> = []
         /// Number of warnings of each kind.
         var warnings: [String: Int] = [:]
-        var unsaidSkips = 0
+        var unreportedSkips = 0
         /// Codes of failures that end the run: other files in progress fail the same way.
         var runFailures: Set<String> = []
     }
@@ -45,15 +45,15 @@ final class UploadReporter: Sendable {
 
     // MARK: Results
 
-    /// Reports a result. The warnings in `said` were already printed before the upload.
-    func tell(_ result: UploadResult, said: [UploadWarning] = []) {
+    /// Reports a result. The warnings in `reported` were already printed before the upload.
+    func report(_ result: UploadResult, reported: [UploadWarning] = []) {
         let diagnosis = diagnosis(of: result)
         func record() -> JSONObject {
             JSONRenderer.upload(result, contact: contact, diagnosis: isBatch ? nil : diagnosis)
         }
         if result.isSkipped, isCrowd {
             console.record(.item, record())
-            state.withLock { $0.unsaidSkips += 1 }
+            state.withLock { $0.unreportedSkips += 1 }
         } else {
             let lines = TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer)
             console.result(record(), isCrowd ? Array(lines.prefix(1)) : lines)
@@ -63,7 +63,7 @@ final class UploadReporter: Sendable {
             console.warning(message.sentence)
             console.announce(message.fields(of: result))
         }
-        warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
+        warn(result.warnings.filter { $0 != .noDeleteToken && !reported.contains($0) }, of: result.path)
         if let diagnosis, result.state != .cancelled {
             if result.error?.endsRun == true {
                 complain(endingRun: diagnosis)
@@ -140,7 +140,7 @@ final class UploadReporter: Sendable {
 
     /// Prints the counts and the number of files on the server.
     func conclude(_ counts: UploadCounts, _ verification: UploadVerification? = nil) {
-        let (skips, warnings) = state.withLock { ($0.unsaidSkips, $0.warnings) }
+        let (skips, warnings) = state.withLock { ($0.unreportedSkips, $0.warnings) }
         for (code, count) in warnings.sorted(by: { $0.key < $1.key })
         where isBatch && count > Self.sameWarnings && console.verbosity == 0 {
             let files = Formats.count(count - Self.sameWarnings, "more file")
@@ -196,30 +196,30 @@ struct UploadEvents: Sendable {
 
     typealias Announce = @Sendable (UploadBatch.Event, File) -> Void
 
-    private typealias Saying = @Sendable () async -> Void
+    private typealias Message = @Sendable () async -> Void
 
     /// Runs `work`, which announces the events of files. Returns after all of them are reported.
     func run(_ work: (_ announce: @escaping Announce) async -> Void) async {
-        let (sayings, voice) = AsyncStream<Saying>.makeStream()
-        let telling = Task {
-            for await saying in sayings {
-                await saying()
+        let (messages, queue) = AsyncStream<Message>.makeStream()
+        let reporting = Task {
+            for await message in messages {
+                await message()
                 drainIfUnread()
             }
         }
         await console.ticking({ display.tick() }, status: { display.showStatus() }) {
-            await work { event, file in take(event, file, voice) }
+            await work { event, file in take(event, file, queue) }
         }
         display.close()
-        voice.finish()
-        await telling.value
+        queue.finish()
+        await reporting.value
     }
 
-    private func take(_ event: UploadBatch.Event, _ file: File, _ voice: AsyncStream<Saying>.Continuation) {
+    private func take(_ event: UploadBatch.Event, _ file: File, _ queue: AsyncStream<Message>.Continuation) {
         switch event {
         case .began(let index):
             if !file.warnings.isEmpty {
-                voice.yield { reporter.warn(file.warnings, of: file.path) }
+                queue.yield { reporter.warn(file.warnings, of: file.path) }
             }
             display.begin(index, path: file.path, byteCount: file.sizeBytes)
         case .upload(let index, let event): display.handle(index, event)
@@ -227,8 +227,8 @@ struct UploadEvents: Sendable {
         case .ended(let index, let result):
             results.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
-            voice.yield {
-                reporter.tell(result, said: file.warnings)
+            queue.yield {
+                reporter.report(result, reported: file.warnings)
                 await tape?.take(index, result)
                 if isOpenEnded { await tape?.conclude(showsProgress: false) }
             }

@@ -68,19 +68,19 @@ struct UploadRun: Sendable {
     private func verify(_ results: UploadResults) async {
         let stored = results.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
-        if let failure = results.runFailure { return tell(.impossible(failure), results) }
+        if let failure = results.runFailure { return report(.impossible(failure), results) }
         let verifier = UploadVerifier(client: uploader.client)
         let verification =
             uploader.isGuest
             ? .impossible(.usage("an event link cannot read the listing"))
             : (try? await console.context.interruption.canceling { await UploadVerification.of(stored, verifier) })
         guard let verification, console.context.interruption.signal == nil else { return }
-        tell(verification, results)
+        report(verification, results)
     }
 
-    private func tell(_ verification: UploadVerification, _ results: UploadResults) {
+    private func report(_ verification: UploadVerification, _ results: UploadResults) {
         results.note(verification)
-        console.tell(verification)
+        console.report(verification)
     }
 
     // MARK: Start and end
@@ -138,7 +138,7 @@ struct UploadRun: Sendable {
     private func rehearse(_ items: [UploadBatch.Item], _ results: UploadResults, _ reporter: UploadReporter) {
         tape?.rehearse()
         for (index, item) in items.enumerated() {
-            guard console.mayGoOn else { return }
+            guard console.mayContinue else { return }
             var result: UploadResult
             switch item {
             case .refused(let refusal): result = refusal
@@ -154,7 +154,7 @@ struct UploadRun: Sendable {
                 result.plannedTransport = uploader.plannedTransport(of: upload)
             }
             results.end(index, result)
-            reporter.tell(result)
+            reporter.report(result)
         }
     }
 
@@ -292,7 +292,7 @@ extension UploadRun {
         await withBoundedTasks(
             limit: jobs,
             next: { () -> (path: [UInt8], item: UploadBatch.Item, index: Int)? in
-                while let path = await arrivals.next(), console.mayGoOn {
+                while let path = await arrivals.next(), console.mayContinue {
                     guard uploading.begin(path) else { continue }
                     number += 1
                     if let item = await item(for: path, number: number) {

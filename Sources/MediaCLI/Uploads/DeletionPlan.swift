@@ -251,16 +251,16 @@ struct GuestHiding: Sendable {
 
     /// Queries the server for the state, stores it, and returns the same as `judged`. An upload hidden from here is not
     /// queried: the server still reports it as approved (gighive contract section 6).
-    func asking(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
+    func querying(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         guard upload.guestState != .hidden else { return judged() }
         do {
             let (client, receipt) = try await access(store, servers)
             guard let state = try await client.guestState(receipt) else { return ending(.failed, unknown) }
-            var asked = self
-            asked.upload.guestState = state
-            asked.upload.guestStateAt = now
+            var queried = self
+            queried.upload.guestState = state
+            queried.upload.guestStateAt = now
             try store.note(GuestStanding(state: state.rawValue, notedAt: now), of: record.uploadID)
-            return asked.judged()
+            return queried.judged()
         } catch {
             return ending(.failed, error)
         }

@@ -132,7 +132,7 @@ extension SettingsSession {
             again: again,
             retry: retryPolicy,
             timeouts: timeouts,
-            settleTime: settings.settleTimeout.value,
+            processingTime: settings.settleTimeout.value,
             transport: settings.transport.value,
             chunks: TusSendOptions(
                 chunkBytes: chunkBytes,

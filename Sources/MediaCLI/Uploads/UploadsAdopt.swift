@@ -127,7 +127,7 @@ struct UploadsAdopt: ContextCommand {
                     hint: "pipe it to standard input, with --token-stdin"
                 )
             }
-            text = try await context.interruption.canceling { try await PasswordPrompt.ask("Delete token: ") }
+            text = try await context.interruption.canceling { try await PasswordPrompt.prompt("Delete token: ") }
         }
         guard let token = DeleteToken(text.trimmingCharacters(in: .whitespacesAndNewlines)), token.isWellFormed else {
             throw Diagnosis.usage("not a delete token: 64 hexadecimal characters are required")

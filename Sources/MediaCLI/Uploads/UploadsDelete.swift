@@ -181,7 +181,7 @@ struct DeleteRun: Sendable {
         var results: [End] = []
         plan.store.beginRemovals()
         for step in steps {
-            guard console.mayGoOn else { break }
+            guard console.mayContinue else { break }
             let result = await process(step, isConfirmed: isConfirmed)
             report(result)
             results.append(result)
@@ -223,7 +223,7 @@ struct DeleteRun: Sendable {
         var host = plan.scopeName
         if !isAdmin, let guest = try plan.guestUpload(for: id) {
             guard !isDryRun else { return .guest(guest.judged()) }
-            return .guest(await guest.asking(store: plan.store, servers: servers, now: console.context.now()))
+            return .guest(await guest.querying(store: plan.store, servers: servers, now: console.context.now()))
         }
         do {
             let target = try plan.target(for: id)
@@ -298,7 +298,7 @@ struct DeleteRun: Sendable {
             lines.append("This hides from \(ErrorCatalog.clean(host)), which keeps the file:")
             lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
         }
-        return try await confirmation.ask(
+        return try await confirmation.prompt(
             lines,
             entries.count + guests.count + listed.count == 1 ? "Delete it?" : "Delete them?",
             on: console
@@ -310,7 +310,7 @@ struct DeleteRun: Sendable {
             return choice
         }
         guard confirmation.prompter.isAllowed else { return .keep }
-        return await console.context.interruption.asking {
+        return await console.context.interruption.prompting {
             console.announce([
                 "The server rejects the delete token of \(entry.fileID), although it still has the file."
             ])

@@ -74,11 +74,11 @@ struct DiscardingRun: Sendable {
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
         let lines = try announcement(of: records)
-        let isConfirmed = try await isDryRun ? false : confirmation.ask(lines, question, on: console)
+        let isConfirmed = try await isDryRun ? false : confirmation.prompt(lines, question, on: console)
         return try await console.context.interruption.handling({ _ in }) {
             var rows: [DiscardedUpload] = []
             for record in records {
-                guard console.mayGoOn else { break }
+                guard console.mayContinue else { break }
                 let row: DiscardedUpload
                 do {
                     row = try await discard(record, isConfirmed: isConfirmed)

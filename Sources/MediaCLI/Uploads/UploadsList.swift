@@ -222,7 +222,7 @@ struct UploadListing {
     private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
         var selection = try filter.selection()
         var pages = try KeptUploadPages(of: store, host: host)
-        while !selection.isComplete, console.mayGoOn, let page = try pages.next() {
+        while !selection.isComplete, console.mayContinue, let page = try pages.next() {
             try body(selection.take(page))
         }
     }

@@ -109,7 +109,7 @@ struct ResumptionRun: Sendable {
                 for (index, record) in records.enumerated() {
                     let result = Self.result(of: record)
                     results.end(index, result)
-                    reporter.tell(result)
+                    reporter.report(result)
                 }
             } else {
                 let interruption = await resume(records, results, reporter)

@@ -63,7 +63,7 @@ struct UploadsVerify: ContextCommand {
             await UploadVerification.of(files, UploadVerifier(client: client))
         }
         if let failure = verification.failure { throw failure }
-        console.tell(verification)
+        console.report(verification)
         console.text([
             "\(verification.confirmed.count) of \(Formats.count(files.count, "upload")) listed by the server in their event"
         ])
@@ -192,7 +192,7 @@ extension JSONRenderer {
 
 extension Console {
     /// Prints a line for each file that the server does not list, and a warning if the listing cannot be read.
-    func tell(_ verification: UploadVerification) {
+    func report(_ verification: UploadVerification) {
         record(.verification, JSONRenderer.verification(verification))
         if let failure = verification.failure {
             warning("cannot verify the files against the server's listing: \(failure.message)")

@@ -264,7 +264,7 @@ extension LibraryStore {
     }
 
     /// Changes the state of a tape's album, and nothing else.
-    public func settleTape(
+    public func setTapeAssociation(
         _ id: String,
         _ association: TapeRecord.Association,
         _ reason: AssociationReason?
@@ -307,10 +307,11 @@ extension LibraryStore {
     /// Removes a tape with everything of it, and writes and returns the tombstones of its albums if they are to be
     /// deleted too, in one transaction (rule R11). An album that another tape has gets no tombstone. nil when the tape
     /// was gone.
-    public func deleteTape(_ id: String, owing isDeletionOwed: Bool) throws(StoreError) -> [AlbumTombstone]? {
+    public func deleteTape(_ id: String, deletingAlbums isDeletionPending: Bool) throws(StoreError) -> [AlbumTombstone]?
+    {
         try connection.write { db in
             guard let tape = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
-            let links = isDeletionOwed ? try Self.links(db, where: "tape_id = ?", [id]) : []
+            let links = isDeletionPending ? try Self.links(db, where: "tape_id = ?", [id]) : []
             // Clips, links, intents and assets are removed with it.
             try Stored<TapeRecord>.deleteOne(db, key: id)
             return try links.compactMap { link in

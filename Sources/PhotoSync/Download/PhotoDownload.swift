@@ -243,12 +243,12 @@ struct PhotoDownload {
                 ifRange: offset > 0 ? plan.copy.lastModified : nil,
                 receiver: receiver,
                 control: context.control.linked(),
-                progress: { [report = context.report] _ in report.received(receiver.takeUntold()) }
+                progress: { [report = context.report] _ in report.received(receiver.takeUnreported()) }
             )
         })
         noting.finish()
         await noted
-        context.report.received(receiver.takeUntold())
+        context.report.received(receiver.takeUnreported())
         return (outcome, receiver)
     }
 
@@ -392,7 +392,7 @@ extension PhotoDownload {
             }
         if isUseful {
             // Only synced bytes can be trusted after a crash.
-            let kept = try? await onDisk { () throws(FileWriteError) in try file.settle() }
+            let kept = try? await onDisk { () throws(FileWriteError) in try file.sync() }
             plan.copy.identity = isPartProven ? kept : nil
         } else {
             forget()

@@ -57,16 +57,16 @@ final class PushRun {
         for item in plan.ended { report.end(item) }
         var reached = 0
         do {
-            try stopIfAsked()
+            try stopIfRequested()
             if !options.isDryRun { try await pullFirst() }
             try await hashing.forEachBlock(of: plan.candidates.map(\.path), control: control, onRead: noteRead) {
                 block,
                 outcomes in
                 reached = block.upperBound
                 try await take(Array(plan.candidates[block]), outcomes)
-                try stopIfAsked()
+                try stopIfRequested()
             }
-            try stopIfAsked()
+            try stopIfRequested()
             try await finish()
         } catch {
             abandonOpen(because: error)
@@ -84,7 +84,7 @@ final class PushRun {
         { [report] count in report.progress { $0.bytesHashed += Int64(count) } }
     }
 
-    func stopIfAsked() throws(PhotoSyncError) {
+    func stopIfRequested() throws(PhotoSyncError) {
         if control.isStopRequested { throw PhotoSyncError(.cancelled) }
     }
 
@@ -116,23 +116,23 @@ final class PushRun {
             }
         }
         SyncFailpoint.pushAfterHash.reach()
-        try await settle(fresh)
+        try await process(fresh)
     }
 
     /// Checks photos with new bytes on the server, and uploads the missing ones.
-    func settle(_ photos: [PhotoToSend]) async throws {
+    func process(_ photos: [PhotoToSend]) async throws {
         var block = PushBlock(photos)
         do {
-            try await settle(&block)
+            try await process(&block)
         } catch {
             for photo in block.open { end(photo, .cancelled) }
             throw error
         }
     }
 
-    private func settle(_ block: inout PushBlock) async throws {
+    private func process(_ block: inout PushBlock) async throws {
         guard !block.open.isEmpty else { return }
-        try stopIfAsked()
+        try stopIfRequested()
         let known = try await own.known(block.open.map(\.digest.sha256))
         // An incremental pull does not list deletions (contract section 5), so photos of the index may be gone.
         let existing = try await account.client.existing(
@@ -213,7 +213,7 @@ final class PushRun {
             }
         }
         repeats = later
-        try await settle(now)
+        try await process(now)
     }
 
     private func abandonOpen(because error: any Error) {
@@ -393,9 +393,9 @@ extension PushRun {
             let outcome = await outcome(of: photo)
             try take(photo, outcome, &block)
             if case .success(let sent) = outcome, !sent.receipt.isDuplicate {
-                try await proveOwnership(of: sent, totalBefore: before)
+                try await verifyOwnership(of: sent, totalBefore: before)
             }
-            try stopIfAsked()
+            try stopIfRequested()
         }
         try await sendTogether(waiting, &block)
     }
@@ -440,7 +440,7 @@ extension PushRun {
             }
         ) { (photo: PhotoToSend) in (photo, await Self.outcome(of: photo, by: sender)) }
         if let ending { throw ending }
-        try stopIfAsked()
+        try stopIfRequested()
     }
 
     /// - Throws: The failure, if all other files would fail as well.
@@ -469,7 +469,7 @@ extension PushRun {
     ///
     /// - Throws: `.ownershipDefect` if it is not in the listing and the count has not grown. Growth may come from
     ///   another device; the next upload is checked then.
-    private func proveOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
+    private func verifyOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
         try await pull()
         if try await own.withIDs([sent.receipt.id]).isEmpty {
             let total = try await account.client.status(device: account.deviceID).totalPhotos

@@ -135,7 +135,7 @@ extension TapeEditor {
     /// Combines each still and video with the same stem in the same directory, both in the list, into a live photo, at
     /// the position of the first of the two and with the duration of the video. Each clip is in at most one pair. Clips
     /// without a counterpart are unchanged.
-    public func pairingLivePictures(_ clips: [ClipRecord]) -> [ClipRecord] {
+    public func pairingLivePhotos(_ clips: [ClipRecord]) -> [ClipRecord] {
         /// Indexes of clips without a counterpart so far, by stem.
         var waiting: [[UInt8]: [ClipRecord.Kind: [Int]]] = [:]
         var paired: [ClipRecord?] = clips
@@ -259,13 +259,13 @@ extension ClipChange {
         }
         if let scaleOverride { clip.scaleOverride = scaleOverride }
         if let volume {
-            try Self.check(clip.kind != .image, .notForThisKind, "a picture has no sound")
+            try Self.check(clip.kind != .image, .notForThisKind, "an image has no sound")
             // NaN is outside every range.
             if let volume { try Self.check((0...1).contains(volume), "volume must be 0 to 1", volume) }
             clip.volume = volume
         }
         if let milliseconds = imageMilliseconds {
-            try Self.check(clip.kind == .image, .notForThisKind, "only a picture has a display time")
+            try Self.check(clip.kind == .image, .notForThisKind, "only an image has a display time")
             try Self.check(
                 (1...3_600_000).contains(milliseconds),
                 "the display time must be 1 to 3600000 ms",

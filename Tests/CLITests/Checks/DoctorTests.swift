@@ -100,7 +100,7 @@ import Testing
     ])
     func theRoleIsDeterminedWithoutAdminPages(user: String, ability: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d1")
-        try await FaultStage(sandbox.baseURL).upload().expectSuccess("done")
+        try await FaultFixture(sandbox.baseURL).upload().expectSuccess("done")
         let before = try await sandbox.posts()
         let report = try await Self.doctor(sandbox.baseURL, user: user)
         let role = report.records.first { $0["name"] as? String == "role" }

@@ -40,7 +40,7 @@ struct TranscriptStep: Sendable {
     static func no(_ line: String) -> Self { .init(purpose: .refusal, line: line) }
     static func look(_ line: String) -> Self { .init(purpose: .look, line: line) }
 
-    static func asked(_ line: String, _ question: String) -> Self {
+    static func prompted(_ line: String, _ question: String) -> Self {
         .init(purpose: .success, line: line, responses: [(question + " [y/N] ", "yes\n")], consent: " --yes")
     }
 
@@ -69,7 +69,7 @@ enum TranscriptScript {
         .table("uploads list"), .look("uploads list --json"),
         .ok("uploads show 1"), .no("uploads show 99"), .look("uploads show 1 --json"),
         .look("uploads delete 3 --dry-run"), .look("uploads delete 3 --dry-run --json"), .no("uploads delete 3"),
-        .no("uploads delete 99 --yes"), .asked("uploads delete 3", "Delete it?"),
+        .no("uploads delete 99 --yes"), .prompted("uploads delete 3", "Delete it?"),
         .prepare(
             "upload long.mp4 --transport tus --chunk-size 64K --event-date 2026-06-14",
             ["MEDIACTL_KILL_AT": "afterPatch"]
@@ -87,13 +87,13 @@ enum TranscriptScript {
         .look("uploads discard {upload} --dry-run"), .look("uploads discard {upload} --dry-run --json"),
         .ok("uploads responses"), .look("uploads responses --json"),
         .no("uploads responses --discard r-00000000 --yes"), .no("uploads responses --discard r-00000000 --dry-run"),
-        .no("uploads discard u-aaaaaaaaaaaaaaaa"), .asked("uploads discard {upload}", "Discard it?"),
+        .no("uploads discard u-aaaaaaaaaaaaaaaa"), .prompted("uploads discard {upload}", "Discard it?"),
         .ok("uploads verify"), .look("uploads verify --json"), .no("uploads verify --report missing.json"),
         .no("uploads export"), .ok("uploads export --output tokens.jsonl"), .no("uploads export --output tokens.jsonl"),
         .look("uploads export --output again.jsonl --json"),
         .look("uploads clear --all --dry-run"), .look("uploads clear --all --dry-run --json"),
         .look("uploads list --host media.test:8080 --org-name none"), .no("uploads clear"),
-        .asked("uploads clear --all", "Remove the tokens?"),
+        .prompted("uploads clear --all", "Remove the tokens?"),
         .look("uploads import tokens.jsonl --dry-run"), .look("uploads import tokens.jsonl --dry-run --json"),
         .no("uploads import missing.jsonl"), .ok("uploads import tokens.jsonl"),
         .look("uploads adopt response.txt --server https://gighive.example --dry-run"),
@@ -149,9 +149,9 @@ enum TranscriptScript {
         .ok("sync repair --yes"),
         .look("claim-legacy --list"), .look("claim-legacy --list --json"), .look("claim-legacy --all --dry-run"),
         .no("claim-legacy"),
-        .no("claim-legacy --all"), .asked("claim-legacy --all", "Claim them?"),
+        .no("claim-legacy --all"), .prompted("claim-legacy --all", "Claim them?"),
         .look("sync two-way both --dry-run"), .look("sync two-way both --dry-run --json"), .no("sync two-way both"),
-        .asked("sync two-way both", "Upload and download them?"), .look("sync two-way both --json"),
+        .prompted("sync two-way both", "Upload and download them?"), .look("sync two-way both --json"),
         .init(purpose: .preparation, line: "sync pull --full", deletedBefore: "IMG_0002.jpg"),
         .ok("sync push pictures"),
         .look("sync forget pictures --dry-run"), .look("sync forget pictures/IMG_0002.jpg --dry-run --json"),
@@ -223,7 +223,7 @@ enum TranscriptScript {
         .no("tapes duplicate Winter"), .ok(#"tapes duplicate "Summer 2026""#),
         .look(#"tapes remove "Summer 2026" 3 --dry-run"#),
         .look(#"tapes remove "Summer 2026" 3 --dry-run --json"#),
-        .no(#"tapes remove "Summer 2026" 9"#), .asked(#"tapes remove "Summer 2026" 3"#, "Remove it?"),
+        .no(#"tapes remove "Summer 2026" 9"#), .prompted(#"tapes remove "Summer 2026" 3"#, "Remove it?"),
         .look(#"tapes export "Summer 2026" --output summer.m3u8 --dry-run"#),
         .look(#"tapes export "Summer 2026" --output summer.m3u8 --dry-run --json"#),
         .ok(#"tapes export "Summer 2026" --output summer.m3u8"#),
@@ -247,7 +247,7 @@ enum TranscriptScript {
         .ok(#"tapes album link "Summer 2026" {album}"#),
         .look(#"tapes delete "Summer 2026" --dry-run"#), .look(#"tapes delete "Summer 2026" --dry-run --json"#),
         .no(#"tapes delete "Summer 2026""#), .no("tapes delete Winter --yes"),
-        .asked(#"tapes delete "Summer 2026""#, "Delete it?"),
+        .prompted(#"tapes delete "Summer 2026""#, "Delete it?"),
     ]
 
     private static let program: [TranscriptStep] = [

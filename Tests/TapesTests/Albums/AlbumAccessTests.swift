@@ -50,7 +50,7 @@ import Testing
         #expect(try await bench.service().associate(id).reason == .accessDenied)
         #expect(bench.library.work == ["create"])
         if isGrant { _ = try await bench.service().requestAccess(.addOnly) }
-        #expect(try await bench.service().associate(id, isAsked: !isGrant).state == .associated)
+        #expect(try await bench.service().associate(id, isRequested: !isGrant).state == .associated)
     }
 
     @Test("R10: limited access is used where it suffices; only operations beyond it are refused")
@@ -143,7 +143,7 @@ import Testing
         let policy = AlbumService.Policy(isEnabled: false, deletesAlbums: true)
         let service = bench.service(policy)
         let id = try bench.tape("Other", ["b"])
-        #expect(try await service.associate(id, isAsked: true).state == .skipped)
+        #expect(try await service.associate(id, isRequested: true).state == .skipped)
         #expect(try await service.file(Array("/v.mp4".utf8), into: id).state == .skipped)
         #expect(try await service.rearrange(linked).state == .skipped)
         #expect(try service.reconcilePlan() == ReconcilePlan(tapes: [], tombstones: []))
@@ -169,9 +169,9 @@ import Testing
         bench.library.tell { $0.results = ["/b": [.failed("/b is busy")]] }
         bench.library.tell { $0.resolutions = ["/c": .unavailable("/c is away")] }
         _ = try await bench.service().associate(id)
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         bench.library.meddle { $0.albums = [:] }
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         let clip = try #require(try bench.store.clips(of: id).first)
         _ = try await bench.service(AlbumBench.deleting).removeClips([clip.id], of: id)
         _ = try await bench.service(AlbumBench.deleting).deleteTape(id, keepingAlbum: false)

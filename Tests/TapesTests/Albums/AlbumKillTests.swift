@@ -10,7 +10,7 @@ import Testing
 @Suite struct AlbumKillTests {
     private static let ofAdding: [TapeFailpoint] = [
         .clipsCommitted, .lockTaken, .intentKept, .albumCreated, .linkKept, .assetsResolved, .assetsAdded,
-        .clipsSettled,
+        .clipsRecorded,
     ]
 
     @Test("R2, R7: kill -9 between any two steps", arguments: ofAdding)

@@ -125,7 +125,7 @@ import Testing
         Arrow("pending", "its album recreated", "linked") { bench, id in
             _ = try await bench.service().associate(id)
             bench.library.meddle { $0.albums = [:] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            _ = try await bench.service().associate(id, isRequested: true)
         },
         // R5: a new album must be complete, so its result for a clip may differ.
         Arrow("pending", "refused, then its album recreated", "linked") { bench, id in
@@ -133,13 +133,13 @@ import Testing
             _ = try await bench.service().associate(id)
             bench.library.meddle { $0.albums = [:] }
             bench.library.tell { $0.resolutions = [:] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            _ = try await bench.service().associate(id, isRequested: true)
         },
         Arrow("pending", "recreated, not filled", "pending unreachable") { bench, id in
             _ = try await bench.service().associate(id)
             bench.library.meddle { $0.albums = [:] }
             bench.library.tell { $0.failures["resolve"] = [AlbumError(.unreachable(retryAfter: nil))] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            _ = try await bench.service().associate(id, isRequested: true)
         },
     ]
 

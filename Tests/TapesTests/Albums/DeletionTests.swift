@@ -50,14 +50,14 @@ import Testing
             (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),
         ]
     )
-    func owed(_ kind: AlbumError.Kind, _ reason: AssociationReason) async throws {
+    func pending(_ kind: AlbumError.Kind, _ reason: AssociationReason) async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
         let link = try #require(try bench.link(id))
         bench.library.tell { $0.failures["delete"] = [AlbumError(kind, detail: "words")] }
         let service = bench.service(AlbumBench.deleting)
         let deletion = try await service.deleteTape(id, keepingAlbum: false)
-        #expect(deletion.albums == [.owed(link, reason, detail: "words")])
+        #expect(deletion.albums == [.pending(link, reason, detail: "words")])
         #expect(try bench.store.tape(id) == nil)
         let stone = AlbumTombstone(
             libraryID: "test:one",
@@ -321,7 +321,7 @@ import Testing
 
 extension TapeDeletion.Album {
     fileprivate var reason: AssociationReason? {
-        if case .owed(_, let reason, _) = self { return reason }
+        if case .pending(_, let reason, _) = self { return reason }
         return nil
     }
 }

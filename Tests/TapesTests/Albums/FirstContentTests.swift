@@ -79,7 +79,7 @@ import Testing
         let id = try bench.tape("Summer", ["a"])
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         let task = Task { [service = bench.service()] in try await service.associate(id) }
-        _ = try bench.store.deleteTape(id, owing: false)
+        _ = try bench.store.deleteTape(id, deletingAlbums: false)
         lock.release()
         #expect(try await task.value.state == .skipped)
         #expect(bench.library.calls.isEmpty)
@@ -115,7 +115,7 @@ import Testing
         #expect(try await bench.service().associate(id).reason == .unreachable)
         #expect(try bench.store.albumIntent(of: id, in: "test:one")?.title == "Tapes – Summer")
 
-        let again = try await bench.service().associate(id, isAsked: true)
+        let again = try await bench.service().associate(id, isRequested: true)
         #expect(again.state == .associated && !again.isCreated && again.link?.albumID == "album-1")
         #expect(bench.library.albums.count == 1)
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
@@ -140,7 +140,7 @@ import Testing
             $0.failures["marked"] = [AlbumError(kind)]
         }
         _ = try await bench.service().associate(id)
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         #expect(bench.library.albums.count == albums)
     }
 
@@ -160,7 +160,7 @@ import Testing
         bench.library.tell { $0.lostResponses["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).state == .partly)
         #expect(try bench.clips(id) == ["a pending unreachable", "b pending unreachable"])
-        let again = try await bench.service().associate(id, isAsked: true)
+        let again = try await bench.service().associate(id, isRequested: true)
         #expect(again.state == .associated && again.addedClips == 2)
         #expect(try bench.assets(id) == ["/a", "/b"])
     }

@@ -102,7 +102,7 @@ import Testing
         try bench.add(["b"], to: id)
         for place in ["album", "add"] {
             bench.library.tell { $0.failures[place] = [AlbumError(kind)] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            _ = try await bench.service().associate(id, isRequested: true)
             #expect(try bench.state(id) == state)
             #expect(try bench.link(id)?.albumID == "album-1")
             #expect(bench.library.albums.count == 1)
@@ -129,7 +129,7 @@ import Testing
             $0.identity = AlbumLibraryIdentity(libraryID: id, accountID: account, keyID: key, name: "")
         }
         try bench.add(["b"], to: tape)
-        let outcome = try await bench.service().associate(tape, isAsked: true)
+        let outcome = try await bench.service().associate(tape, isRequested: true)
         #expect(outcome.isCreated == isSame)
         #expect(bench.library.albums.count == (isSame ? 1 : 0))
         #expect(try bench.link(tape)?.albumID == (isSame ? "album-2" : "album-1"))
@@ -154,7 +154,7 @@ import Testing
         let id = try await bench.associated()
         try bench.add(["b"], to: id)
         bench.library.tell { $0.addOnly = AlbumAccess(.notDetermined, fingerprint: "empty") }
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         #expect(!bench.library.calls.contains(.request("add_only")))
     }
 
@@ -185,7 +185,7 @@ import Testing
         _ = try await bench.service(library: other).associate(id)
         // It has an album, but none in the current library.
         #expect(try bench.state(id) == "pending_association unreachable")
-        let outcome = try await bench.service(library: other).associate(id, isAsked: true)
+        let outcome = try await bench.service(library: other).associate(id, isRequested: true)
         #expect(outcome.isCreated && outcome.addedClips == 2)
         // It is reported once: the user may not have intended it.
         #expect(outcome.formerLink?.libraryID == "test:one" && outcome.formerLink?.albumID == "album-1")
@@ -194,7 +194,7 @@ import Testing
         #expect(other.albums["album-1"]?.assets == ["/a", "/b", "/d"])
         #expect(try bench.store.albumLinks(of: id).map(\.libraryID).sorted() == ["test:one", "test:two"])
         // And back: the album there is still linked, and is completed.
-        #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
+        #expect(try await bench.service().associate(id, isRequested: true).state == .associated)
         #expect(bench.library.albums["album-1"]?.assets == ["/a", "/b", "/d"] && bench.library.albums.count == 1)
     }
 

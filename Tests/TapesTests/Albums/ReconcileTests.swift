@@ -12,7 +12,7 @@ import Testing
         var ids: [String] = []
         for number in 0..<50 {
             let id = try bench.tape("Old \(number)", ["a"])
-            try bench.store.settleTape(id, .none, nil)
+            try bench.store.setTapeAssociation(id, .none, nil)
             ids.append(id)
         }
         let empty = try bench.tape("Empty")

@@ -18,16 +18,16 @@ import Testing
             (.libraryChanged, .libraryChanged),
         ]
     )
-    func soft(_ place: String, _ trouble: (AlbumError.Kind, AssociationReason)) async throws {
+    func soft(_ place: String, _ failure: (AlbumError.Kind, AssociationReason)) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.failures[place] = [AlbumError(trouble.0, detail: "words")] }
+        bench.library.tell { $0.failures[place] = [AlbumError(failure.0, detail: "words")] }
         let outcome = try await bench.service().associate(id)
-        #expect(outcome.reason == trouble.1 && outcome.detail == "words" && outcome.pendingClips == 2)
-        #expect(try bench.clips(id) == ["a pending \(trouble.1.rawValue)", "b pending \(trouble.1.rawValue)"])
+        #expect(outcome.reason == failure.1 && outcome.detail == "words" && outcome.pendingClips == 2)
+        #expect(try bench.clips(id) == ["a pending \(failure.1.rawValue)", "b pending \(failure.1.rawValue)"])
         // The next run after the repair completes the album.
         try bench.add(["c"], to: id)
-        let next = try await bench.service().associate(id, isAsked: trouble.1.isOfAccess)
+        let next = try await bench.service().associate(id, isRequested: failure.1.isOfAccess)
         #expect(next.state == .associated)
         #expect(try bench.assets(id) == ["/a", "/b", "/c"])
         #expect(bench.library.albums.count == 1)
@@ -60,7 +60,7 @@ import Testing
         bench.clock.advance(1)
         _ = try await bench.service().associate(id)
         #expect(try bench.store.clips(of: id).first?.nextAttemptAt == bench.clock.now + 120)
-        #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
+        #expect(try await bench.service().associate(id, isRequested: true).state == .associated)
         #expect(try bench.store.clips(of: id).first?.attempts == 0)
     }
 
@@ -94,7 +94,7 @@ import Testing
         #expect(bench.library.work == ["create", "resolve", "add", "resolve", "add", "arrange"])
         // Permanently: not retried, even on request, and no pending work.
         bench.library.forgetCalls()
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         #expect(!bench.library.work.contains("add"))
         #expect(try bench.service().reconcilePlan().tapes.isEmpty)
     }

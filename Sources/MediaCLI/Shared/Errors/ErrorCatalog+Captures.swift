@@ -30,17 +30,17 @@ extension ErrorCatalog {
         case .fileUnreadable: .unreadable(error)
         case .unknownMediaType where error.value != nil:
             Words(
-                "\(error.file) is not a \(clean(error.value ?? ""))\(error.said)",
+                "\(error.file) is not a \(clean(error.value ?? ""))\(error.suffix)",
                 hint: "omit --media-type to detect it from the file"
             )
         case .unknownMediaType:
             Words(
-                "cannot determine whether \(error.file) is a photo or a video\(error.said)",
+                "cannot determine whether \(error.file) is a photo or a video\(error.suffix)",
                 hint: "specify --media-type photo or --media-type video"
             )
         case .depthMapInvalid where error.path == nil:
             Words(
-                "cannot use the depth map\(error.said)",
+                "cannot use the depth map\(error.suffix)",
                 hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
             )
         case .sourceChanged:
@@ -56,13 +56,13 @@ extension ErrorCatalog {
         var words = Words(error)
         switch error.code {
         case .payloadTooLarge where !error.parts.isEmpty:
-            words.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.said)"
+            words.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.suffix)"
             words.hint = "shorten --device-model or --place"
         case .payloadTooLarge:
             words.hint =
                 "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
         case .keyUnusable:
-            words.message = "the key cannot be used\(at(error))\(error.said)"
+            words.message = "the key cannot be used\(at(error))\(error.suffix)"
         case .notRegistered: words.message += error.value.map { " at \(clean($0))" } ?? ""
         default: return nil
         }
@@ -127,12 +127,12 @@ extension ErrorCatalog {
         return switch error.code {
         case .captureUnknown where error.path != nil:
             Words(
-                "no stored capture of \(error.file)\(error.said)",
+                "no stored capture of \(error.file)\(error.suffix)",
                 hint: "a modified file has a different hash; list the stored captures with: mediactl hash-only list"
             )
         case .captureUnknown:
             Words(
-                "no unique capture matches\(capture)\(error.said)",
+                "no unique capture matches\(capture)\(error.suffix)",
                 hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
             )
         case .localOnly:
@@ -140,18 +140,18 @@ extension ErrorCatalog {
                 error,
                 message: "capture\(capture) predates modes and is not submitted by default"
             )
-        case .recordUnusable: Words("the record of capture\(capture) is damaged\(error.said)")
-        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.said)")
+        case .recordUnusable: Words("the record of capture\(capture) is damaged\(error.suffix)")
+        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
         case .diskFull: .table(error, message: "no space left\(at(error))")
-        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.said)")
-        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.said)")
+        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.suffix)")
+        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.suffix)")
         default: nil
         }
     }
 
     /// The reason why the server could not be queried, from the message of that failure; empty if there is none.
     private static func reason(_ error: CaptureError) -> String {
-        guard let cause = error.underlying as? CaptureError else { return error.said }
+        guard let cause = error.underlying as? CaptureError else { return error.suffix }
         return ", and querying it failed: \(diagnosis(of: cause).message)"
     }
 

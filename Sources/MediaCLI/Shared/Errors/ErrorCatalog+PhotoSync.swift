@@ -34,7 +34,7 @@ extension ErrorCatalog {
         return switch error.code {
         case .notLoggedIn where error.httpStatus != nil:
             Words(
-                "wrong e-mail address or password\(status)\(error.said)",
+                "wrong e-mail address or password\(status)\(error.suffix)",
                 hint: "nothing was changed, and existing keys still work"
             )
         case .notLoggedIn:
@@ -44,7 +44,7 @@ extension ErrorCatalog {
             )
         case .unauthorized:
             Words(
-                "the server refused the API key\(status)\(error.said)",
+                "the server refused the API key\(status)\(error.suffix)",
                 hint: """
                     another login of the same user may have replaced the key, or the account is disabled; get a valid \
                     key and run mediactl login
@@ -63,7 +63,7 @@ extension ErrorCatalog {
         return switch error.code {
         case .invalidDate:
             Words(
-                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.said)"
+                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.suffix)"
             )
         case .fileUnreadable: .unreadable(error)
         case .fileTooLarge:
@@ -80,12 +80,12 @@ extension ErrorCatalog {
         let file = error.file
         return switch error.code {
         case .targetUnusable:
-            Words("cannot write to \(file)\(error.said)", hint: "check it, or specify another one with --output DIR")
+            Words("cannot write to \(file)\(error.suffix)", hint: "check it, or specify another one with --output DIR")
         case .targetExists:
             Words("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:
-            Words("checksum mismatch of \(photo(error))\(error.said)", hint: retryHint)
-        case .lengthMismatch: Words("\(photo(error)) is incomplete\(error.said)", hint: retryHint)
+            Words("checksum mismatch of \(photo(error))\(error.suffix)", hint: retryHint)
+        case .lengthMismatch: Words("\(photo(error)) is incomplete\(error.suffix)", hint: retryHint)
         case .unknownPhoto:
             Words(
                 "there is no \(photo(error)) in the index",
@@ -93,13 +93,13 @@ extension ErrorCatalog {
             )
         case .notOwned where error.path == nil:
             Words(
-                "the server has this photo, but does not list it as yours\(error.said)",
+                "the server has this photo, but does not list it as yours\(error.suffix)",
                 hint: "keep the local original; the photo on the server has another owner, or none"
             )
         case .busy:
             Words(
                 error.path.map { "another mediactl process is writing to \(quoted($0))" }
-                    ?? "another mediactl process is using this server's index\(error.said)",
+                    ?? "another mediactl process is using this server's index\(error.suffix)",
                 hint: "retry when it has finished"
             )
         case .neverSynchronized where error.value != nil:
@@ -112,13 +112,13 @@ extension ErrorCatalog {
     private static func damageWords(for error: PhotoSyncError) -> Words? {
         switch error.code {
         case .wrongPhoto:
-            .table(error, message: "the server sent another photo instead of \(photo(error))\(error.said)")
+            .table(error, message: "the server sent another photo instead of \(photo(error))\(error.suffix)")
         case .unverifiedPhoto:
-            .table(error, message: "\(photo(error)) cannot be verified\(error.said); stored as \(error.file)")
+            .table(error, message: "\(photo(error)) cannot be verified\(error.suffix); stored as \(error.file)")
         case .thumbnailUnavailable:
             .table(error, message: "the server has no thumbnail of \(photo(error))")
         case .undeliverable:
-            .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.said)")
+            .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.suffix)")
         default: nil
         }
     }
@@ -136,11 +136,11 @@ extension ErrorCatalog {
         return switch error.code {
         case .notFound where error.photoID != nil:
             Words(
-                "the server no longer has \(photo(error))\(status)\(error.said)",
+                "the server no longer has \(photo(error))\(status)\(error.suffix)",
                 hint: "run mediactl sync --full"
             )
         case .notFound:
-            .table(error, message: "not found on the server\(status)\(error.said)")
+            .table(error, message: "not found on the server\(status)\(error.suffix)")
         case .setupRequired:
             Words(
                 "the server has not been set up yet\(status)",

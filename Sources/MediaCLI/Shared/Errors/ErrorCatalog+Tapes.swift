@@ -93,11 +93,11 @@ extension ErrorCatalog {
                 hint: error.value.flatMap(AssociationReason.init(rawValue:))?.hint
                     ?? "mediactl tapes library status shows what is missing"
             )
-        case .renderFailed where error.path != nil: Words("ffmpeg could not render \(error.file)" + error.said)
+        case .renderFailed where error.path != nil: Words("ffmpeg could not render \(error.file)" + error.suffix)
         case .targetExists: .table(error, hint: "choose another name, or replace it with --force")
-        case .targetUnusable: Words("cannot write \(error.file)" + error.said)
+        case .targetUnusable: Words("cannot write \(error.file)" + error.suffix)
         case .diskFull: .table(error, hint: "free some space; the incomplete file was removed")
-        case .storeUnusable: Words("the store cannot be used" + error.said)
+        case .storeUnusable: Words("the store cannot be used" + error.suffix)
         default: Words(error)
         }
     }

@@ -56,7 +56,7 @@ extension ErrorCatalog {
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
         case .unknownOutcome where error.httpStatus.map { (300..<400).contains($0) } == true:
             Words(
-                "the server redirects this request\(error.status); whether it has the file is unknown\(error.said)",
+                "the server redirects this request\(error.status); whether it has the file is unknown\(error.suffix)",
                 hint: "redirects are not followed; to use that address, specify it with --server"
             )
         case .rateLimited where error.isPendingLimit:
@@ -72,7 +72,7 @@ extension ErrorCatalog {
             )
         case .notResumable:
             Words(
-                "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
+                "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.suffix)",
                 hint: error.value == nil
                     ? "check with: mediactl uploads status; to upload the file as it is now, use mediactl upload"
                     : discardHint(for: error)
@@ -82,7 +82,7 @@ extension ErrorCatalog {
         case .refusedDuplicate:
             Words(
                 "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") in another "
-                    + "event, but not in this one\(error.said)",
+                    + "event, but not in this one\(error.suffix)",
                 hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
         case .serverError where refusedFlag(error) != nil:
@@ -102,7 +102,7 @@ extension ErrorCatalog {
         switch error.code {
         case .serverUnavailable where error.isOfTusServer:
             return Words(
-                "the tus server is unavailable\(error.status)\(error.said)",
+                "the tus server is unavailable\(error.status)\(error.suffix)",
                 hint: hasAlternative
                     ? "use --transport auto or --transport multipart, or run the same command again later"
                     : "run the same command again when the tus server is available"
@@ -122,7 +122,7 @@ extension ErrorCatalog {
     private static func loginWords(for error: GigHiveError) -> Words {
         var words = Words(error)
         guard let origin = error.origin else { return words }
-        if error.code == .unauthorized { words.message = "login failed\(error.status)\(error.said)" }
+        if error.code == .unauthorized { words.message = "login failed\(error.status)\(error.suffix)" }
         if error.code == .loginExpired, let time = error.expiredAt {
             words.message = clean("the login for \(origin) expired on \(RFC3339.text(seconds: time))")
         }
@@ -137,7 +137,7 @@ extension ErrorCatalog {
         return switch error.code {
         case .invalidDetail:
             Words(
-                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.said)",
+                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.suffix)",
                 hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
             )
         case .fileUnreadable:
@@ -175,7 +175,7 @@ extension ErrorCatalog {
     private static func filterWords(for error: GigHiveError) -> Words {
         let option = (error.field ?? "filter").replacing("_", with: "-")
         return Words(
-            "cannot filter by --\(option)\(error.said)",
+            "cannot filter by --\(option)\(error.suffix)",
             hint: "omit --\(option) and use other filters, for example --event-date and --org-name"
         )
     }
@@ -207,19 +207,19 @@ extension ErrorCatalog {
         switch error.code {
         case .checksumMismatch:
             Words(
-                "the server's copy differs from the source\(error.said)",
+                "the server's copy differs from the source\(error.suffix)",
                 hint: badCopyHint(for: error)
             )
         case .tokenLost:
             Words(
                 "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
-                    + error.said,
+                    + error.suffix,
                 hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
                     ?? "to have it deleted, contact the operator of the server"
             )
         case .tokenNotStored:
             Words(
-                "the file is on the server, but its delete token could not be stored\(error.said)",
+                "the file is on the server, but its delete token could not be stored\(error.suffix)",
                 hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
             )
         case .noDeleteToken: noTokenWords(for: error)

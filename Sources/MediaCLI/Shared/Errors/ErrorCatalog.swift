@@ -76,10 +76,10 @@ extension CatalogedError {
     var use: String { "use" }
 
     /// `: ` and the explanation; empty if there is none.
-    var said: String { said(else: "") }
+    var suffix: String { suffix(else: "") }
 
     /// The same, with a fallback for an empty explanation.
-    func said(else fallback: String) -> String {
+    func suffix(else fallback: String) -> String {
         let text = explanation.isEmpty ? fallback : ErrorCatalog.foreign(explanation)
         return text.isEmpty ? "" : ": \(text)"
     }
@@ -145,14 +145,14 @@ extension ErrorCatalog.Words {
         case "id": error.number
         case "use": error.use
         case "status": error.status
-        default: error.said
+        default: error.suffix
         }
     }
 
     // MARK: Files
 
     static func unreadable(_ error: some CatalogedError, hint: String? = nil) -> Self {
-        Self("cannot read \(error.file)\(error.said(else: "permission denied"))", hint: hint)
+        Self("cannot read \(error.file)\(error.suffix(else: "permission denied"))", hint: hint)
     }
 
     // MARK: Responses

@@ -124,7 +124,7 @@ final class Console: Sendable {
     }
 
     /// Whether to continue: no signal was received, and results can be written.
-    var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
+    var mayContinue: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
     /// Reports that the whole command failed: message and hint, and in JSON also the last record.
     func fail(_ diagnosis: Diagnosis) {

@@ -225,7 +225,7 @@ extension SettingsSession {
         dependencies.warn = { console.warning($0) }
         if prompter.isAllowed {
             dependencies.prompt = { (question, echo) async throws(CredentialError) in
-                try await PasswordPrompt.ask(question, echo)
+                try await PasswordPrompt.prompt(question, echo)
             }
         }
         dependencies.now = console.context.now

@@ -96,11 +96,11 @@ struct Confirmation: Sendable {
     /// Shows what will happen and prompts for confirmation.
     ///
     /// - Throws: `Diagnosis` (usage) if no prompt is possible.
-    func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
+    func prompt(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
         try requirePrompt(for: question)
         guard !isGiven else { return true }
         console.announce(lines)
-        return await console.context.interruption.asking { await prompter.confirm(question) }
+        return await console.context.interruption.prompting { await prompter.confirm(question) }
     }
 }
 
@@ -120,7 +120,7 @@ enum PasswordPrompt {
     /// `question` is printed unchanged.
     ///
     /// - Throws: `CredentialError` without a terminal, at end of input (Ctrl-D), or if canceled.
-    static func ask(
+    static func prompt(
         _ question: String,
         _ echo: Echo = .hidden,
         terminal path: String = "/dev/tty"
@@ -155,14 +155,14 @@ enum PasswordPrompt {
         guard tcgetattr(terminal, &previous) == 0 else {
             return .failure(.notAuthenticated("cannot prompt for a login: not a terminal"))
         }
-        var asking = previous
-        if echo == .hidden { asking.c_lflag &= ~tcflag_t(ECHO) }
-        withUnsafeMutableBytes(of: &asking.c_cc) { keys in
+        var prompting = previous
+        if echo == .hidden { prompting.c_lflag &= ~tcflag_t(ECHO) }
+        withUnsafeMutableBytes(of: &prompting.c_cc) { keys in
             keys[Int(VSUSP)] = 0
             keys[Int(VQUIT)] = 0
         }
         // TCSAFLUSH discards input typed before the prompt.
-        tcsetattr(terminal, TCSAFLUSH, &asking)
+        tcsetattr(terminal, TCSAFLUSH, &prompting)
         show(question, on: terminal)
         var isWhole = false
         defer {

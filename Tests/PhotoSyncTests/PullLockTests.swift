@@ -8,7 +8,7 @@ import Testing
 @testable import PhotoSync
 
 /// One listing of a server at a time, and a full one often enough.
-@Suite(.prompt) struct PullTurnTests {
+@Suite(.prompt) struct PullLockTests {
     private func pull(_ account: SyncAccount, _ change: (inout Pull.Options) -> Void) -> Pull {
         var options = Pull.Options(pageSize: 3)
         change(&options)
@@ -19,7 +19,7 @@ import Testing
         let bench = try PullBench(PullShelf(7))
         let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
         let error = await photoSyncError {
-            _ = try await pull(bench.account) { ($0.isFull, $0.turnLimit) = (true, .milliseconds(50)) }.run()
+            _ = try await pull(bench.account) { ($0.isFull, $0.lockTimeout) = (true, .milliseconds(50)) }.run()
         }
         #expect(error?.code == .busy && error?.isRetryable == true)
         #expect(error?.detail == "process \(getpid()) lists its photos")
