@@ -97,7 +97,7 @@ public struct TusDelivery: Sendable {
     /// Body bytes sent by this call, including those sent again.
     public var bytesSent: Int64
     /// Number of failed requests whose retry succeeded.
-    public var faults: Int
+    public var retriedFailures: Int
 }
 
 /// Events while a content is sent.

@@ -18,10 +18,10 @@ struct TusSender {
     private var size: ChunkSize
     private var locks: Backoff
     /// Failures since the last progress.
-    private var faultsInARow: Backoff
+    private var consecutiveFailures: Backoff
     /// Failed attempts in that time, including those because of a lock or too large a chunk.
-    private var failedTries = 0
-    private var faults = 0
+    private var failedAttempts = 0
+    private var retriedFailures = 0
     private var bytesSent: Int64 = 0
     /// The end of what any attempt may have sent: bytes up to there can appear on the server even after it reported
     /// fewer. Whole chunks, because libcurl does not count the bytes of a failing write.
@@ -43,7 +43,7 @@ struct TusSender {
         self.onEvent = onEvent
         size = ChunkSize(options)
         locks = Backoff(options.lock)
-        faultsInARow = Backoff(options.retry)
+        consecutiveFailures = Backoff(options.retry)
         do throws(CryptoError) {
             pipeline = try HashPipeline()
         } catch {
@@ -67,7 +67,7 @@ struct TusSender {
                 digest: try await digest(),
                 resumedAt: resumedAt,
                 bytesSent: bytesSent,
-                faults: faults
+                retriedFailures: retriedFailures
             )
         } catch {
             var error = error
@@ -108,8 +108,10 @@ struct TusSender {
             wait = locks.next()
         } else if error.isRetryable {
             let retryAfter = error.retryAfterSeconds.map { Duration.seconds($0) }
-            wait = faultsInARow.next(retryAfter: retryAfter)
-            if isEased { wait = wait ?? options.retry.delay(after: faultsInARow.failures, retryAfter: retryAfter) }
+            wait = consecutiveFailures.next(retryAfter: retryAfter)
+            if isEased {
+                wait = wait ?? options.retry.delay(after: consecutiveFailures.failures, retryAfter: retryAfter)
+            }
         }
         guard let wait else { throw error }
         noteRetry(after: wait, because: error)
@@ -117,9 +119,9 @@ struct TusSender {
     }
 
     private mutating func noteRetry(after wait: Duration, because error: TusError) {
-        faults += 1
-        failedTries += 1
-        onEvent(.retrying(attempt: failedTries, after: wait, because: error))
+        retriedFailures += 1
+        failedAttempts += 1
+        onEvent(.retrying(attempt: failedAttempts, after: wait, because: error))
     }
 
     private func throwIfStopped() throws(TusError) {
@@ -208,8 +210,8 @@ struct TusSender {
 
     private mutating func advance(to end: Int64) {
         offset = end
-        faultsInARow.reset()
-        failedTries = 0
+        consecutiveFailures.reset()
+        failedAttempts = 0
         locks.reset()
         pipeline.mark()
         onEvent(.acknowledged(offset: end))

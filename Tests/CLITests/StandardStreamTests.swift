@@ -78,8 +78,8 @@ import Testing
     }
 
     @Test func quitSignalExitsAtOnce() async throws {
-        let deaf = try DeafListener()
-        let fixture = try FaultFixture("http://127.0.0.1:\(deaf.port)")
+        let silent = try SilentListener()
+        let fixture = try FaultFixture("http://127.0.0.1:\(silent.port)")
         let child = try fixture.startUpload(["--connect-timeout", "600s"])
         try await child.wait(for: #""phase":"connecting""#)
         child.signal(SIGQUIT)

@@ -43,7 +43,7 @@ struct TusServerTests {
         #expect(try bench.stored(created.id) == source.bytes)
         #expect(delivery.digest.hex == (try await source.sha256()))
         #expect(delivery.bytesSent == Int64(byteCount))
-        #expect(delivery.faults == 0)
+        #expect(delivery.retriedFailures == 0)
         // Each chunk's end has a proof, and the last one is the whole.
         #expect(
             source.proofs.map(\.offset) == stride(from: Self.chunk, to: byteCount, by: Self.chunk).map(Int64.init)
@@ -55,7 +55,7 @@ struct TusServerTests {
         #expect((4.9...5.1).contains(lifetime / 86_400))
     }
 
-    @Test("after cuts it goes on with what the server has kept of a chunk")
+    @Test("after interruptions it resumes with the stored part of a chunk")
     func cutConnections() async throws {
         let bench = try await TusBench()
         let source = try bench.source(12 << 20)
@@ -69,11 +69,11 @@ struct TusServerTests {
         #expect(network.cuts == 6)
         #expect(try bench.stored(id) == source.bytes)
         #expect(delivery.digest.hex == (try await source.sha256()))
-        #expect(delivery.faults >= 6)
+        #expect(delivery.retriedFailures >= 6)
         #expect(delivery.bytesSent <= Int64(source.bytes.count + 6 * Self.chunk))
     }
 
-    @Test("another process goes on where the first stopped")
+    @Test("another process resumes where the first stopped")
     func resuming() async throws {
         let bench = try await TusBench()
         let source = try bench.source(4 << 20)
@@ -128,7 +128,7 @@ struct TusServerTests {
             }
         }.result
 
-        // More than this run has sent is on the server, so that nobody knows whose bytes they are.
+        // More than this run has sent is on the server, so their source is unknown.
         #expect(throws: TusError.self) { try end.get() }
         #expect(try bench.stored(id) == source.bytes.prefix(2 * Self.chunk))
     }

@@ -265,15 +265,15 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test(arguments: 0...TusPlaces.limit)
+    @Test(arguments: 0...TusSlots.limit)
     func otherProcessesUseSlots(_ count: Int) async throws {
         let bench = try await start()
-        let name = SourceLock.name(ofPlaceOn: bench.client.server.scope, isGuest: false)
+        let name = SourceLock.name(ofSlotOn: bench.client.server.scope, isGuest: false)
         let locks = try (0..<count).map { try #require(try UploadLock.acquire("\(name)-\($0)", in: bench.directory)) }
         let upload = try bench.prepare(try bench.file())
         let control = TransferControl()
         let running = Task { await bench.uploader.upload(upload, control: control) }
-        if count == TusPlaces.limit {
+        if count == TusSlots.limit {
             try await Task.sleep(for: .milliseconds(300))
             #expect(try await post(bench) == 0)
             locks.last?.release()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GigHive
 
-/// A tus upload dies at each named point; another process goes on with it on the same data directory.
+/// A tus upload dies at each named point; another process resumes it in the same data directory.
 @Suite struct ResumableKillTests {
     static func upload(
         dyingAt point: UploadFailpoint,

@@ -18,11 +18,11 @@ struct SyncProcessTests {
         for round in 1...6 {
             let worker = try WorkerProcess(["sync", fixture.directory.path, server, "100000", "200"])
             #expect(try worker.line() == "begun")
-            var said = pages
-            for _ in 1...round { said = Int(try worker.line() ?? "") ?? 0 }
+            var reported = pages
+            for _ in 1...round { reported = Int(try worker.line() ?? "") ?? 0 }
             worker.killNow()
             pages = try checkWholePages(of: 200)
-            #expect(pages >= said)
+            #expect(pages >= reported)
         }
         try checkContinues(after: pages, of: 200)
     }

@@ -52,13 +52,13 @@ struct FaultTests {
         arguments: [Repeatability.atMostOnce, .resumable, .safe]
     )
     func deadServer(_ repeatability: Repeatability) async throws {
-        let (second, isDeaf) = (Gate(), Gate())
+        let (second, isSilent) = (Gate(), Gate())
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
             try connection.respond(201, "{}")
             try connection.readRequest()
             second.open()
-            isDeaf.wait()
+            isSilent.wait()
         }
         let http = try client()
         let url = try server.url()
@@ -68,7 +68,7 @@ struct FaultTests {
         }
         await second.opened()
         server.stopListening()
-        isDeaf.open()
+        isSilent.open()
         let error = await failed
         #expect(error?.kind == .connectionLost)
         #expect(error?.isBeforeRequest == false)

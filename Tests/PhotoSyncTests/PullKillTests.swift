@@ -5,14 +5,14 @@ import Testing
 
 @testable import PhotoSync
 
-/// The process dies at each named point of a pull; another one goes on in the same data directory.
+/// The process dies at each named point of a pull; another one resumes in the same data directory.
 @Suite struct PullKillTests {
     private func pull(dyingAt point: SyncFailpoint, after passes: Int, _ bench: PullBench, full: Bool) async throws {
         let place = [point.rawValue, "\(passes)", bench.server.address, bench.directory.path, full ? "full" : ""]
         await #expect(processExitsWith: .signal(SIGKILL)) { [place = place as [String]] in
             setenv("MEDIACTL_KILL_AT", place[0], 1)
             setenv("MEDIACTL_KILL_AFTER", place[1], 1)
-            let account = try PullBench.account(place[2], in: place[3], device: PullShelf.device.id)
+            let account = try PullBench.account(place[2], in: place[3], device: ServerPhotos.device.id)
             _ = try await Pull(account, options: Pull.Options(isFull: place[4] == "full", pageSize: 3)).run()
         }
     }
@@ -21,8 +21,8 @@ import Testing
     func aDeadPullIsResumedWithTheSameResult(_ point: SyncFailpoint, _ passes: Int) async throws {
         // The last two are passed once a pull.
         let passes = [.beforeFinish, .afterFinish].contains(point) ? 0 : passes
-        let bench = try PullBench(PullShelf(14))
-        let undisturbed = try PullBench(PullShelf(14))
+        let bench = try PullBench(ServerPhotos(14))
+        let undisturbed = try PullBench(ServerPhotos(14))
         _ = try await undisturbed.pull().run()
         try await pull(dyingAt: point, after: passes, bench, full: false)
 
@@ -40,26 +40,26 @@ import Testing
         #expect(state?.lastFullAt != nil)
         #expect(state?.hasUnfinishedRun == false)
 
-        // Nothing is skipped, and no page of the full listing is asked for more than twice, at most one of them: the one
+        // Nothing is skipped, and no page of the full listing is requested more than twice, at most one of them: the one
         // under way, and with it the one that was on its way already.
-        let asked = Dictionary(grouping: bench.server.requests.filter { $0.since == nil }) { $0.cursor ?? "" }
-        #expect(asked.count == 5)
-        #expect(asked.values.allSatisfy { $0.count <= 2 })
-        #expect(asked.values.filter { $0.count == 2 }.count <= 2)
+        let requested = Dictionary(grouping: bench.server.requests.filter { $0.since == nil }) { $0.cursor ?? "" }
+        #expect(requested.count == 5)
+        #expect(requested.values.allSatisfy { $0.count <= 2 })
+        #expect(requested.values.filter { $0.count == 2 }.count <= 2)
     }
 
     /// An incremental run, and a full one that marks what is gone.
     @Test(arguments: SyncFailpoint.ofPull, [false, true])
     func aDeadSecondPullIsResumedWithTheSameResult(_ point: SyncFailpoint, _ full: Bool) async throws {
-        let bench = try PullBench(PullShelf(14))
+        let bench = try PullBench(ServerPhotos(14))
         _ = try await bench.pull().run()
         bench.server.change { state in
-            if full { state.shelf.remove(PullShelf.photo(1).id) }
-            for number in 20..<28 { state.shelf.insert(PullShelf.photo(number, uploadedAt: 1000 + number)) }
+            if full { state.serverPhotos.remove(ServerPhotos.photo(1).id) }
+            for number in 20..<28 { state.serverPhotos.insert(ServerPhotos.photo(number, uploadedAt: 1000 + number)) }
         }
         try await pull(dyingAt: point, after: 0, bench, full: full)
         let result = try await bench.pull(full: full).run()
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
         #expect(!result.advisesFull)
         #expect(result.counts.gone == (full ? 1 : 0))
         #expect(try bench.state()?.hasUnfinishedRun == false)

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// `kill -9` at every step of a capture, then going on: the server has it once, under the right hash, and the vault has it
+/// `kill -9` at every step of a capture, then resuming: the server has it once, under the right hash, and the vault has it
 /// whole.
 @Suite struct CaptureKillTests {
     /// The places of `CaptureFailpoint` but those of a registration, in the order in which a capture passes them.
@@ -12,7 +12,7 @@ import Testing
         "submitted", "responseReceived", "outcomeRecorded",
     ]
 
-    /// How one goes on.
+    /// The resuming command.
     enum Continuation: String, CaseIterable {
         case retryAll
         case sameCommand
@@ -43,7 +43,7 @@ import Testing
             case .sameCommand:
                 let again = try await bench.run(send)
                 if ["submitted", "responseReceived"].contains(point) {
-                    // It may be there: asked for by `retry`, not sent a second time by accident.
+                    // The server may have it: `retry` queries it and does not send it again.
                     #expect(again.exitCode == 6 && again.states == ["unknown_outcome"], "\(point): \(again.output)")
                     #expect(try await bench.submissions().count == sent)
                     try await bench.succeed("retry", "--all")
@@ -76,7 +76,7 @@ import Testing
         try await bench.die(["register"], at: "deviceRegistered")
         try await bench.succeed("register")
         let devices = try await bench.sandbox.captureDevices()
-        #expect(devices.count == 2, "one of which nobody knows")
+        #expect(devices.count == 2, "one of which is unknown to this machine")
         #expect(Set(devices.compactMap(\.publicKey)).count == 2, "a key is one device's alone")
         try await bench.succeed("send", try bench.photo("a.jpg", seed: 1), "--no-depth")
         #expect(try await bench.sandbox.captures().map(\.device) == [try bench.records().first?.deviceID])
@@ -84,7 +84,7 @@ import Testing
         #expect(keys.count == 3 && keys.allSatisfy { $0.key.hasSuffix(".pem") && $0.value.mode == 0o600 })
     }
 
-    // The answer was lost, and this server cannot be asked by hash: it says 409, and whose the capture is.
+    // The response was lost, and this server cannot be queried by hash: it responds with 409 and the owner.
     @Test func duplicateOfOurOwnIsAccepted() async throws {
         let bench = try await CaptureBench.registered()
         let photo = try bench.photo("a.jpg", seed: 1)

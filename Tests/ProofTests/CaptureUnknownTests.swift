@@ -36,7 +36,7 @@ import Testing
 
     @Test func onlyADeliberateResendSendsAgain() async throws {
         let bench = try await enrolled()
-        // What became of it at the server, and what the resend says.
+        // The state on the server, and the result of the resend.
         let faults = [("500-after-store", false), ("reset,after=body", true)]
         for (number, (fault, isAcceptedThen)) in faults.enumerated() {
             let photo = try bench.photo("\(number).jpg", seed: number)

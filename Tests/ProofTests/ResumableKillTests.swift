@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// `kill -9` at every step of an upload over tus, then going on: nothing is sent twice but the chunk that was cut, and no
+/// `kill -9` at every step of an upload over tus, then resuming: only the interrupted chunk is sent twice, and no
 /// token is lost in silence.
 @Suite struct ResumableKillTests {
     /// Some chunks, which begin with 64 KiB and grow.
@@ -15,7 +15,7 @@ import Testing
         "responseInRescueFile", "beforeTokenCommit", "afterTokenCommit",
     ]
 
-    /// How one goes on.
+    /// The resuming command.
     enum Continuation: String, CaseIterable {
         case resumeAll
         case sameCommand
@@ -54,7 +54,7 @@ import Testing
         let tokens = try bench.tokens()
         let states = try bench.journal().map(\.state)
         if point == "finalizeSent" {
-            // The only copy of the token was in the answer that nobody read.
+            // The only copy of the token was in the lost response.
             #expect(tokens.isEmpty)
             #expect(states.contains(.tokenLost))
             #expect(resumed.exitCode == 11, "\(resumed.output)\(resumed.errors)")

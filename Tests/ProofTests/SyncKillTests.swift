@@ -27,7 +27,7 @@ import Testing
             let before = try await bench.pagesRequested
             try await bench.die(["sync"], at: place, after: passes)
             let again = try await bench.succeed("sync", "--json")
-            // At most the page under way, and the one behind it that was on its way already, are asked for twice.
+            // At most the current page, and the next one, already requested, are requested twice.
             let requested = try await bench.pagesRequested - before
             #expect((3...5).contains(requested), "\(place) \(passes): \(requested)")
             #expect(again.records.last?["complete"] as? Bool == true)
@@ -73,7 +73,7 @@ import Testing
         #expect(Set(again.states).isSubset(of: ["uploaded", "present"]) && again.states.count == 4)
 
         #expect(try await pushed(bench) == (try await pushed(undisturbed)))
-        // One that was cut may be begun again; none that has arrived is sent again.
+        // An interrupted upload may be restarted; a completed one is not sent again.
         #expect((4...5).contains(try await bench.uploads))
         #expect(try Tree(bench.pictures) == originals)
         try await bench.succeed("sync")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// What the library says of the photos: asked for by id, it tells the copy that is here.
+    /// The photos in the library, with the local copy of each ID.
     private func fetched(_ bench: PhotoBench) async throws -> [String] {
         let ids = try await bench.sandbox.photos().map(\.id)
         let copies = try await bench.runner.run(["sync", "download", "--json", "--to", bench.target] + ids)

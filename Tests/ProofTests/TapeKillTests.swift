@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// `kill -9` at every step of an album, then going on: the tape has one album, with each original once, and the originals
+/// `kill -9` at every step of an album, then resuming: the tape has one album, with each original once, and the originals
 /// are as they were (tapes contract 10, acceptance 7).
 @Suite struct TapeKillTests {
     /// The places of `TapeFailpoint` that a first `add` passes.
@@ -13,7 +13,7 @@ import Testing
         "playlistWritten",
     ]
 
-    /// How one goes on.
+    /// The resuming command.
     enum Continuation: String, CaseIterable {
         case nextAdd
         case reconcile

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Whatever happens after the last byte was sent, the delete token is kept, or its loss is told.
+/// Whatever happens after the last byte was sent, the delete token is stored, or its loss is reported.
 @Suite(.prompt) struct TokenSurvivalTests {
     /// A server that has read an upload and answers when the gate is opened.
     private struct Processing {
@@ -40,7 +40,7 @@ import Testing
         #expect(!upload.output.contains("uploaded"))
         #expect(try await bench.listedIDs() == [1])
         #expect(try bench.journal().map(\.state) == [.done])
-        // The lock files of a dead process hold nothing and bind nobody.
+        // The lock files of a dead process are empty and lock nothing.
         #expect(bench.leftovers().allSatisfy { $0.hasPrefix("locks/") })
         try await expectDeletable(bench, sandbox)
     }

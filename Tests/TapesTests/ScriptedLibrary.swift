@@ -83,7 +83,7 @@ final class ScriptedLibrary: AlbumLibrary {
     /// Names of the calls, except access queries.
     var work: [String] { calls.map(\.name).filter { !["identity", "access", "request"].contains($0) } }
 
-    func tell(_ change: (inout Script) -> Void) { script.withLock { change(&$0) } }
+    func configure(_ change: (inout Script) -> Void) { script.withLock { change(&$0) } }
 
     /// Another process is using the library.
     func meddle(_ change: (inout Content) -> Void) { changed { change(&$0) } }

@@ -11,7 +11,7 @@ internal import Tus
 /// response was lost is repeated only when the server can no longer be working on it: after `processingTime`, or when
 /// the upload ID is gone.
 struct Finalization {
-    enum End: Sendable {
+    enum Outcome: Sendable {
         /// The recorder has the result.
         case finished
         /// The server does not have the bytes, or no longer has them, and has not stored them: they must be sent.
@@ -23,7 +23,7 @@ struct Finalization {
     enum Step {
         /// Send finalize (again).
         case request
-        case end(End)
+        case end(Outcome)
     }
 
     /// The state of the upload on the tus server.
@@ -97,7 +97,7 @@ struct Finalization {
         lostAt = startedAt
     }
 
-    mutating func run() async -> End {
+    mutating func run() async -> Outcome {
         isQuery = await journal.record.isInChunks
         do throws(StoreError) {
             var step = Step.request

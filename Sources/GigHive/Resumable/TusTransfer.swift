@@ -20,7 +20,7 @@ struct TusTransfer: Sendable {
     let control: TransferControl
     let statistics: TransferStatistics
     /// This upload's place if the server limits unfinished uploads; otherwise nil.
-    var place: TusPlace?
+    var slot: TusSlot?
     let onEvent: @Sendable (UploadEvent) -> Void
 
     /// Returns the ID to finalize, and the digest of the whole file. Throws `.journal` when the journal failed.
@@ -83,7 +83,7 @@ struct TusTransfer: Sendable {
                 let id: String
                 if let known = try await known(index, control) {
                     id = known
-                    place?.noteCreated()
+                    slot?.noteCreated()
                     if options.fixedChunkBytes != nil {
                         options.fixedChunkBytes = await journal.record.parts[index].chunkBytes
                     }
@@ -145,7 +145,7 @@ struct TusTransfer: Sendable {
     ) async throws(TusError) -> String {
         let isPartial = parts.count > 1
         let creation = try await creation(of: parts[index].byteCount, isPartial: isPartial, control)
-        place?.noteCreated()
+        slot?.noteCreated()
         if !isPartial {
             _ = try finalizable(creation)
         }
@@ -174,21 +174,21 @@ struct TusTransfer: Sendable {
                     metadata: isPartial ? [] : metadata,
                     isPartial: isPartial,
                     repeatsUnavailable: false,
-                    isRepeatable: place == nil,
+                    isRepeatable: slot == nil,
                     control: control
                 )
             } catch {
                 let reason = GigHiveError.tus(error, path: upload.path)
                 var delay: Duration?
-                if reason.isPendingLimit, let place {
-                    guard await place.waitForAnother() else { throw error }
+                if reason.isPendingLimit, let slot {
+                    guard await slot.waitForAnother() else { throw error }
                     if control.isStopRequested { throw TusError(.cancelled) }
                     continue
                 } else if reason.code == .serverUnavailable {
                     delay = outage.next(after: reason)
-                } else if place != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
+                } else if slot != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
                     delay = connections.next(after: reason)
-                } else if place != nil, mayRepeat, error.isUnclear {
+                } else if slot != nil, mayRepeat, error.isUnclear {
                     // A creation whose response was lost blocks one of five places for a day (gighive-d4 contract 4.5).
                     mayRepeat = false
                     delay = connections.next(after: reason)

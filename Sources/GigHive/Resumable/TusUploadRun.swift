@@ -25,7 +25,7 @@ struct TusUploadRun {
     /// Shared with the finalization if the file is stored with its last chunk.
     let pass: EventPass
     /// This upload's place if the server limits unfinished uploads.
-    var place: TusPlace?
+    var slot: TusSlot?
     /// The content on the server before this upload, if it had it.
     var storedBefore: ServerInventory.Stored?
     /// Whether the upload was restarted because the server could not complete the first one.
@@ -134,7 +134,7 @@ struct TusUploadRun {
             }
         }
         defer {
-            place?.end()
+            slot?.end()
             pass.leave()
         }
         reportLimits()
@@ -245,7 +245,7 @@ struct TusUploadRun {
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             statistics: statistics,
-            place: place,
+            slot: slot,
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
         )
         lookAhead?.begin()
@@ -342,21 +342,21 @@ extension TusUploadRun {
         guard !control.isStopRequested else { return false }
         uploader.permit?.end()
         // Always in this order, so that no upload keeps a place while another with the pass waits for one.
-        place?.end()
-        place = nil
+        slot?.end()
+        slot = nil
         guard await pass.enter() else { return false }
-        let place = await uploader.tusPlaces.take()
-        self.place = place
-        if let lock = await lockAmongProcesses() { place.keep(lock) }
+        let slot = await uploader.tusSlots.take()
+        self.slot = slot
+        if let lock = await lockAmongProcesses() { slot.keep(lock) }
         return await uploader.mayBegin(control)
     }
 
     /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil when the upload was
     /// stopped, or if locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
-        let name = SourceLock.name(ofPlaceOn: recorder.record.host, isGuest: uploader.options.guest != nil)
+        let name = SourceLock.name(ofSlotOn: recorder.record.host, isGuest: uploader.options.guest != nil)
         while !control.isStopRequested {
-            for number in 0..<TusPlaces.limit {
+            for number in 0..<TusSlots.limit {
                 do throws(StoreError) {
                     let lock = try UploadLock.acquire("\(name)-\(number)", in: uploader.directory)
                     if let lock { return lock }
@@ -428,7 +428,7 @@ extension TusUploadRun {
 
     /// Forgets an upload that the server cannot complete. False if another must not be created: this happens only once.
     mutating func beginsAgain(_ journal: TusJournal) async -> Bool {
-        place?.noteAbandoned()
+        slot?.noteAbandoned()
         guard (try? await journal.forget()) != nil, !hasBegunAgain, !control.isStopRequested else { return false }
         hasBegunAgain = true
         return true

@@ -42,7 +42,7 @@ public struct Uploader: Sendable {
     var contact: ContactPass?
     let directLimit = DirectLimit()
     /// The places of this process on a server that limits unfinished uploads.
-    let tusPlaces = TusPlaces()
+    let tusSlots = TusSlots()
     /// Retries of uploads that the server lost in a race.
     var raceRetry = RetryPolicy.serverRace
     var events = EventGate()

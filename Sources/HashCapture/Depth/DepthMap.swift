@@ -289,18 +289,18 @@ enum DepthImage {
 
         private static func header(of bytes: [UInt8]) throws(DepthMapError) -> depth_png_header {
             var header = depth_png_header()
-            try complain { depth_png_read_header(bytes, bytes.count, &header, $0) }
+            try check { depth_png_read_header(bytes, bytes.count, &header, $0) }
             return header
         }
 
         private static func samples(of bytes: [UInt8], count: Int, scale: Double) throws(DepthMapError) -> [Float] {
             var samples = [Float](repeating: 0, count: count)
-            try complain { depth_png_read_samples(bytes, bytes.count, scale, &samples, count, $0) }
+            try check { depth_png_read_samples(bytes, bytes.count, scale, &samples, count, $0) }
             return samples
         }
 
         /// Throws libpng's message if a call fails.
-        private static func complain(_ call: (UnsafeMutablePointer<CChar>?) -> Int32) throws(DepthMapError) {
+        private static func check(_ call: (UnsafeMutablePointer<CChar>?) -> Int32) throws(DepthMapError) {
             var message = [CChar](repeating: 0, count: Int(DEPTH_PNG_MESSAGE_SIZE))
             guard message.withUnsafeMutableBufferPointer({ call($0.baseAddress) }) != 0 else { return }
             let text = message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))

@@ -87,7 +87,7 @@ struct RetryRun: Sendable {
 
     private var console: Console { context.console }
 
-    /// - Throws: `Diagnosis`.
+    /// - Throws: `UserFacingError`.
     func run(_ records: [CaptureRecord]) async throws -> ExitCode {
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()

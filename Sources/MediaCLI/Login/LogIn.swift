@@ -257,7 +257,7 @@ struct LoginRun: Sendable {
 
     /// Logs in by e-mail address and password, after confirmation, since it replaces the user's API key.
     ///
-    /// - Throws: `Diagnosis` if confirmation is impossible; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    /// - Throws: `UserFacingError` if confirmation is impossible; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {
         let warning =
             "This gives \(ErrorCatalog.clean(email)) a new API key at \(ErrorCatalog.clean(server)): every phone and "

@@ -76,7 +76,7 @@ struct ClaimLegacy: ContextCommand {
             let lines = try PathList.paths(in: bytes, separatedBy: .line)
             return lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
         } catch let error {
-            throw Diagnosis.usage("--ids-file: line \(error.entry): it contains a NUL byte")
+            throw UserFacingError.usage("--ids-file: line \(error.entry): it contains a NUL byte")
         }
     }
 }
@@ -102,7 +102,7 @@ struct ClaimRun: Sendable {
 
     /// Lists the photos without a device. Changes nothing.
     ///
-    /// - Throws: `PhotoSyncError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func list() async throws -> ExitCode {
         try console.requireOutput()
         let pages = PhotoTable(console, device: account.deviceID)
@@ -138,7 +138,7 @@ struct ClaimRun: Sendable {
 
     /// Counts, prompts, claims, and counts again.
     ///
-    /// - Throws: `PhotoSyncError`; `Diagnosis` if no prompt is possible.
+    /// - Throws: `PhotoSyncError`; `UserFacingError` if no prompt is possible.
     func claim(_ selection: LegacyClaim.Selection) async throws -> ExitCode {
         try console.requireOutput()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
@@ -244,7 +244,7 @@ struct ClaimRun: Sendable {
             "already_claimed": JSONValue(result?.alreadyClaimed ?? alreadyClaimed),
             "failed": JSONValue(result?.failed), "remaining": JSONValue(remaining),
             "unknown_ids": .array(unknown.map { .string($0) }),
-        ] + console.ending(code)
+        ] + console.exitFields(code)
     }
 }
 

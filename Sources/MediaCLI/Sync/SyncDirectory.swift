@@ -72,7 +72,7 @@ struct SyncDirectory: ContextCommand {
             )
         }
         guard isDirectory(directory) else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "\(ErrorCatalog.quoted(directory)) is neither a directory nor a command of mediactl sync",
                 hint: "create the directory, or see: mediactl sync --help"
             )
@@ -138,7 +138,7 @@ struct DirectoryRun: Sendable {
 
     let parts = Parts()
 
-    /// - Throws: `PhotoSyncError` for errors that end the whole run, `StoreError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, `StoreError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         let began = console.context.elapsed()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
@@ -238,12 +238,12 @@ struct DirectoryRun: Sendable {
             parts.add(try await run.run([directory.path]))
         } catch {
             // Photos on the server can still be downloaded.
-            var diagnosis = ErrorCatalog.diagnosis(of: error)
-            guard diagnosis.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
-            diagnosis.hint =
+            var userFacingError = ErrorCatalog.userFacingError(of: error)
+            guard userFacingError.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
+            userFacingError.hint =
                 "keep all local originals; to test the server again: mediactl sync push DIR --test-ownership"
-            console.error(diagnosis)
-            parts.add(diagnosis.exitCode)
+            console.error(userFacingError)
+            parts.add(userFacingError.exitCode)
         }
     }
 
@@ -285,6 +285,6 @@ struct DirectoryRun: Sendable {
             "server": .string(account.server), "directory": JSONRenderer.path(directory.absolutePath),
             "dry_run": .bool(isDryRun), "confirmed": .bool(isAgreed),
             "pull": counts("pull"), "push": counts("push"), "download": counts("download"),
-        ] + console.ending(code, after: duration)
+        ] + console.exitFields(code, after: duration)
     }
 }

@@ -98,7 +98,7 @@ struct PullRun: Sendable {
     let writesProgressRecords: Bool
     let prompter: Prompter
 
-    /// - Throws: `PhotoSyncError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         let (code, result) = try await list()
         guard code == .success, let count = result?.legacyPhotos, count > 0, offersClaim else { return code }
@@ -182,7 +182,7 @@ struct PullRun: Sendable {
             "index": result.map { JSONRenderer.indexCounts($0.counts) } ?? .null,
             "server_counts": JSONRenderer.serverCounts(result?.status),
             "needs_legacy_claim": JSONValue(result.map { $0.legacyPhotos > 0 }),
-        ] + console.ending(code, after: display.elapsed)
+        ] + console.exitFields(code, after: display.elapsed)
     }
 }
 
@@ -260,9 +260,9 @@ extension TextRenderer {
     static func pull(_ result: PullResult, isDryRun: Bool, style: Style) -> [String] {
         guard !isDryRun else { return ["\(Formats.count(result.photos, "photo")) would be listed"] }
         let (changes, counts) = (result.changes, result.counts)
-        let news = facts([(changes.added, "new"), (changes.changed, "changed"), (changes.gone, "deleted")])
+        let changed = facts([(changes.added, "new"), (changes.changed, "changed"), (changes.gone, "deleted")])
         return [
-            "\(style.green("index updated")): \(news.isEmpty ? "no changes" : news)", "  " + shares(of: counts),
+            "\(style.green("index updated")): \(changed.isEmpty ? "no changes" : changed)", "  " + shares(of: counts),
         ]
     }
 

@@ -66,7 +66,7 @@ struct RepairRun: Sendable {
 
     static let question = "Repair them?"
 
-    /// - Throws: `PhotoSyncError`; `Diagnosis` if no prompt is possible.
+    /// - Throws: `PhotoSyncError`; `UserFacingError` if no prompt is possible.
     func run() async throws -> ExitCode {
         console.record(
             .start,
@@ -131,7 +131,7 @@ struct RepairRun: Sendable {
         statistics.add(item.state, item.exitCode)
         console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
         guard let error = item.error else { return }
-        console.error(ErrorCatalog.diagnosis(of: error))
+        console.error(ErrorCatalog.userFacingError(of: error))
         if item.isDeleted, item.newID == nil, let path = item.path {
             let file = ErrorCatalog.quoted(path)
             console.warning(
@@ -157,7 +157,7 @@ struct RepairRun: Sendable {
             "server": .string(account.server), "dry_run": .bool(isDryRun), "items": JSONValue(statistics.total),
         ]
         for state in Repair.Item.State.allCases { summary[state.rawValue] = JSONValue(statistics.count(state)) }
-        console.summary(summary + console.ending(code, after: run.display.elapsed))
+        console.summary(summary + console.exitFields(code, after: run.display.elapsed))
         return code
     }
 }
@@ -167,7 +167,7 @@ extension Repair.Item {
         switch state {
         case .planned, .repaired, .skipped: .success
         case .noOriginal: ExitCode(.undeliverable)
-        case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
         }
     }

@@ -84,7 +84,7 @@ struct VerifyRun: Sendable {
     var serverCheck = ServerCheck.none
     let writesProgressRecords: Bool
 
-    /// - Throws: `PhotoSyncError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         console.record(
             .start,
@@ -179,7 +179,7 @@ struct VerifyRun: Sendable {
         for kind in SyncDifference.Kind.allCases {
             summary[kind.rawValue] = JSONValue(statistics.count(kind))
         }
-        return summary + console.ending(code, after: run.display.elapsed)
+        return summary + console.exitFields(code, after: run.display.elapsed)
     }
 }
 

@@ -9,7 +9,7 @@ struct TapesAdd: TapeAddingCommand {
     static let schema = "mediactl.tapes-add/1"
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add pictures and videos to the end of a tape, and to its album.",
+        abstract: "Add images and videos to the end of a tape, and to its album.",
         discussion: """
             The clips are stored before the album is updated; if that fails, they stay in the tape and the album is updated \
             later. Only paths are stored: originals are never copied, moved or changed. --from-upload adds uploaded files.
@@ -24,7 +24,7 @@ struct TapesAdd: TapeAddingCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument("Pictures and videos.", value: .file)
+    @Argument("Images and videos.", value: .file)
     var files: [String] = []
 
     @OptionGroup(title: "Which files") var input: TapeInputOptions
@@ -53,7 +53,7 @@ extension TapeAddingCommand {
 
     /// `position` is the number of clips before the new ones; nil adds them at the end.
     ///
-    /// - Throws: `TapesError`, `Diagnosis`, `StoreError`, `CredentialError`, `TransportError`.
+    /// - Throws: `TapesError`, `UserFacingError`, `StoreError`, `CredentialError`, `TransportError`.
     func add(at position: Int?, in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
@@ -258,7 +258,7 @@ struct TapeAdditionRun: Sendable {
     private func report(_ item: AddedClip) {
         console.result(JSONRenderer.added(item), TextRenderer.added(item, style: console.outputStyle))
         if let error = item.error {
-            console.error(ErrorCatalog.diagnosis(of: error))
+            console.error(ErrorCatalog.userFacingError(of: error))
         }
     }
 
@@ -280,7 +280,7 @@ struct TapeAdditionRun: Sendable {
                 "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
             ] + JSONRenderer.album(outcome) + [
                 "dry_run": .bool(options.dryRun)
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }
@@ -321,7 +321,7 @@ struct AddedClip: Sendable {
     var error: TapesError?
 
     var exitCode: ExitCode {
-        error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .success
+        error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .success
     }
 }
 

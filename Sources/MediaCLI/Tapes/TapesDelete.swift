@@ -77,7 +77,7 @@ struct TapeDeletionRun: Sendable {
             switch state {
             case .deleted, .planned: .success
             case .declined: .failure
-            case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
+            case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
             }
         }
     }
@@ -90,7 +90,7 @@ struct TapeDeletionRun: Sendable {
 
     private var console: Console { session.console }
 
-    /// - Throws: `Diagnosis` if no prompt is possible; `TapesError`.
+    /// - Throws: `UserFacingError` if no prompt is possible; `TapesError`.
     func run(_ tapes: [TapeRecord]) async throws -> ExitCode {
         let isConfirmed = isDryRun || tapes.isEmpty ? true : try await confirm(tapes)
         return try await console.context.interruption.handling({ _ in }) {
@@ -139,7 +139,7 @@ struct TapeDeletionRun: Sendable {
     private func report(_ item: Item) {
         console.result(JSONRenderer.tapeDeletion(item), TextRenderer.tapeDeletion(item, style: console.outputStyle))
         if let error = item.error {
-            console.error(ErrorCatalog.diagnosis(of: error))
+            console.error(ErrorCatalog.userFacingError(of: error))
         }
     }
 
@@ -165,7 +165,7 @@ struct TapeDeletionRun: Sendable {
                 "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
                 "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
                 "dry_run": .bool(isDryRun),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

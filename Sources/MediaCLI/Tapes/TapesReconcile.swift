@@ -88,7 +88,7 @@ struct ReconcileRun: Sendable {
 
     /// Lists the pending updates. Contacts no library.
     ///
-    /// - Throws: `TapesError`, `Diagnosis`.
+    /// - Throws: `TapesError`, `UserFacingError`.
     func plan() throws -> ExitCode {
         start(isDryRun: true)
         try console.requireOutput()
@@ -152,11 +152,11 @@ struct ReconcileRun: Sendable {
                 ? "\(checked), none missing"
                 : "\(checked), \(missing) missing; the next add, or --apply, creates \(missing == 1 ? "it" : "them") again"
         )
-        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(statistics))
+        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : reportFailure(statistics))
     }
 
     /// Reports albums that could not be checked: an album that is not reported missing may still not exist.
-    private func complain(_ statistics: ItemStatistics<String>) -> ExitCode {
+    private func reportFailure(_ statistics: ItemStatistics<String>) -> ExitCode {
         let damaged = statistics.count("damaged")
         if damaged > 0 {
             console.warning("\(Formats.count(damaged, "album")) cannot be read")
@@ -248,7 +248,7 @@ struct ReconcileRun: Sendable {
                 "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
                 "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
                 "detail": JSONRenderer.text(outcome?.detail),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

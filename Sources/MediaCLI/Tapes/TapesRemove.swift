@@ -106,7 +106,7 @@ struct TapesRemove: ContextCommand {
                 "removed": JSONValue(state == .removed ? clips.count : 0),
             ] + JSONRenderer.album(outcome) + [
                 "dry_run": .bool(dryRun)
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

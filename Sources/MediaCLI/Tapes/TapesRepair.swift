@@ -117,7 +117,7 @@ struct TapesRepair: ContextCommand {
                 "albums": JSONValue(totals.albums), "items": JSONValue(items.count), "repaired": JSONValue(repaired),
                 "planned": JSONValue(planned), "failed": JSONValue(failed),
                 "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": .bool(dryRun),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

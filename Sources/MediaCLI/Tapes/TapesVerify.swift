@@ -61,7 +61,7 @@ struct TapesVerify: ContextCommand {
             [
                 "albums": JSONValue(totals.albums), "items": JSONValue(findings.count),
                 "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": false,
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

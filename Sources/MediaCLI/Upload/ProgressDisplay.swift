@@ -144,7 +144,7 @@ final class ProgressDisplay: Sendable {
         var name: String { isBatch ? self.name(index).map { "\($0): " } ?? "" : "" }
         switch event {
         case .retrying(let attempt, let delay, let cause):
-            let reason = ErrorCatalog.diagnosis(of: cause).message
+            let reason = ErrorCatalog.userFacingError(of: cause).message
             console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.pause(delay))")
         case .resolving(let limit):
             console.note(
@@ -154,7 +154,7 @@ final class ProgressDisplay: Sendable {
         case .resuming(let offset):
             console.note("\(name)resuming at \(Formats.bytes(offset))")
         case .restarting(let cause):
-            console.note("\(name)starting over: \(ErrorCatalog.diagnosis(of: cause).message)")
+            console.note("\(name)starting over: \(ErrorCatalog.userFacingError(of: cause).message)")
         case .leavingUnfinished:
             console.note("\(name)the server may count the earlier upload as unfinished for up to 24 hours")
         case .waitingForServer(let limit):
@@ -163,7 +163,7 @@ final class ProgressDisplay: Sendable {
             )
         case .waitingForToken: reportWaiting()
         case .switching(let transport, let cause):
-            let reason = ErrorCatalog.diagnosis(of: cause).message
+            let reason = ErrorCatalog.userFacingError(of: cause).message
             console.note("\(name)uploading with \(transport.rawValue) instead: \(reason)")
         case .limited(let limits):
             printOnce(limits)

@@ -137,12 +137,12 @@ struct DeleteRun: Sendable {
     private enum Step: Sendable {
         case candidate(Candidate)
         case listed(AdminCandidate)
-        case refused(DeleteResult, Diagnosis? = nil)
+        case refused(DeleteResult, UserFacingError? = nil)
         case guest(GuestHiding)
     }
 
-    private enum End: Sendable {
-        case deletion(DeleteResult, ServerMedia? = nil, Diagnosis? = nil)
+    private enum Outcome: Sendable {
+        case deletion(DeleteResult, ServerMedia? = nil, UserFacingError? = nil)
         case hiding(GuestHiding)
 
         var exitCode: ExitCode {
@@ -178,7 +178,7 @@ struct DeleteRun: Sendable {
     }
 
     private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
-        var results: [End] = []
+        var results: [Outcome] = []
         plan.store.beginRemovals()
         for step in steps {
             guard console.mayContinue else { break }
@@ -212,7 +212,7 @@ struct DeleteRun: Sendable {
                 return .listed(try await search.candidate(for: id))
             } catch let error as GigHiveError where error.fileID == id {
                 return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName, error: error))
-            } catch let refusal as Diagnosis where refusal.code == Diagnosis.noSuchMedia(id).code {
+            } catch let refusal as UserFacingError where refusal.code == UserFacingError.noSuchMedia(id).code {
                 return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName), refusal)
             }
         }
@@ -314,19 +314,19 @@ struct DeleteRun: Sendable {
             console.announce([
                 "The server rejects the delete token of \(entry.fileID), although it still has the file."
             ])
-            let answer = await confirmation.prompter.choose(
+            let choice = await confirmation.prompter.choose(
                 "Remove the local entry or keep it?",
-                answers: ["remove", "keep"],
+                choices: ["remove", "keep"],
                 fallback: "keep"
             )
-            return InvalidTokenChoice(rawValue: answer) ?? .keep
+            return InvalidTokenChoice(rawValue: choice) ?? .keep
         }
     }
 
     // MARK: Deleting
 
     /// A signal never interrupts a deletion in flight; it only prevents the next one.
-    private func process(_ step: Step, isConfirmed: Bool) async -> End {
+    private func process(_ step: Step, isConfirmed: Bool) async -> Outcome {
         switch step {
         case .refused(let result, let refusal): return .deletion(result, nil, refusal)
         case .listed(let candidate) where isDryRun: return .deletion(candidate.result(.planned), candidate.file)
@@ -336,7 +336,7 @@ struct DeleteRun: Sendable {
                 .deletion(await candidate.deleter.deleteAsAdmin(candidate.target), candidate.file)
             }
         case .guest(let hiding) where isDryRun || hiding.state == .failed: return .hiding(hiding)
-        case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
+        case .guest(let hiding) where !isConfirmed: return .hiding(hiding.finished(.declined))
         case .guest(let hiding):
             return await console.context.interruption.handling({ outlast($0) }) {
                 .hiding(await hiding.perform(store: plan.store, servers: servers, now: console.context.now()))
@@ -376,7 +376,7 @@ struct DeleteRun: Sendable {
 
     // MARK: Reports
 
-    private func report(_ end: End) {
+    private func report(_ end: Outcome) {
         switch end {
         case .deletion(let result, let file, let refusal):
             console.result(
@@ -386,12 +386,12 @@ struct DeleteRun: Sendable {
             if let refusal {
                 console.error(refusal)
             } else if let error = result.error, result.state == .failed {
-                console.error(ErrorCatalog.diagnosis(of: error))
+                console.error(ErrorCatalog.userFacingError(of: error))
             }
         case .hiding(let hiding):
             console.result(JSONRenderer.hiding(hiding), TextRenderer.hiding(hiding, style: console.outputStyle))
             if let error = hiding.error {
-                console.error(ErrorCatalog.diagnosis(of: error))
+                console.error(ErrorCatalog.userFacingError(of: error))
             }
         }
     }
@@ -412,7 +412,7 @@ extension JSONRenderer {
     static func deletion(
         _ result: DeleteResult,
         file: ServerMedia? = nil,
-        refusal: Diagnosis? = nil
+        refusal: UserFacingError? = nil
     ) -> JSONObject {
         let members = deletion(
             of: result.fileID,

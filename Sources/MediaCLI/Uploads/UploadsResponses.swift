@@ -81,10 +81,10 @@ struct UploadsResponses: ContextCommand {
 extension KeptResponses {
     /// The response with this ID or ID prefix.
     ///
-    /// - Throws: `Diagnosis` for none or several; `StoreError`.
+    /// - Throws: `UserFacingError` for none or several; `StoreError`.
     func named(_ id: String) throws -> KeptResponse {
         guard let response = try list().named(id, "response", \.id) else {
-            throw UploadsAdopt.diagnosis(of: .unknownResponse, named: id)
+            throw UploadsAdopt.userFacingError(of: .unknownResponse, named: id)
         }
         return response
     }

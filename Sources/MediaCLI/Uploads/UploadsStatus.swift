@@ -42,8 +42,8 @@ struct UploadsStatus: ContextCommand {
             console.record(.item, JSONRenderer.journal(row))
         }
         console.table(TextRenderer.journal(rows, now: console.context.now()))
-        for diagnosis in rows.compactMap(\.diagnosis) {
-            console.error(diagnosis)
+        for userFacingError in rows.compactMap(\.userFacingError) {
+            console.error(userFacingError)
         }
         for next in rows.compactMap(\.next).prefix(3) where !console.isJSON {
             console.note("next: \(next)")
@@ -107,10 +107,10 @@ struct StatusRun: Sendable {
             throw error
         } catch {
             unreachable.insert(record.baseURL)
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
             console.warning(
-                "cannot query \(ErrorCatalog.clean(record.baseURL)): \(diagnosis.message)",
-                hint: diagnosis.hint
+                "cannot query \(ErrorCatalog.clean(record.baseURL)): \(userFacingError.message)",
+                hint: userFacingError.hint
             )
             return unqueried(record, standings)
         }
@@ -230,8 +230,8 @@ struct JournalRow: Sendable {
 
     var state: UploadState { result?.state ?? record.state }
 
-    var diagnosis: Diagnosis? {
-        result?.error.map { ErrorCatalog.diagnosis(of: $0) }
+    var userFacingError: UserFacingError? {
+        result?.error.map { ErrorCatalog.userFacingError(of: $0) }
     }
 
     /// Bytes of a resumable upload that are on the server.
@@ -284,7 +284,7 @@ extension JSONRenderer {
             "guest_state_at": time(row.lastKnown?.notedAt), "next": JSONValue(row.next),
             "attempts": JSONValue(record.attempts), "created_at": time(record.createdAt),
             "updated_at": time(record.updatedAt), "exit_code": exitCode(row.exitCode),
-            "error": error(row.diagnosis),
+            "error": error(row.userFacingError),
         ]
     }
 }

@@ -72,7 +72,7 @@ struct UploadsVerify: ContextCommand {
             [
                 "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
                 "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }
@@ -117,8 +117,8 @@ extension ReportDocument {
 
     /// The files that the report lists as stored.
     ///
-    /// - Throws: `Diagnosis` (usage) for a report of another server, which cannot have these files.
-    fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadResults.StoredFile] {
+    /// - Throws: `UserFacingError` (usage) for a report of another server, which cannot have these files.
+    fileprivate func stored(at server: ServerURL, name: String) throws(UserFacingError) -> [UploadResults.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
                 "the report is for \(ErrorCatalog.clean(self.server)), not for \(server)",
@@ -136,7 +136,7 @@ struct UploadVerification: Sendable {
     /// Positions of the listed files.
     var confirmed: Set<Int> = []
     /// The reason why the listing could not be read. In this case no file is confirmed, and none is missing.
-    var failure: Diagnosis?
+    var failure: UserFacingError?
 
     /// Reads the listing once and looks up every file in it.
     static func of(
@@ -148,11 +148,11 @@ struct UploadVerification: Sendable {
             let confirmed = Set(files.map(\.index)).subtracting(missing.map(\.index))
             return UploadVerification(missing: missing, confirmed: confirmed)
         } catch {
-            return .impossible(ErrorCatalog.diagnosis(of: error))
+            return .impossible(ErrorCatalog.userFacingError(of: error))
         }
     }
 
-    static func impossible(_ failure: Diagnosis) -> UploadVerification {
+    static func impossible(_ failure: UserFacingError) -> UploadVerification {
         UploadVerification(missing: [], failure: failure)
     }
 }
@@ -199,7 +199,7 @@ extension Console {
         }
         for file in verification.missing {
             error(
-                Diagnosis(
+                UserFacingError(
                     .notListed,
                     "\(ErrorCatalog.quoted(file.path)): the server does not list \(file.upload.fileID) in its event"
                 )

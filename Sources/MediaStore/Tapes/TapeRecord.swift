@@ -3,7 +3,7 @@ import GRDB
 
 /// A titled, ordered list of clips (tapes contract 1.1).
 public struct TapeRecord: Sendable, Equatable {
-    /// Aspect ratio of the picture; used by exports only.
+    /// Aspect ratio of the frame; used by exports only.
     public enum Orientation: String, Sendable, CaseIterable {
         /// 9:16
         case portrait
@@ -11,11 +11,11 @@ public struct TapeRecord: Sendable, Equatable {
         case landscape
     }
 
-    /// How a clip with another aspect ratio fills the picture; used by exports only.
+    /// How a clip with another aspect ratio fills the frame; used by exports only.
     public enum ScaleMode: String, Sendable, CaseIterable {
         /// The whole clip is visible, with bars.
         case fit
-        /// It fills the picture; the rest is cropped.
+        /// It fills the frame; the rest is cropped.
         case fill
     }
 
@@ -53,7 +53,7 @@ public struct TapeRecord: Sendable, Equatable {
     public var updatedAt: Date
     /// Set by the first committed clip, never cleared.
     public var hasReceivedFirstContent = false
-    /// Aspect ratio of the picture.
+    /// Aspect ratio of the frame.
     public var orientation = Orientation.portrait
     /// Scale mode of clips without their own.
     public var scaleMode = ScaleMode.fit

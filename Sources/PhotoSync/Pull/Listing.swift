@@ -30,7 +30,7 @@ struct Listing: Sendable {
         var isOfEarlierProcess: Bool
     }
 
-    private enum End {
+    private enum PassResult {
         case credible(SyncRun)
         case inconsistent(PhotoSyncError)
     }
@@ -78,7 +78,7 @@ struct Listing: Sendable {
         _ start: SyncRun,
         control: TransferControl,
         progress: @Sendable (SyncRun) -> Void
-    ) async throws(PhotoSyncError) -> End {
+    ) async throws(PhotoSyncError) -> PassResult {
         // On a stop, do not wait for a page in transfer: it can be fetched again.
         let requests = TransferControl()
         let observer = control.observeStop { requests.abandon() }
@@ -182,7 +182,8 @@ struct Listing: Sendable {
     }
 
     /// Verifies a run whose last page an earlier process stored: the server's total is as old as that page.
-    private func verdict(onEarlier run: SyncRun, _ control: TransferControl) async throws(PhotoSyncError) -> End {
+    private func verdict(onEarlier run: SyncRun, _ control: TransferControl) async throws(PhotoSyncError) -> PassResult
+    {
         guard run.kind == .full else { return try await verdict(on: run) }
         let total = try await fetch(run, cursor: nil, control, control).totalCount
         if run.photosSeen > total { return .inconsistent(Self.deletions(run.photosSeen, of: total)) }
@@ -198,7 +199,7 @@ struct Listing: Sendable {
     ///
     /// `totalCount` counts all photos, not those of an incremental listing (trap 19); an index with fewer photos than
     /// that is incomplete.
-    private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> End {
+    private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> PassResult {
         let known: Int64
         switch run.kind {
         case .full:

@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test func anUnreachableAddressFails() async throws {
-        let listener = try DeafListener()
+        let listener = try SilentListener()
         let report = try await Self.doctor("http://127.0.0.1:\(listener.port)", ["--timeout", "0.5"])
         #expect(report.result.exitCode == 6)
         let last = try #require(report.records.last)

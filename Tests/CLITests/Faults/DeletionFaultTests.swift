@@ -9,19 +9,19 @@ import Testing
     /// A server with one file uploaded from this machine.
     private struct Fixture: Sendable {
         let sandbox: SandboxProcess
-        let fixture: FaultFixture
+        let client: FaultFixture
 
         init(faults: [String] = []) async throws {
             sandbox = try await SandboxProcess.start(faults: faults)
-            fixture = try FaultFixture(sandbox.baseURL)
-            try await fixture.upload(["--label", "One"]).expectSuccess("done")
+            client = try FaultFixture(sandbox.baseURL)
+            try await client.upload(["--label", "One"]).expectSuccess("done")
         }
 
         var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
 
         /// Another entry for the ID, as after a server was rebuilt or a store was edited.
         func add(fileID: Int64 = 1, checksum: String, sizeBytes: Int64? = nil, at age: TimeInterval = 0) throws {
-            let real = try #require(try fixture.tokens().first)
+            let real = try #require(try client.tokens().first)
             let entry = TokenEntry(
                 host: real.host,
                 fileID: fileID,
@@ -37,25 +37,25 @@ import Testing
                 sizeBytes: sizeBytes ?? real.sizeBytes,
                 baseURL: real.baseURL
             )
-            #expect(try !fixture.store().add([entry]).contains(.known))
+            #expect(try !client.store().add([entry]).contains(.known))
         }
 
         func removeRealEntry() throws {
-            let real = try #require(try fixture.tokens().last)
-            try fixture.store().remove(real)
+            let real = try #require(try client.tokens().last)
+            try client.store().remove(real)
         }
 
         /// Nothing was deleted, and the file can still be deleted.
         func expectUntouched(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().count == 1, sourceLocation: sourceLocation)
-            #expect(try fixture.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
+            #expect(try client.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
             // One of them is the upload.
             #expect(try await sandbox.posts() == posts + 1, sourceLocation: sourceLocation)
         }
 
         func expectDeleted(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().isEmpty, sourceLocation: sourceLocation)
-            #expect(try fixture.tokens().isEmpty, sourceLocation: sourceLocation)
+            #expect(try client.tokens().isEmpty, sourceLocation: sourceLocation)
             #expect(try await sandbox.posts() == posts + 1, sourceLocation: sourceLocation)
         }
     }
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [[], ["--on-invalid-token", "keep"]])
     func rejectedTokenIsKept(_ choice: [String]) async throws {
         let fixture = try await Fixture(faults: ["upload:odd-token"])
-        let report = try await fixture.fixture.delete(["1", "--yes"] + choice)
+        let report = try await fixture.client.delete(["1", "--yes"] + choice)
         report.expect(
             ExpectedFault(
                 11,
@@ -80,23 +80,23 @@ import Testing
 
     @Test func rejectedTokenIsRemovedOnRequest() async throws {
         let fixture = try await Fixture(faults: ["upload:odd-token"])
-        let report = try await fixture.fixture.delete(["1", "--yes", "--on-invalid-token", "remove"])
+        let report = try await fixture.client.delete(["1", "--yes", "--on-invalid-token", "remove"])
         report.expectSuccess("entry_removed")
-        #expect(try fixture.fixture.tokens().isEmpty)
+        #expect(try fixture.client.tokens().isEmpty)
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     @Test(arguments: [("remove", 0, 0), ("keep", 11, 1), ("", 11, 1)] as [(String, Int32, Int)])
     func rejectedTokenPromptsForItsRemoval(_ response: String, _ exitCode: Int32, _ left: Int) async throws {
         let fixture = try await Fixture(faults: ["upload:odd-token"])
-        let child = try fixture.fixture.runner.start(
+        let child = try fixture.client.runner.start(
             ["uploads", "delete", "1", "--yes", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
         try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
         child.write(response + "\n")
         #expect(try await child.finish().exitCode == exitCode)
-        #expect(try fixture.fixture.tokens().count == left)
+        #expect(try fixture.client.tokens().count == left)
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
@@ -115,18 +115,18 @@ import Testing
                 try connection.respond(404, ScriptedSite.page("404 Not Found"), type: "text/html")
             }
         )
-        let fixture = try FaultFixture(site.address)
-        #expect(try await fixture.upload().result.exitCode == 0)
-        let report = try await fixture.delete(["18", "--yes", "--on-invalid-token", "remove"])
+        let client = try FaultFixture(site.address)
+        #expect(try await client.upload().result.exitCode == 0)
+        let report = try await client.delete(["18", "--yes", "--on-invalid-token", "remove"])
         #expect([5, 6].contains(report.result.exitCode))
         #expect(report.items.map(\.state) == ["failed"])
-        #expect(try fixture.tokens().map(\.fileID) == [18])
+        #expect(try client.tokens().map(\.fileID) == [18])
         #expect(site.posts == 2)
     }
 
     @Test func htmlInsteadOfTheAssetDoesNotProveADeletion() async throws {
         let fixture = try await Fixture(faults: ["upload:odd-token", "asset:status=502"])
-        let report = try await fixture.fixture.delete(["1", "--yes", "--on-invalid-token", "remove"])
+        let report = try await fixture.client.delete(["1", "--yes", "--on-invalid-token", "remove"])
         report.expect(ExpectedFault(7, "server_error", "(502)"))
         try await fixture.expectUntouched(posts: 1)
     }
@@ -136,7 +136,7 @@ import Testing
     @Test(arguments: ["delete:drop-response", "delete:truncate=5", "delete:stall,after=response-headers"])
     func lostResponseOfADeletionIsResolved(_ fault: String) async throws {
         let fixture = try await Fixture(faults: [fault])
-        let report = try await fixture.fixture.delete(["1", "--yes", "--stall-timeout", "1s"])
+        let report = try await fixture.client.delete(["1", "--yes", "--stall-timeout", "1s"])
         report.expectSuccess("deleted")
         try await fixture.expectDeleted(posts: 1)
     }
@@ -153,7 +153,7 @@ import Testing
     ])
     func deletionThatDidNotHappen(_ text: String, _ fault: ExpectedFault) async throws {
         let fixture = try await Fixture(faults: [text])
-        let report = try await fixture.fixture.delete(["1", "--yes", "--response-timeout", "1s"])
+        let report = try await fixture.client.delete(["1", "--yes", "--response-timeout", "1s"])
         report.expect(fault)
         #expect(try report.item().state == "failed")
         try await fixture.expectUntouched(posts: 1)
@@ -161,17 +161,17 @@ import Testing
 
     @Test func lostResponseWithoutAQuery() async throws {
         let fixture = try await Fixture(faults: ["delete:drop-response", "asset:status=503"])
-        let report = try await fixture.fixture.delete(["1", "--yes"])
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expect(ExpectedFault(6, "unknown_outcome", "unknown"))
-        #expect(try fixture.fixture.tokens().count == 1, "kept until somebody knows")
+        #expect(try fixture.client.tokens().count == 1, "kept until somebody knows")
         try await fixture.sandbox.clearFaults()
-        try await fixture.fixture.delete(["1", "--yes"]).expectSuccess("gone")
-        #expect(try fixture.fixture.tokens().isEmpty)
+        try await fixture.client.delete(["1", "--yes"]).expectSuccess("gone")
+        #expect(try fixture.client.tokens().isEmpty)
     }
 
     @Test func wrongPassword() async throws {
         let fixture = try await Fixture()
-        let report = try await fixture.fixture.delete(["1", "--yes"], extra: ["MEDIACTL_PASSWORD": "canary"])
+        let report = try await fixture.client.delete(["1", "--yes"], extra: ["MEDIACTL_PASSWORD": "canary"])
         report.expect(ExpectedFault(4, "unauthorized", "wrong user name or password", hint: "--user"))
         try await fixture.expectUntouched(posts: 1)
     }
@@ -185,9 +185,9 @@ import Testing
             atPath: other.runner.home.file("data"),
             withIntermediateDirectories: true
         )
-        try FileManager.default.copyItem(atPath: fixture.fixture.dataDirectory, toPath: other.dataDirectory)
+        try FileManager.default.copyItem(atPath: fixture.client.dataDirectory, toPath: other.dataDirectory)
         try await other.delete(["1", "--yes"]).expectSuccess("deleted")
-        let report = try await fixture.fixture.delete(["1", "--yes"])
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expectSuccess("gone")
         try await fixture.expectDeleted(posts: 2)
     }
@@ -196,7 +196,7 @@ import Testing
         let fixture = try await Fixture()
         try fixture.add(checksum: String(repeating: "0", count: 64), at: 60)
         try fixture.removeRealEntry()
-        let report = try await fixture.fixture.delete(["1", "--yes"])
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expect(ExpectedFault(11, "id_reused", "has another file with the ID 1", hint: "mediactl media show 1"))
         try await fixture.expectUntouched(posts: 1)
     }
@@ -205,16 +205,16 @@ import Testing
     @Test func rowThatMatchesTheServerIsUsed() async throws {
         let fixture = try await Fixture()
         try fixture.add(checksum: String(repeating: "0", count: 64), at: 60)
-        let report = try await fixture.fixture.delete(["1", "--yes"])
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expectSuccess("deleted")
         #expect(try fixture.sandbox.storedFiles().isEmpty)
-        #expect(try fixture.fixture.tokens().map(\.label) == ["Other"])
+        #expect(try fixture.client.tokens().map(\.label) == ["Other"])
     }
 
     @Test func idOfAnotherHost() async throws {
         let fixture = try await Fixture()
         let site = try ScriptedSite()
-        let report = try await fixture.fixture.delete(["1", "--yes", "--server", site.address])
+        let report = try await fixture.client.delete(["1", "--yes", "--server", site.address])
         report.expect(
             ExpectedFault(
                 11,
@@ -235,7 +235,7 @@ import Testing
         // The other server has a file with the same ID.
         try await FaultFixture(other.baseURL).upload().expectSuccess("done")
         let before = try await other.requests().count
-        let report = try await fixture.fixture.delete(
+        let report = try await fixture.client.delete(
             arguments + ["--yes", "--host", fixture.scope, "--server", other.baseURL]
         )
         report.expect(
@@ -247,13 +247,13 @@ import Testing
 
     @Test func theHostOfTheServerMayBeSpecified() async throws {
         let fixture = try await Fixture()
-        try await fixture.fixture.delete(["1", "--yes", "--host", fixture.scope, "--server", fixture.sandbox.baseURL])
+        try await fixture.client.delete(["1", "--yes", "--host", fixture.scope, "--server", fixture.sandbox.baseURL])
             .expectSuccess("deleted")
     }
 
     @Test func idWithoutToken() async throws {
         let fixture = try await Fixture()
-        let report = try await fixture.fixture.delete(["7", "--yes", "--server", fixture.sandbox.baseURL])
+        let report = try await fixture.client.delete(["7", "--yes", "--server", fixture.sandbox.baseURL])
         report.expect(
             ExpectedFault(
                 11,
@@ -268,7 +268,7 @@ import Testing
     /// A file that was deleted earlier needs no administrator.
     @Test func aFileThatWasDeletedBefore() async throws {
         let fixture = try await Fixture()
-        try await fixture.fixture.delete(["1", "--yes", "--server", fixture.sandbox.baseURL]).expectSuccess("deleted")
+        try await fixture.client.delete(["1", "--yes", "--server", fixture.sandbox.baseURL]).expectSuccess("deleted")
         let expected = ExpectedFault(
             11,
             "no_delete_token",
@@ -276,9 +276,9 @@ import Testing
             hint: "mediactl media show 1"
         )
         for line in [["--server", fixture.sandbox.baseURL], ["--host", fixture.scope], ["--dry-run"], []] {
-            try await fixture.fixture.delete(["1", "--yes"] + line).expect(expected)
+            try await fixture.client.delete(["1", "--yes"] + line).expect(expected)
         }
-        let shown = try await fixture.fixture.runner.run(["uploads", "show", "1"])
+        let shown = try await fixture.client.runner.run(["uploads", "show", "1"])
         #expect(shown.exitCode == 11 && shown.errors.contains("was removed, for example by a deletion"), "\(shown)")
         #expect(!shown.errors.contains("--as-admin"))
     }
@@ -286,9 +286,9 @@ import Testing
     /// An entry from a copy of a response of a server that reports no size.
     @Test func adminAndAnEntryWithoutASize() async throws {
         let fixture = try await Fixture()
-        let entry = try #require(try fixture.fixture.tokens().first)
+        let entry = try #require(try fixture.client.tokens().first)
         try fixture.add(checksum: entry.checksumSHA256, sizeBytes: 0, at: 60)
-        try await fixture.fixture.deleteAsAdmin(["1", "--yes"]).expectSuccess("deleted")
+        try await fixture.client.deleteAsAdmin(["1", "--yes"]).expectSuccess("deleted")
     }
 
     // MARK: Admin
@@ -297,7 +297,7 @@ import Testing
         let fixture = try await Fixture()
         try fixture.add(checksum: "", at: 60)
         try fixture.removeRealEntry()
-        let report = try await fixture.fixture.deleteAsAdmin(["1", "--yes"])
+        let report = try await fixture.client.deleteAsAdmin(["1", "--yes"])
         report.expect(ExpectedFault(1, "admin_unverified", "still the same file", hint: "mediactl media show 1"))
         try await fixture.expectUntouched(posts: 0)
     }
@@ -306,7 +306,7 @@ import Testing
         let fixture = try await Fixture()
         try fixture.add(checksum: String(repeating: "0", count: 64), at: 60)
         try fixture.removeRealEntry()
-        let report = try await fixture.fixture.deleteAsAdmin(["1", "--yes"])
+        let report = try await fixture.client.deleteAsAdmin(["1", "--yes"])
         report.expect(ExpectedFault(11, "id_reused", "nothing was deleted"))
         try await fixture.expectUntouched(posts: 0)
     }
@@ -314,22 +314,22 @@ import Testing
     /// Admin deletions need no token: one that the server would reject does not prevent the deletion.
     @Test func adminDeletesWhatIsVerified() async throws {
         let fixture = try await Fixture(faults: ["upload:odd-token"])
-        let report = try await fixture.fixture.deleteAsAdmin(["1", "--yes"])
+        let report = try await fixture.client.deleteAsAdmin(["1", "--yes"])
         report.expectSuccess("deleted")
         try await fixture.expectDeleted(posts: 1)
     }
 
-    // MARK: What is asked for
+    // MARK: Prompts and queries
 
     @Test func lastUploadOnly() async throws {
         let fixture = try await Fixture()
-        let second = fixture.fixture.runner.home.file("second.mp4")
+        let second = fixture.client.runner.home.file("second.mp4")
         try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        try await fixture.fixture.upload(path: second).expectSuccess("done")
-        let report = try await fixture.fixture.delete(["--last", "--yes"])
+        try await fixture.client.upload(path: second).expectSuccess("done")
+        let report = try await fixture.client.delete(["--last", "--yes"])
         report.expectSuccess("deleted")
         #expect(try report.item().fileId == 2)
-        #expect(try fixture.fixture.tokens().map(\.fileID) == [1])
+        #expect(try fixture.client.tokens().map(\.fileID) == [1])
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
@@ -342,7 +342,7 @@ import Testing
 
     @Test func severalIDsHaveSeparateResults() async throws {
         let fixture = try await Fixture()
-        let report = try await fixture.fixture.delete(["1", "7", "1", "--yes", "--server", fixture.sandbox.baseURL])
+        let report = try await fixture.client.delete(["1", "7", "1", "--yes", "--server", fixture.sandbox.baseURL])
         #expect(report.result.exitCode == 3)
         #expect(report.items.map(\.fileId) == [1, 7], "each number once")
         #expect(report.items.map(\.state) == ["deleted", "failed"])
@@ -353,7 +353,7 @@ import Testing
     @Test(arguments: ["n\n", "\n", "\u{4}"])
     func declined(_ response: String) async throws {
         let fixture = try await Fixture()
-        let child = try fixture.fixture.runner.start(
+        let child = try fixture.client.runner.start(
             ["uploads", "delete", "1", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
@@ -368,7 +368,7 @@ import Testing
 
     @Test func interruptedPrompt() async throws {
         let fixture = try await Fixture()
-        let child = try fixture.fixture.runner.start(
+        let child = try fixture.client.runner.start(
             ["uploads", "delete", "1", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
@@ -381,7 +381,7 @@ import Testing
     @Test(arguments: [["1"], ["--last"], ["1", "--no-input"]])
     func noTerminalToPrompt(_ arguments: [String]) async throws {
         let fixture = try await Fixture()
-        let report = try await fixture.fixture.delete(arguments)
+        let report = try await fixture.client.delete(arguments)
         report.expect(ExpectedFault(2, "usage", "not a terminal; confirmation required", hint: "--yes"))
         try await fixture.expectUntouched(posts: 0)
     }
@@ -389,7 +389,7 @@ import Testing
     @Test func dryRunPromptsForNothingAndSendsNothing() async throws {
         let fixture = try await Fixture()
         let before = try await fixture.sandbox.requests().count
-        let report = try await fixture.fixture.delete(["1", "--dry-run"])
+        let report = try await fixture.client.delete(["1", "--dry-run"])
         report.expectSuccess("planned")
         #expect(try await fixture.sandbox.requests().count == before)
         try await fixture.expectUntouched(posts: 0)

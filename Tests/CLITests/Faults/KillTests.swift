@@ -22,7 +22,7 @@ import Testing
         // Nothing arrived: the row is recorded as failed, and the file is sent.
         Point(name: "afterIntent", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 1),
         Point(name: "midBody", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 2),
-        // The server stored it, and its answer reached nobody.
+        // The server stored it, and its response was lost.
         Point(name: "afterBody", left: [.sent], exitCode: 11, states: [.tokenLost], tokens: 0, posts: 1),
         // The answer is in the rescue file.
         Point(

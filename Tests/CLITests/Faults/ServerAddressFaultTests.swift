@@ -53,8 +53,8 @@ import Testing
     }
 
     @Test func serverThatNeverAcceptsTheConnection() async throws {
-        let deaf = try DeafListener()
-        let fixture = try FaultFixture("http://127.0.0.1:\(deaf.port)")
+        let silent = try SilentListener()
+        let fixture = try FaultFixture("http://127.0.0.1:\(silent.port)")
         let report = try await fixture.upload(["--connect-timeout", "0.3s"])
         report.expect(ExpectedFault(6, "network_timeout", "network timeout", hint: "--connect-timeout"))
         #expect(try fixture.states() == [.failed])

@@ -12,8 +12,8 @@ import Testing
     }
 
     @Test func interruptBeforeTheConnection() async throws {
-        let deaf = try DeafListener()
-        let fixture = try FaultFixture("http://127.0.0.1:\(deaf.port)")
+        let silent = try SilentListener()
+        let fixture = try FaultFixture("http://127.0.0.1:\(silent.port)")
         let child = try fixture.startUpload(["--connect-timeout", "600s"])
         try await child.wait(for: #""phase":"connecting""#)
         child.signal(SIGINT)
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func signalWhileTheServerWorksWaitsForTheToken(_ signal: Int32, _ exitCode: Int32) async throws {
         let held = try HeldResponse()
-        let child = try held.fixture.startUpload()
+        let child = try held.client.startUpload()
         try await child.wait(for: #""phase":"processing""#)
         child.signal(signal)
         try await child.wait(for: Self.waiting(signal))
@@ -56,14 +56,14 @@ import Testing
         #expect(report.result.exitCode == exitCode)
         #expect(try report.item().state == "done")
         #expect(try report.item().hasDeleteToken == true)
-        #expect(try held.fixture.states() == [.done])
-        #expect(try held.fixture.tokens().map(\.fileID) == [18])
+        #expect(try held.client.states() == [.done])
+        #expect(try held.client.tokens().map(\.fileID) == [18])
         #expect(held.site.posts == 1)
     }
 
     @Test func secondInterruptAbandonsTheToken() async throws {
         let held = try HeldResponse()
-        let child = try held.fixture.startUpload()
+        let child = try held.client.startUpload()
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: Self.waiting(SIGINT))
@@ -73,7 +73,7 @@ import Testing
             ExpectedFault(130, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")
         )
         #expect(try report.item().state == "unknown_outcome")
-        #expect(try held.fixture.states() == [.unknownOutcome])
+        #expect(try held.client.states() == [.unknownOutcome])
         #expect(held.site.posts == 1)
         held.response.open()
     }
@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func finishTimeoutEndsTheWait(_ signal: Int32, _ exitCode: Int32) async throws {
         let held = try HeldResponse()
-        let child = try held.fixture.startUpload(["--finish-timeout", "0.5s"])
+        let child = try held.client.startUpload(["--finish-timeout", "0.5s"])
         try await child.wait(for: #""phase":"processing""#)
         child.signal(signal)
         let report = FaultReport(try await child.finish())
@@ -93,7 +93,7 @@ import Testing
                 hint: "uploads status"
             )
         )
-        #expect(try held.fixture.states() == [.unknownOutcome])
+        #expect(try held.client.states() == [.unknownOutcome])
         #expect(held.site.posts == 1)
         held.response.open()
     }
@@ -148,10 +148,10 @@ import Testing
     /// nohup(1): a hangup that was ignored from the start stays ignored.
     @Test func closedTerminalUnderNohup() async throws {
         let held = try HeldResponse()
-        var runner = held.fixture.runner
+        var runner = held.client.runner
         let program = runner.executable
         runner.executable = "/usr/bin/nohup"
-        let arguments = ["upload", held.fixture.file, "--json", "--progress-events"] + held.fixture.login
+        let arguments = ["upload", held.client.file, "--json", "--progress-events"] + held.client.login
         let child = try runner.start([program] + arguments)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGHUP)
@@ -159,6 +159,6 @@ import Testing
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(!result.errors.contains("waiting for the delete token"))
-        #expect(try held.fixture.states() == [.done])
+        #expect(try held.client.states() == [.done])
     }
 }

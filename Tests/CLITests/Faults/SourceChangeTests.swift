@@ -36,7 +36,7 @@ import Testing
     /// A server that reads some bytes, waits for the change, and reads on.
     private struct Fixture {
         let site: ScriptedSite
-        let fixture: FaultFixture
+        let client: FaultFixture
         private let begun = Gate()
         private let changed = Gate()
 
@@ -50,13 +50,13 @@ import Testing
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head) - 65_536)
                 try connection.respond(201, ScriptedSite.success)
             }
-            fixture = try FaultFixture(site.address, byteCount: SourceChangeTests.byteCount)
+            client = try FaultFixture(site.address, byteCount: SourceChangeTests.byteCount)
         }
 
         func upload(changing change: (String) throws -> Void) async throws -> FaultReport {
-            let child = try fixture.startUpload(["--retries", "3"])
+            let child = try client.startUpload(["--retries", "3"])
             #expect(await begun.opened())
-            try change(fixture.file)
+            try change(client.file)
             changed.open()
             return FaultReport(try await child.finish())
         }
@@ -67,9 +67,9 @@ import Testing
         let fixture = try Fixture()
         let report = try await fixture.upload(changing: change.make)
         report.expect(ExpectedFault(13, "source_changed", "changed while it was being sent", hint: "send it again"))
-        #expect(try fixture.fixture.states() == [.failed])
-        #expect(try fixture.fixture.journal().first?.failureCode == "source_changed")
-        #expect(try fixture.fixture.tokens().map(\.fileID) == [18])
+        #expect(try fixture.client.states() == [.failed])
+        #expect(try fixture.client.journal().first?.failureCode == "source_changed")
+        #expect(try fixture.client.tokens().map(\.fileID) == [18])
         #expect(fixture.site.posts == 1)
     }
 
@@ -78,8 +78,8 @@ import Testing
         let fixture = try Fixture()
         let report = try await fixture.upload { path in #expect(truncate(path, 1 << 20) == 0) }
         report.expect(ExpectedFault(13, "source_changed", "changed while it was being sent", hint: "send it again"))
-        #expect(try fixture.fixture.states() == [.failed])
-        #expect(try fixture.fixture.tokens().isEmpty)
+        #expect(try fixture.client.states() == [.failed])
+        #expect(try fixture.client.tokens().isEmpty)
         #expect(fixture.site.posts == 1)
     }
 
@@ -87,15 +87,15 @@ import Testing
         let fixture = try Fixture()
         let report = try await fixture.upload { _ in }
         #expect(report.result.exitCode == 0)
-        #expect(try fixture.fixture.states() == [.done])
+        #expect(try fixture.client.states() == [.done])
     }
 
     /// Checked at the start of the command, changed before its upload starts: it is not sent.
     @Test func changeBeforeTheUploadStarts() async throws {
         let held = try HeldResponse()
-        let second = held.fixture.runner.home.file("second.mp4")
+        let second = held.client.runner.home.file("second.mp4")
         try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        let child = try held.fixture.startUpload([second, "-j", "1"])
+        let child = try held.client.startUpload([second, "-j", "1"])
         #expect(await held.received.opened())
         try FaultFixture.writeMovie(to: second, byteCount: 26_183, seed: 2)
         held.response.open()
@@ -109,8 +109,8 @@ import Testing
 
     @Test func sameFileTwiceInOneCommandIsSentOnce() async throws {
         let sandbox = try await SandboxProcess.start()
-        let fixture = try FaultFixture(sandbox.baseURL)
-        let report = try await fixture.upload([fixture.file])
+        let client = try FaultFixture(sandbox.baseURL)
+        let report = try await client.upload([client.file])
         #expect(report.result.exitCode == 0)
         #expect(report.items.map(\.state) == ["done", "duplicate"])
         #expect(try await sandbox.posts() == 1)
@@ -118,25 +118,25 @@ import Testing
 
     @Test func secondUploadOfTheSameFileIsRefused() async throws {
         let held = try HeldResponse()
-        let first = try held.fixture.startUpload()
+        let first = try held.client.startUpload()
         #expect(await held.received.opened())
-        let second = try await held.fixture.upload()
+        let second = try await held.client.upload()
         second.expect(
             ExpectedFault(10, "upload_in_progress", "is being uploaded by another mediactl", hint: "uploads status")
         )
         #expect(held.site.posts == 1)
-        #expect(try held.fixture.states().count == 1)
+        #expect(try held.client.states().count == 1)
         held.response.open()
         #expect(try await first.finish().exitCode == 0)
-        #expect(try held.fixture.states() == [.done])
-        #expect(try held.fixture.tokens().count == 1)
+        #expect(try held.client.states() == [.done])
+        #expect(try held.client.tokens().count == 1)
     }
 }
 
 /// A server that reads the whole body and responds when the test lets it.
 struct HeldResponse: Sendable {
     let site: ScriptedSite
-    let fixture: FaultFixture
+    let client: FaultFixture
     /// Opened by the server when it has read the body.
     let received = Gate()
     /// Opened by the test; then the success is sent.
@@ -150,6 +150,6 @@ struct HeldResponse: Sendable {
             response.wait()
             try connection.respond(201, ScriptedSite.success)
         }
-        fixture = try FaultFixture(site.address)
+        client = try FaultFixture(site.address)
     }
 }

@@ -94,8 +94,8 @@ import Testing
 
     // R19, and credentials of uploads: the key of one server is never offered to another.
     @Test func uploadsUseTheStoredKeyOnly() async throws {
-        let fixture = try await BatchFixture()
-        let login = ["MEDIACTL_SERVER": fixture.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
+        let uploads = try await BatchFixture()
+        let login = ["MEDIACTL_SERVER": uploads.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
         let path = try fixture.original("a.mp4")
         let result = try await fixture.runner.run(["upload", path, "--tape", "T", "-vv"], extra: login)
         let report = try await server.report()

@@ -4,14 +4,14 @@ import Testing
 
 /// The interaction of uploads and tapes.
 @Suite struct TapeUploadTests {
-    let fixture: BatchFixture
+    let uploads: BatchFixture
     let fixture: TapeFixture
 
     init() async throws {
-        fixture = try await BatchFixture()
+        uploads = try await BatchFixture()
         var fixture = try TapeFixture()
         fixture.runner.environment.merge(
-            ["MEDIACTL_SERVER": fixture.sandbox.baseURL, "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader"]
+            ["MEDIACTL_SERVER": uploads.sandbox.baseURL, "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader"]
         ) { $1 }
         self.fixture = fixture
     }
@@ -58,7 +58,7 @@ import Testing
         _ = try await fixture.run("create", "T")
         let result = try await upload(try fixture.original("a.mp4"), "--tape", "T")
         #expect(result.exitCode == 2 && result.output.isEmpty)
-        #expect(try await fixture.posts() == 0)
+        #expect(try await uploads.posts() == 0)
     }
 
     @Test func dryRunsCreateNoTape() async throws {

@@ -118,13 +118,13 @@ import Testing
 
     // MARK: Hints
 
-    private func diagnosis(_ code: OutcomeCode, _ detail: String) -> Diagnosis? {
+    private func userFacingError(_ code: OutcomeCode, _ detail: String) -> UserFacingError? {
         var result = UploadResult(path: Array("a.mp4".utf8), fileName: "a.mp4", server: "https://h", state: .failed)
         result.uploadID = "u-1"
         result.transport = .tus
         result.attempts = 1
         result.error = GigHiveError(code, detail: detail, httpStatus: 400)
-        return ErrorCatalog.diagnosis(of: result)
+        return ErrorCatalog.userFacingError(of: result)
     }
 
     @Test(arguments: [
@@ -133,7 +133,7 @@ import Testing
         ("File too large (exceeds application limit)", nil),
     ])
     func hintsMatchTheRefusal(_ detail: String, _ flag: String?) {
-        let hint = diagnosis(.badRequest, detail)?.hint
+        let hint = userFacingError(.badRequest, detail)?.hint
         #expect(hint == flag.map { "correct it and resume: mediactl uploads resume u-1 \($0) TEXT" })
     }
 
@@ -156,12 +156,12 @@ import Testing
     ])
     func permanentRefusalsAreNotRetried(_ detail: String, _ flag: String?) {
         let error = GigHiveError(.serverError, detail: detail, httpStatus: 500)
-        let hint = ErrorCatalog.diagnosis(of: error).hint ?? ""
+        let hint = ErrorCatalog.userFacingError(of: error).hint ?? ""
         #expect(hint.contains("retry later") == (flag == nil))
         if let flag {
             #expect(hint.contains(flag))
             #expect(
-                diagnosis(.serverError, detail)?.hint
+                userFacingError(.serverError, detail)?.hint
                     == "correct it and resume: mediactl uploads resume u-1 \(flag) TEXT"
             )
         }

@@ -98,7 +98,7 @@ import Testing
 
     @Test func anInvalidTimeIsRefused() throws {
         let options = try KeptUploadOptions.parse(["--since", "yesterday"])
-        #expect(throws: Diagnosis.self) { try options.selection() }
+        #expect(throws: UserFacingError.self) { try options.selection() }
     }
 
     // MARK: Guests

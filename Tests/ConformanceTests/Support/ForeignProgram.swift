@@ -94,8 +94,8 @@ final class ForeignServer: Sendable {
         process = try ChildProcess(path, arguments, environment: ForeignProgram.childEnvironment(environment))
         // The mark, the port and its terminator arrive in one write.
         try await process.wait(for: mark)
-        let said = process.result.output + process.result.errors
-        let number = said.components(separatedBy: mark).dropFirst().first?.prefix { $0.isNumber }
+        let printed = process.result.output + process.result.errors
+        let number = printed.components(separatedBy: mark).dropFirst().first?.prefix { $0.isNumber }
         guard let port = number.flatMap({ Int($0) }) else { throw Self.failure(process) }
         self.port = port
     }

@@ -58,7 +58,7 @@ import Testing
         #expect(try await fixture.exported() == vaultBytes(100))
     }
 
-    /// Many begin while others sweep: nobody's draft is taken away.
+    /// Many begin while others sweep: no draft is deleted.
     @Test func sweepingWhileOthersBeginTakesNothing() async throws {
         let fixture = try fixture.get()
         let ids = (0..<24).map { String(format: "0f1e2d3c-4b5a-4978-8695-%012x", $0) }

@@ -39,7 +39,7 @@ import Testing
         let outcome = await bench.push()
         #expect(outcome.result?.counts[.uploaded, default: 0] == 3 - sentBefore)
         #expect(outcome.result?.counts[.present, default: 0] == sentBefore)
-        // Nothing is sent twice, and the end is the one of a push that nobody disturbed.
+        // Nothing is sent twice, and the result is that of an undisturbed push.
         #expect(try await bench.uploads.count == 3)
         #expect(try await bench.sandbox.photos().count == 3)
         #expect(Set(try bench.copies.map(\.photoID)) == Set(try await bench.sandbox.photos().map(\.id)))

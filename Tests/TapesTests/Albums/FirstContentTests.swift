@@ -44,7 +44,7 @@ import Testing
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
         let seen = Seen()
-        bench.library.tell { script in
+        bench.library.configure { script in
             script.before = { [store = bench.store] call in
                 // What is committed when the library is called.
                 let clips = (try? store.clips(of: id)) ?? []
@@ -89,7 +89,7 @@ import Testing
     func oldestFirst() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         _ = try await bench.service().associate(id)
         try bench.add(["c"], to: id, at: 0)
         _ = try await bench.service().associate(id)
@@ -111,7 +111,7 @@ import Testing
     func lostResponse() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).reason == .unreachable)
         #expect(try bench.store.albumIntent(of: id, in: "test:one")?.title == "Tapes – Summer")
 
@@ -135,7 +135,7 @@ import Testing
     func noLook(_ kind: AlbumError.Kind, _ albums: Int) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell {
+        bench.library.configure {
             $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))]
             $0.failures["marked"] = [AlbumError(kind)]
         }
@@ -148,7 +148,7 @@ import Testing
     func refusedIntent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
         #expect(try await bench.service().associate(id).reason == .createFailed)
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
     }
@@ -157,7 +157,7 @@ import Testing
     func idempotent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.lostResponses["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.lostResponses["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).state == .partly)
         #expect(try bench.clips(id) == ["a pending unreachable", "b pending unreachable"])
         let again = try await bench.service().associate(id, isRequested: true)

@@ -114,7 +114,7 @@ final class ServerTrustKeeper: Sendable {
             let pin = try? PublicKeyPin.ofCertificate(pem: certificate.pem),
             let fingerprint = try? PublicKeyPin.fingerprint(ofCertificate: certificate.pem)
         else { return .refuse(error) }
-        let reason = ErrorCatalog.diagnosis(ofMissingResponse: error, isRetryable: false).message
+        let reason = ErrorCatalog.userFacingError(ofMissingResponse: error, isRetryable: false).message
         console.announce([
             "mediactl: \(ErrorCatalog.clean("\(origin)")): \(reason)",
             "  subject:      \(ErrorCatalog.clean(certificate.subject))",
@@ -135,7 +135,7 @@ final class ServerTrustKeeper: Sendable {
             console.note("stored the pin of \(ErrorCatalog.clean("\(origin)")) in \(ErrorCatalog.quoted(path))")
             return .retry
         } catch let failure {
-            console.error(ErrorCatalog.diagnosis(of: failure))
+            console.error(ErrorCatalog.userFacingError(of: failure))
             return .refuse(error)
         }
     }
