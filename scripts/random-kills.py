@@ -35,11 +35,11 @@ TRANSPORT = "multipart"
 # Larger than the sockets' buffers, so that a kill can interrupt the body.
 FILE_BYTES = 8_000_000
 FAULTS = {
-    "multipart": ["upload:slow=16000000", "upload:delay-answer=0.2"],
-    "tus": ["tus-patch:slow=8000000", "finalize:delay-answer=0.2"],
+    "multipart": ["upload:slow=16000000", "upload:delay-response=0.2"],
+    "tus": ["tus-patch:slow=8000000", "finalize:delay-response=0.2"],
 }
 # The time that mediactl waits after a lost response before it assumes that the server has finished.
-SETTLE_SECONDS = 330
+PROCESSING_SECONDS = 330
 
 # States of a connection (Linux, include/net/tcp_states.h).
 ESTABLISHED, CLOSE_WAIT = "01", "08"
@@ -96,7 +96,7 @@ class Sandbox:
         fields = [line.split() for line in lines]
         return [field for field in fields if field[1].endswith(local) and field[3] in (ESTABLISHED, CLOSE_WAIT)]
 
-    def settle(self):
+    def wait_until_processed(self):
         """Waits until the server has read the buffered data of a killed client and has stored or discarded the file."""
         deadline = time.monotonic() + 120
         while self.connections() or not all(request["is_over"] for request in self.requests()):
@@ -167,14 +167,14 @@ class Client:
         return states
 
     def age_journal(self):
-        """Skips the settling time. The caller must ensure that the server has finished."""
+        """Skips the processing time. The caller must ensure that the server has finished."""
         if not (self.data / "tokens.sqlite").exists():
             return
         with sqlite3.connect(self.data / "tokens.sqlite", timeout=30) as store:
             (column_maximum,) = store.execute("SELECT max(updated_at) FROM uploads").fetchone()
             if column_maximum is not None:
                 unit = 1000 if column_maximum > 10**11 else 1
-                store.execute("UPDATE uploads SET updated_at = updated_at - ?", ((SETTLE_SECONDS + 1) * unit,))
+                store.execute("UPDATE uploads SET updated_at = updated_at - ?", ((PROCESSING_SECONDS + 1) * unit,))
         store.close()
 
 
@@ -220,22 +220,22 @@ def one_kill(number, life):
                 pass
         victim.kill()
         output = victim.communicate()[0]
-        sandbox.settle()
+        sandbox.wait_until_processed()
         caught = client.journal()
         if '"state":"done"' in output and caught != ["done"]:
             raise Failure(f"done was reported, but the journal has {caught}")
         rescued = any(HELD_TOKEN.search(path.read_bytes()) for path in client.data.glob("rescue-*"))
 
         client.age_journal()
-        settled = []
+        resolved = []
         if caught and TRANSPORT == "multipart":
-            settled = client.run("uploads", "status")
+            resolved = client.run("uploads", "status")
         elif caught and number % 2:
-            settled = client.run("uploads", "resume", "--all")
+            resolved = client.run("uploads", "resume", "--all")
         after = client.journal()
         again = client.run(*client.upload(path))
         if [item["state"] for item in again] not in (["done"], ["duplicate"], ["token_lost"]):
-            raise Failure(f"settled as {brief(settled)}, then {brief(again)}")
+            raise Failure(f"resolved as {brief(resolved)}, then {brief(again)}")
 
         lost = "token_lost" in client.journal()
         ids = sandbox.objects(digest)

@@ -34,12 +34,12 @@ internal import MediaCore
 
         private static func checkTables(_ bytes: [UInt8]) -> String? {
             for format in Manifest.Format.allCases {
-                let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
-                guard rows.allSatisfy({ $0.line >= 1 && !$0.path.isEmpty }), faults.allSatisfy({ $0.line >= 1 }) else {
+                let (rows, errors) = Manifest.rowsAndErrors(in: bytes, as: format)
+                guard rows.allSatisfy({ $0.line >= 1 && !$0.path.isEmpty }), errors.allSatisfy({ $0.line >= 1 }) else {
                     return "an invalid row of \(format)"
                 }
                 // The rows of a table with errors are not used.
-                if faults.isEmpty, rows.contains(where: { $0.fields.keys.contains { !Manifest.columns.contains($0) } })
+                if errors.isEmpty, rows.contains(where: { $0.fields.keys.contains { !Manifest.columns.contains($0) } })
                 {
                     return "an unknown column"
                 }

@@ -49,7 +49,7 @@ internal import MediaCore
 
         /// ffmpeg and ffprobe output contains text from the media file.
         private static func checkPrograms(_ bytes: [UInt8]) -> String? {
-            if let probe = MediaProbe(bytes), (probe.milliseconds ?? 0) < 0 || (probe.pictureMilliseconds ?? 0) < 0 {
+            if let probe = MediaProbe(bytes), (probe.milliseconds ?? 0) < 0 || (probe.videoMilliseconds ?? 0) < 0 {
                 return "a negative length: \(probe)"
             }
             let report = FFmpegReport { _ in }

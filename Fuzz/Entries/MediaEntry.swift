@@ -8,7 +8,7 @@
     enum MediaEntry {
         static func check(_ bytes: [UInt8]) -> String? {
             _ = MediaType.sniffed(bytes)
-            _ = StillPicture.isSniffed(bytes)
+            _ = StillImage.isSniffed(bytes)
             _ = CaptureMediaType.sniffed(bytes)
             return withFile(of: bytes) { path in
                 guard let file = try? SourceFile(path: path) else { return nil }

@@ -21,7 +21,7 @@ internal import MediaCore
                 guard !photo.id.isEmpty, Shape.isSHA256(photo.sha256), photo.fileSize >= 0,
                     photo.originDevice?.id.isEmpty != true, (photo.width ?? 0) >= 0, (photo.height ?? 0) >= 0
                 else { return "an invalid photo: \(photo)" }
-                for time in [photo.takenAt, photo.uploadedAt] where !meansItself(time) {
+                for time in [photo.takenAt, photo.uploadedAt] where !roundTrips(time) {
                     return "an invalid time: \(time)"
                 }
             }
@@ -30,7 +30,7 @@ internal import MediaCore
 
         /// A time must be unchanged after it is parsed, written and parsed again; only an offset can move it outside the
         /// range of years that can be written.
-        private static func meansItself(_ time: PhotoTime) -> Bool {
+        private static func roundTrips(_ time: PhotoTime) -> Bool {
             guard let text = RFC3339.text(microseconds: time.microseconds) else { return !time.text.hasSuffix("Z") }
             return RFC3339.microseconds(text) == time.microseconds
         }

@@ -14,17 +14,17 @@ enum ProcessResources {
     private static let laterAddressSpace = 40 << 20
 
     /// nil if nothing is missing.
-    static func shortage() -> Diagnosis? {
+    static func shortage() -> UserFacingError? {
         AddressSpace.saveIfLimited()
         if let code = missingDescriptors() {
-            return Diagnosis(
+            return UserFacingError(
                 .resourcesExhausted,
                 "not enough file descriptors: \(SystemError.words(code))",
                 hint: "raise the limit with: ulimit -n 1024"
             )
         }
         if let code = missingThreads() {
-            return Diagnosis(
+            return UserFacingError(
                 .resourcesExhausted,
                 "cannot start threads: \(SystemError.words(code))",
                 hint: "raise the limits of processes and memory (ulimit -u, ulimit -v)"

@@ -74,16 +74,16 @@ public enum Program {
             try console.requireOutput()
             return console.exitCode(try await command.run(in: console))
         } catch {
-            var diagnosis = ErrorCatalog.diagnosis(of: error)
-            if diagnosis.exitCode == .interrupt, let signal = context.interruption.signal {
-                diagnosis.exitCode = signal.exitCode
+            var userFacingError = ErrorCatalog.userFacingError(of: error)
+            if userFacingError.exitCode == .interrupt, let signal = context.interruption.signal {
+                userFacingError.exitCode = signal.exitCode
             }
             if error is CredentialError, context.interruption.signal == .interrupt {
-                console.endAtQuestion(diagnosis)
+                console.endAtQuestion(userFacingError)
             } else {
-                console.fail(diagnosis)
+                console.fail(userFacingError)
             }
-            return console.exitCode(diagnosis.exitCode)
+            return console.exitCode(userFacingError.exitCode)
         }
     }
 
@@ -95,16 +95,16 @@ public enum Program {
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500)) {
                 _exit(request.signal.exitCode.rawValue)
             }
-            let diagnosis = Diagnosis(
+            let userFacingError = UserFacingError(
                 .interrupted,
                 "ended by \(request.signal.name)",
                 exitCode: request.signal.exitCode
             )
-            if request.signal == .interrupt, console.context.interruption.isAsking {
+            if request.signal == .interrupt, console.context.interruption.isPrompting {
                 console.announce([""])
-                console.endAtQuestion(diagnosis)
+                console.endAtQuestion(userFacingError)
             } else {
-                console.fail(diagnosis)
+                console.fail(userFacingError)
             }
             _exit(request.signal.exitCode.rawValue)
         }

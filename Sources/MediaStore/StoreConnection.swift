@@ -348,7 +348,7 @@ final class StoreConnection: Sendable {
                 try schema.migrate(db)
                 if !isKnownWhole { try schema.checkRows(db, path: path) }
                 for index in schema.indexes { try db.execute(sql: index) }
-                if access == .writing { try proveWritable(db) }
+                if access == .writing { try verifyWritable(db) }
                 Self.keepLog(db, false)
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
@@ -370,7 +370,7 @@ final class StoreConnection: Sendable {
     }
 
     /// Writes the version once more: SQLite writes the page even though nothing in it changes.
-    private func proveWritable(_ db: Database) throws {
+    private func verifyWritable(_ db: Database) throws {
         try db.inTransaction(.immediate) {
             try db.execute(sql: "PRAGMA user_version = \(StoreSchema.version(db))")
             return .commit

@@ -61,7 +61,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     }
 
     /// Whether an upload in this state can neither be resumed nor discarded: the server has nothing more of it.
-    public var isSettled: Bool { isStored || self == .refusedDuplicate }
+    public var isFinished: Bool { isStored || self == .refusedDuplicate }
 }
 
 /// The transport of an upload's bytes.

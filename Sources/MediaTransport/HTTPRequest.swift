@@ -109,7 +109,7 @@ public struct HTTPRequest: Sendable {
     public var verdict: @Sendable (HTTPResponse) -> ResponseVerdict
     /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refused request
     /// sends no body. If the server ignores it, the body is sent after a second.
-    public var asksBeforeLargeBody: Bool
+    public var expectsContinue: Bool
     /// Timeouts for silence.
     public var timeouts: TransferTimeouts
     /// The destination of the response.
@@ -124,7 +124,7 @@ public struct HTTPRequest: Sendable {
         authorization: Authorization? = nil,
         repeatability: Repeatability,
         verdict: @escaping @Sendable (HTTPResponse) -> ResponseVerdict = { _ in .byStatus },
-        asksBeforeLargeBody: Bool = true,
+        expectsContinue: Bool = true,
         timeouts: TransferTimeouts = TransferTimeouts(),
         destination: ResponseDestination = .memory(limit: 8 << 20)
     ) {
@@ -135,7 +135,7 @@ public struct HTTPRequest: Sendable {
         self.authorization = authorization
         self.repeatability = repeatability
         self.verdict = verdict
-        self.asksBeforeLargeBody = asksBeforeLargeBody
+        self.expectsContinue = expectsContinue
         self.timeouts = timeouts
         self.destination = destination
     }

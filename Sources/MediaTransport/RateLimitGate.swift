@@ -30,14 +30,14 @@ final class RateLimitGate: Sendable {
     /// since then ends it.
     func note(_ head: HTTPResponseHead, from origin: Origin, requestedAt: ContinuousClock.Instant) {
         periods.withLock { periods in
-            let isNews = periods[origin].map { requestedAt >= $0.beganAt } ?? true
+            let isNewest = periods[origin].map { requestedAt >= $0.beganAt } ?? true
             guard head.status == 429 || head.status == 503 else {
-                if isNews { periods[origin] = nil }
+                if isNewest { periods[origin] = nil }
                 return
             }
             let now = ContinuousClock.now
             var period = periods[origin] ?? Period(beganAt: now, endsAt: now, refusals: 0)
-            if isNews {
+            if isNewest {
                 period.beganAt = now
                 period.refusals += 1
             }

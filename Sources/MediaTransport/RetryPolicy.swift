@@ -158,7 +158,9 @@ package struct Backoff: Sendable {
             do throws(Failure) {
                 return try await operation()
             } catch {
-                guard let wish = retryAfter(error), let delay = next(retryAfter: wish) else { throw error }
+                guard let serverDelay = retryAfter(error), let delay = next(retryAfter: serverDelay) else {
+                    throw error
+                }
                 try await onRetry(failures, delay, error)
                 if await pause(delay) { throw canceled() }
             }

@@ -191,7 +191,7 @@ extension Transfer {
     /// Whether the control ends the transfer now. After the last body byte of an at-most-once request only `abandon`
     /// does; a stop then shortens the wait for the response.
     func isStopDue() -> Bool {
-        switch control.wish {
+        switch control.stopRequest {
         case .none: return false
         case .abandon: return true
         case .stop(let finishWithin):

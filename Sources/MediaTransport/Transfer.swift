@@ -119,7 +119,7 @@ extension Transfer {
     private static let downloadBufferBytes = 131_072
 
     var expectsContinue: Bool {
-        submission.expectsContinue && request.asksBeforeLargeBody && isBodyLarge
+        submission.expectsContinue && request.expectsContinue && isBodyLarge
     }
 
     /// Large bodies are sent with `Expect: 100-continue`, so that a refused request sends no body (trap T3), and over a

@@ -5,7 +5,7 @@ internal import Synchronization
 /// A multipart upload is finalized with its last byte: stopping it after that would lose the delete token. A graceful
 /// stop therefore takes effect only while body bytes remain; after that the transfer waits for its response.
 public final class TransferControl: Sendable {
-    enum Wish: Sendable, Equatable {
+    enum StopRequest: Sendable, Equatable {
         case none
         /// Stop unless the whole body is sent; then allow at most `finishWithin` for the response.
         case stop(finishWithin: Duration?)
@@ -14,7 +14,7 @@ public final class TransferControl: Sendable {
     }
 
     private struct State {
-        var wish = Wish.none
+        var stopRequest = StopRequest.none
         var wake: (@Sendable () -> Void)?
         var linked: [TransferControl] = []
         var observers: [StopObserver] = []
@@ -28,12 +28,12 @@ public final class TransferControl: Sendable {
     /// Another control, which receives every stop of this one and can be stopped separately. This one retains it.
     public func linked() -> TransferControl {
         let control = TransferControl()
-        let wish = state.withLock { state in
+        let stopRequest = state.withLock { state in
             state.linked.append(control)
-            return state.wish
+            return state.stopRequest
         }
-        if wish != .none {
-            control.set(wish)
+        if stopRequest != .none {
+            control.set(stopRequest)
         }
         return control
     }
@@ -52,12 +52,12 @@ public final class TransferControl: Sendable {
 
     /// Whether `stop` or `abandon` has been called.
     public var isStopRequested: Bool {
-        wish != .none
+        stopRequest != .none
     }
 
     /// Whether `abandon` has been called.
     public var isAbandoned: Bool {
-        wish == .abandon
+        stopRequest == .abandon
     }
 
     /// Waits up to `limit`; a stop ends the wait early.
@@ -96,7 +96,7 @@ public final class TransferControl: Sendable {
     public func observeStop(_ action: @escaping @Sendable () -> Void) -> StopObserver {
         let observer = StopObserver(action)
         let isDue = state.withLock { state in
-            if state.wish != .none { return true }
+            if state.stopRequest != .none { return true }
             state.observers.append(observer)
             return false
         }
@@ -110,19 +110,19 @@ public final class TransferControl: Sendable {
         state.withLock { state in state.observers.removeAll { $0 === observer } }
     }
 
-    private func set(_ wish: Wish) {
+    private func set(_ stopRequest: StopRequest) {
         let (wake, linked, observers) = state.withLock { state in
-            if state.wish != .abandon { state.wish = wish }
+            if state.stopRequest != .abandon { state.stopRequest = stopRequest }
             defer { state.observers = [] }
             return (state.wake, state.linked, state.observers)
         }
         for observer in observers { observer.fire() }
         wake?()
-        for control in linked { control.set(wish) }
+        for control in linked { control.set(stopRequest) }
     }
 
-    var wish: Wish {
-        state.withLock { $0.wish }
+    var stopRequest: StopRequest {
+        state.withLock { $0.stopRequest }
     }
 
     /// Sets the function that wakes the loop when a stop is requested; nil after the transfer.

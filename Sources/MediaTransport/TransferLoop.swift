@@ -117,7 +117,7 @@ final class TransferLoop: Sendable {
             if isShutDown {
                 transfers.values.forEach { $0.control.abandon() }
             }
-            stopWhereAsked(&transfers)
+            stopWhereRequested(&transfers)
             if transfers.isEmpty && isShutDown { return }
 
             var running: CInt = 0
@@ -162,7 +162,7 @@ final class TransferLoop: Sendable {
         }
     }
 
-    private func stopWhereAsked(_ transfers: inout [OpaquePointer: Transfer]) {
+    private func stopWhereRequested(_ transfers: inout [OpaquePointer: Transfer]) {
         for transfer in transfers.values where transfer.isStopDue() {
             end(transfer, of: &transfers) { $0.cancelled() }
         }

@@ -12,7 +12,7 @@ extension OutcomeCode {
     public static let depthMapInvalid = OutcomeCode(
         "depth_map_invalid",
         2,
-        "cannot use {file} as a depth map{said}",
+        "cannot use {file} as a depth map{detail}",
         hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
     )
     /// A depth map or --no-depth is required.
@@ -33,14 +33,14 @@ extension OutcomeCode {
     public static let videoMembersMissing = OutcomeCode(
         "video_members_missing",
         2,
-        "a video requires --hash-chain, --frame-count and --duration-ms{said}",
+        "a video requires --hash-chain, --frame-count and --duration-ms{detail}",
         hint: "specify --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N"
     )
     /// The file of the privacy settings cannot be read.
     public static let settingsUnusable = OutcomeCode(
         "settings_unusable",
         2,
-        "the privacy settings {file} cannot be used{said}",
+        "the privacy settings {file} cannot be used{detail}",
         hint: "nothing is sent until they can be read; repair the file, or delete it to use the defaults"
     )
     /// --send-media was given, but the privacy settings forbid it.
@@ -54,21 +54,21 @@ extension OutcomeCode {
     public static let imageLibrariesMissing = OutcomeCode(
         "image_libraries_missing",
         2,
-        "this build of mediactl cannot read PNG{said}",
+        "this build of mediactl cannot read PNG{detail}",
         hint: "convert the depth map to NPY or PFM, or build with the trait ImageLibraries"
     )
     /// The key or the signing program did not produce a valid signature.
     public static let signingFailed = OutcomeCode(
         "signing_failed",
         1,
-        "signing failed{said}",
+        "signing failed{detail}",
         hint: "nothing is sent unsigned; check the key, or the program that signs"
     )
     /// The key cannot be read, or is not the registered one.
     public static let keyUnusable = OutcomeCode(
         "key_unusable",
         2,
-        "the key cannot be used{said}",
+        "the key cannot be used{detail}",
         hint: """
             a key file is P-256 in PKCS#8, without a passphrase and with mode 0600; see mediactl hash-only \
             register --help
@@ -78,7 +78,7 @@ extension OutcomeCode {
     public static let tpmUnusable = OutcomeCode(
         "tpm_unusable",
         2,
-        "the TPM cannot be used{said}",
+        "the TPM cannot be used{detail}",
         hint: """
             install tpm2-tools and tpm2-openssl; /dev/tpmrm0 requires the group tss; TPM2TOOLS_TCTI and \
             TPM2OPENSSL_TCTI select another TPM
@@ -88,14 +88,14 @@ extension OutcomeCode {
     public static let counterExhausted = OutcomeCode(
         "counter_exhausted",
         1,
-        "this device has no signature counter left{said}",
+        "this device has no signature counter left{detail}",
         hint: "register a new device with: mediactl hash-only register --replace"
     )
     /// The signature counter is behind: the data directory was restored from a backup or copied to another machine.
     public static let counterOutdated = OutcomeCode(
         "counter_outdated",
         4,
-        "the signature counter of this device was already used: it was restored from a backup, or copied{status}{said}",
+        "the signature counter of this device was already used: it was restored from a backup, or copied{status}{detail}",
         hint: "continue as a new device: mediactl hash-only register --replace, then mediactl hash-only retry --all"
     )
     /// This machine is not registered with the capture server.
@@ -109,14 +109,14 @@ extension OutcomeCode {
     public static let alreadyRegistered = OutcomeCode(
         "already_registered",
         10,
-        "this machine or its key is already registered{said}",
+        "this machine or its key is already registered{detail}",
         hint: "--replace registers a new device with a new key; existing captures are not changed"
     )
     /// The server does not accept devices of this platform or with this evidence.
     public static let enrolmentImpossible = OutcomeCode(
         "enrolment_impossible",
         2,
-        "this machine cannot be registered with the server{said}",
+        "this machine cannot be registered with the server{detail}",
         hint: """
             servers with the profile mediactl-1 accept Linux; to use a key that was enrolled elsewhere, add \
             --device-id UUID
@@ -126,52 +126,52 @@ extension OutcomeCode {
     public static let clockWrong = OutcomeCode(
         "clock_wrong",
         4,
-        "clock skew: the server rejected the timestamp{status}{said}"
+        "clock skew: the server rejected the timestamp{status}{detail}"
     )
     /// The server does not accept the signature of the capture.
     public static let assertionRefused = OutcomeCode(
         "assertion_refused",
         4,
-        "the server refuses the signature of the capture{status}{said}",
+        "the server refuses the signature of the capture{status}{detail}",
         hint: "check key and RP ID with mediactl hash-only register --dry-run; the server gives no reason"
     )
     /// The server does not accept the signature of the request.
     public static let requestSignatureRefused = OutcomeCode(
         "request_signature_refused",
         4,
-        "the server refuses the signature of the request{status}{said}",
+        "the server refuses the signature of the request{status}{detail}",
         hint: "another program may be using the same device and signature counter"
     )
     /// The device is not registered with the server.
     public static let deviceUnknown = OutcomeCode(
         "device_unknown",
         5,
-        "this device is not registered with the server{status}{said}",
+        "this device is not registered with the server{status}{detail}",
         hint: "register again with: mediactl hash-only register --replace"
     )
     /// The server does not accept captures from a device of this level.
     public static let deviceUnverified = OutcomeCode(
         "device_unverified",
         4,
-        "the server does not accept captures from a device of this level{status}{said}",
+        "the server does not accept captures from a device of this level{status}{detail}",
         hint: "ask its operator which levels it accepts"
     )
     /// The server has no such capture.
     public static let captureNotFound = OutcomeCode(
         "capture_not_found",
         5,
-        "the server does not have this capture{status}{said}",
+        "the server does not have this capture{status}{detail}",
         hint: "list the stored captures with: mediactl hash-only list"
     )
     /// The server already has this hash, from another device or as another capture.
     public static let duplicate = OutcomeCode(
         "duplicate",
         10,
-        "the server already has this hash from another device{status}{said}",
+        "the server already has this hash from another device{status}{detail}",
         hint: "a hash can be submitted only once, by the first device"
     )
     /// No stored capture has this ID or hash.
-    public static let captureUnknown = OutcomeCode("capture_unknown", 5, "no unique capture matches {value}{said}")
+    public static let captureUnknown = OutcomeCode("capture_unknown", 5, "no unique capture matches {value}{detail}")
     /// The capture was made before modes existed.
     public static let localOnly = OutcomeCode(
         "local_only",
@@ -180,32 +180,32 @@ extension OutcomeCode {
         hint: "add --as-hash-only to submit its hash"
     )
     /// The capture is not signed yet.
-    public static let notSigned = OutcomeCode("not_signed", 10, "the capture is not signed yet{said}")
+    public static let notSigned = OutcomeCode("not_signed", 10, "the capture is not signed yet{detail}")
     /// The stored record is damaged.
     public static let recordUnusable = OutcomeCode(
         "record_unusable",
         12,
-        "the record of capture {value} is damaged{said}"
+        "the record of capture {value} is damaged{detail}"
     )
     /// The vault or its key cannot be used; nothing in it was changed.
     public static let vaultUnusable = OutcomeCode(
         "vault_unusable",
         12,
-        "the vault cannot be used{said}",
+        "the vault cannot be used{detail}",
         hint: "check its permissions, and its key; nothing in it was changed"
     )
     /// A file in the vault was modified.
     public static let mediaDamaged = OutcomeCode(
         "media_damaged",
         8,
-        "the copy in the vault is damaged{said}",
+        "the copy in the vault is damaged{detail}",
         hint: "it was modified, or belongs to another capture; the record itself is intact"
     )
     /// The vault does not have the copy.
     public static let mediaMissing = OutcomeCode(
         "media_missing",
         12,
-        "the vault does not have the copy{said}",
+        "the vault does not have the copy{detail}",
         hint: "mediactl hash-only show ID lists what is stored"
     )
 
@@ -219,14 +219,14 @@ extension OutcomeCode {
     public static let busy = OutcomeCode(
         "busy",
         10,
-        "another mediactl process is using it{said}",
+        "another mediactl process is using it{detail}",
         hint: "retry when it has finished",
         isRetryable: true
     )
     /// Canceled.
     public static let cancelled = OutcomeCode("cancelled", 130, "canceled")
     /// A defect of mediactl.
-    public static let internalError = OutcomeCode("internal_error", 1, "internal error{said}")
+    public static let internalError = OutcomeCode("internal_error", 1, "internal error{detail}")
     /// Not enough threads or file descriptors to run.
     public static let resourcesExhausted = OutcomeCode(
         "resources_exhausted",

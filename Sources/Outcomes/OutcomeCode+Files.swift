@@ -14,7 +14,7 @@ extension OutcomeCode {
         hint: "check the spelling of the path"
     )
     /// The file cannot be opened or read.
-    public static let fileUnreadable = OutcomeCode("file_unreadable", 2, "cannot read {file}{said}")
+    public static let fileUnreadable = OutcomeCode("file_unreadable", 2, "cannot read {file}{detail}")
     /// It is a directory; only files are uploaded.
     public static let isDirectory = OutcomeCode(
         "is_directory",
@@ -46,7 +46,7 @@ extension OutcomeCode {
     public static let unknownMediaType = OutcomeCode(
         "unknown_media_type",
         2,
-        "{file} is neither a photo nor a video{said}"
+        "{file} is neither a photo nor a video{detail}"
     )
     /// The file was modified during the upload, or since its upload started.
     public static let sourceChanged = OutcomeCode(
@@ -56,11 +56,11 @@ extension OutcomeCode {
         hint: "send it again when no program is writing to it"
     )
     /// The SHA-256 of the stored copy differs from that of the source.
-    public static let checksumMismatch = OutcomeCode("checksum_mismatch", 8, "the hashes differ{said}")
+    public static let checksumMismatch = OutcomeCode("checksum_mismatch", 8, "the hashes differ{detail}")
     /// More or fewer bytes than announced.
-    public static let lengthMismatch = OutcomeCode("length_mismatch", 8, "{file} has the wrong length{said}")
+    public static let lengthMismatch = OutcomeCode("length_mismatch", 8, "{file} has the wrong length{detail}")
     /// A file cannot be written there.
-    public static let targetUnusable = OutcomeCode("target_unusable", 2, "cannot write to {file}{said}")
+    public static let targetUnusable = OutcomeCode("target_unusable", 2, "cannot write to {file}{detail}")
     /// A file with that name already exists; it was not changed.
     public static let targetExists = OutcomeCode(
         "target_exists",
@@ -79,7 +79,7 @@ extension OutcomeCode {
     public static let storeUnusable = OutcomeCode(
         "store_unusable",
         12,
-        "the local store cannot be used{said}",
+        "the local store cannot be used{detail}",
         hint: "use another with --data-dir DIR"
     )
 
@@ -91,7 +91,7 @@ extension OutcomeCode {
     ]
 
     /// A detail violates a rule of the server.
-    public static let invalidDetail = OutcomeCode("invalid_detail", 2, "cannot use {value}{said}")
+    public static let invalidDetail = OutcomeCode("invalid_detail", 2, "cannot use {value}{detail}")
     /// Another process is uploading the same file.
     public static let uploadInProgress = OutcomeCode(
         "upload_in_progress",
@@ -103,14 +103,14 @@ extension OutcomeCode {
     public static let tokenLost = OutcomeCode(
         "token_lost",
         11,
-        "the file is on the server, but its delete token is lost{said}",
+        "the file is on the server, but its delete token is lost{detail}",
         hint: "to have it deleted, contact the operator of the server"
     )
     /// The file is on the server, but its delete token is stored only in a rescue file.
     public static let tokenNotStored = OutcomeCode(
         "token_not_stored",
         12,
-        "the file is on the server, but its delete token could not be stored{said}"
+        "the file is on the server, but its delete token could not be stored{detail}"
     )
     /// The server rejects the delete token although it still has the file.
     public static let invalidDeleteToken = OutcomeCode(
@@ -130,28 +130,28 @@ extension OutcomeCode {
     public static let idReused = OutcomeCode(
         "id_reused",
         11,
-        "the server has another file with the ID {id}; nothing was deleted{said}",
+        "the server has another file with the ID {id}; nothing was deleted{detail}",
         hint: "remove all local entries of the server with: mediactl uploads clear --server URL"
     )
     /// The server did not confirm the deletion.
     public static let notDeleted = OutcomeCode(
         "not_deleted",
         7,
-        "the server did not delete {id}{said}",
+        "the server did not delete {id}{detail}",
         hint: "retry, or contact its operator"
     )
     /// The server reports that it deleted files other than the requested one.
     public static let otherFilesDeleted = OutcomeCode(
         "other_files_deleted",
         7,
-        "the server reports that it deleted files other than {id}{said}",
+        "the server reports that it deleted files other than {id}{detail}",
         hint: "mediactl media list shows what is still on the server"
     )
     /// The server has these bytes in another event and refused to add them to this one.
     public static let refusedDuplicate = OutcomeCode(
         "refused_duplicate",
         10,
-        "the server has the same bytes in another event and refused the file{said}"
+        "the server has the same bytes in another event and refused the file{detail}"
     )
     /// A file selected by its event that is also in another event.
     public static let inOtherEvent = OutcomeCode(
@@ -162,38 +162,38 @@ extension OutcomeCode {
     /// The server does not list a file that an upload reported as stored.
     public static let notListed = OutcomeCode("not_listed", 3, "the server does not list the file in its event")
     /// A filter by a value that this server does not report.
-    public static let filterUnavailable = OutcomeCode("filter_unavailable", 2, "cannot filter by this{said}")
+    public static let filterUnavailable = OutcomeCode("filter_unavailable", 2, "cannot filter by this{detail}")
     /// The guest upload is already hidden.
     public static let alreadyHidden = OutcomeCode("already_hidden", 10, "the guest upload is already hidden")
     /// A deletion without a token, and the file on the server cannot be verified; nothing was deleted.
     public static let adminUnverified = OutcomeCode(
         "admin_unverified",
         1,
-        "cannot verify that {id} is still the same file; nothing was deleted{said}",
+        "cannot verify that {id} is still the same file; nothing was deleted{detail}",
         hint: "delete it by its token, without --as-admin"
     )
     /// The server does not support resumable uploads.
     public static let tusUnavailable = OutcomeCode(
         "tus_unavailable",
         5,
-        "the server does not support resumable uploads{said}",
+        "the server does not support resumable uploads{detail}",
         hint: "use --transport multipart; an event link cannot be used there"
     )
     /// The resumable upload has expired on the server.
     public static let uploadExpired = OutcomeCode(
         "upload_expired",
         5,
-        "the resumable upload of {file} has expired on the server{said}",
+        "the resumable upload of {file} has expired on the server{detail}",
         hint: "upload it again with: mediactl upload FILE",
         isRetryable: true
     )
     /// The upload is finished, belongs to another host, or its file no longer exists.
-    public static let notResumable = OutcomeCode("not_resumable", 10, "cannot resume {file}{said}")
+    public static let notResumable = OutcomeCode("not_resumable", 10, "cannot resume {file}{detail}")
     /// The event link is malformed, expired, revoked, or for another server.
     public static let invalidEventLink = OutcomeCode(
         "invalid_event_link",
         4,
-        "the event link is not valid{said}",
+        "the event link is not valid{detail}",
         hint: "ask the organizer for a new one; links expire and can be revoked"
     )
     /// The organizer requires the terms to be accepted.

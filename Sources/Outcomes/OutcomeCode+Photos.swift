@@ -25,18 +25,18 @@ extension OutcomeCode {
     public static let invalidDevice = OutcomeCode(
         "invalid_device",
         4,
-        "this machine is not a registered device of this user{status}{said}",
+        "this machine is not a registered device of this user{status}{detail}",
         hint: "it may have been removed on the server; register it again with: mediactl login"
     )
     /// A login by password could not save the new key; the old one still works.
     public static let keyNotRotated = OutcomeCode(
         "key_not_rotated",
         7,
-        "the server could not issue a new key for this user{status}{said}",
+        "the server could not issue a new key for this user{status}{detail}",
         hint: "the old key still works: log in with it, without --email"
     )
     /// A date that the server does not accept.
-    public static let invalidDate = OutcomeCode("invalid_date", 2, "{value} is not a date the server accepts{said}")
+    public static let invalidDate = OutcomeCode("invalid_date", 2, "{value} is not a date the server accepts{detail}")
     /// The index has no photo with this ID.
     public static let unknownPhoto = OutcomeCode("unknown_photo", 5, "no such photo in the index")
     /// No complete index for this server yet.
@@ -60,21 +60,21 @@ extension OutcomeCode {
     public static let stubServer = OutcomeCode(
         "stub_server",
         7,
-        "this server cannot list its photos page by page{said}",
+        "this server cannot list its photos page by page{detail}",
         hint: "it runs without PostgreSQL; its operator must configure a database"
     )
     /// Incomplete listing: fewer photos than the server reports; nothing was recorded as complete.
     public static let listingIncomplete = OutcomeCode(
         "listing_incomplete",
         7,
-        "incomplete listing: fewer photos than the server reports{said}",
+        "incomplete listing: fewer photos than the server reports{detail}",
         hint: "nothing was recorded as complete; run mediactl sync again later"
     )
     /// Pagination loop: the server repeated a cursor.
     public static let repeatedCursor = OutcomeCode(
         "repeated_cursor",
         7,
-        "pagination loop: the server repeated a cursor{said}",
+        "pagination loop: the server repeated a cursor{detail}",
         hint: "nothing was recorded as complete; contact its operator"
     )
     /// The server stores uploads without an owner, and deletes such photos by itself.
@@ -88,11 +88,11 @@ extension OutcomeCode {
     public static let notOwned = OutcomeCode(
         "not_owned",
         10,
-        "the server has {file}, but does not list it as yours{said}",
+        "the server has {file}, but does not list it as yours{detail}",
         hint: "keep the local original; the photo on the server has another owner, or none"
     )
     /// A photo was uploaded, but is not listed as owned by this account.
-    public static let notConfirmed = OutcomeCode("not_confirmed", 6, "the server does not list the photo yet{said}")
+    public static let notConfirmed = OutcomeCode("not_confirmed", 6, "the server does not list the photo yet{detail}")
 
     /// A file changed since it was uploaded or downloaded; it was not uploaded as a new photo.
     public static let changedSinceUpload = OutcomeCode(
@@ -112,21 +112,21 @@ extension OutcomeCode {
     public static let wrongPhoto = OutcomeCode(
         "wrong_photo",
         8,
-        "the server sent another photo{said}",
+        "the server sent another photo{detail}",
         hint: "nothing was stored; to check all photos on the server: mediactl sync verify --server-content"
     )
     /// A downloaded file could not be verified; it is stored under a name that ends in .unverified.
     public static let unverifiedPhoto = OutcomeCode(
         "unverified_photo",
         8,
-        "{file} cannot be verified{said}",
+        "{file} cannot be verified{detail}",
         hint: "keep any other copy; to check all photos on the server: mediactl sync verify --server-content"
     )
     /// The server lists the photo, but has no bytes of it.
     public static let undeliverable = OutcomeCode(
         "photo_undeliverable",
         5,
-        "the server lists the photo, but has no file of it{said}",
+        "the server lists the photo, but has no file of it{detail}",
         hint: "keep any local copy; to upload it again from a local original: mediactl sync repair"
     )
     /// The server has no thumbnail of a photo that was specified by its ID.
@@ -156,23 +156,23 @@ extension OutcomeCode {
     public static let clipNotFound = OutcomeCode(
         "clip_not_found",
         5,
-        "no such clip in the tape: {value}{said}",
+        "no such clip in the tape: {value}{detail}",
         hint: "mediactl tapes show TAPE lists its clips; #1 is the first"
     )
     /// The title is empty.
     public static let titleEmpty = OutcomeCode("title_empty", 2, "a title must contain a visible character")
     /// The trim range exceeds the clip's length.
-    public static let trimTooLong = OutcomeCode("trim_too_long", 2, "the trim range exceeds the clip's length{said}")
+    public static let trimTooLong = OutcomeCode("trim_too_long", 2, "the trim range exceeds the clip's length{detail}")
     /// The setting is for clips of another kind.
     public static let notForThisKind = OutcomeCode(
         "not_for_this_kind",
         2,
-        "not applicable to a clip of this kind{said}"
+        "not applicable to a clip of this kind{detail}"
     )
     /// A value outside its range.
-    public static let outOfRange = OutcomeCode("out_of_range", 2, "{value} is out of range{said}")
+    public static let outOfRange = OutcomeCode("out_of_range", 2, "{value} is out of range{detail}")
     /// The library has no album with this ID.
-    public static let albumNotFound = OutcomeCode("album_not_found", 5, "no such album in the library: {value}{said}")
+    public static let albumNotFound = OutcomeCode("album_not_found", 5, "no such album in the library: {value}{detail}")
     /// Albums are switched off.
     public static let albumsOff = OutcomeCode(
         "albums_off",
@@ -184,18 +184,18 @@ extension OutcomeCode {
     public static let libraryUnusable = OutcomeCode(
         "library_unusable",
         4,
-        "the library cannot be used{said}",
+        "the library cannot be used{detail}",
         hint: "mediactl tapes library status shows what is missing"
     )
     /// The album belongs to another tape.
     public static let albumTaken = OutcomeCode(
         "album_taken",
         10,
-        "the album {value} belongs to another tape{said}",
+        "the album {value} belongs to another tape{detail}",
         hint: "unlink it there first: mediactl tapes album unlink TAPE"
     )
     /// The account of the library is full.
-    public static let quotaExceeded = OutcomeCode("quota_exceeded", 1, "the account is full{said}")
+    public static let quotaExceeded = OutcomeCode("quota_exceeded", 1, "the account is full{detail}")
     /// No clip of the tape has a file, or nothing is left after trimming.
     public static let nothingToExport = OutcomeCode(
         "nothing_to_export",
@@ -207,16 +207,16 @@ extension OutcomeCode {
     public static let programMissing = OutcomeCode(
         "program_missing",
         2,
-        "ffmpeg is required to render a tape and is not installed{said}",
+        "ffmpeg is required to render a tape and is not installed{detail}",
         hint: "install ffmpeg and ffprobe, or omit --render: playlists and timelines do not need them"
     )
     /// The program ffmpeg failed.
-    public static let renderFailed = OutcomeCode("render_failed", 1, "ffmpeg could not render the tape{said}")
+    public static let renderFailed = OutcomeCode("render_failed", 1, "ffmpeg could not render the tape{detail}")
     /// The installed ffmpeg cannot decode a clip of the tape; nothing was rendered.
     public static let clipUndecodable = OutcomeCode(
         "clip_undecodable",
         2,
-        "ffmpeg cannot decode {file}{said}",
+        "ffmpeg cannot decode {file}{detail}",
         hint: "convert the file to a format that ffmpeg can decode, or remove the clip"
     )
 }

@@ -7,7 +7,7 @@ extension OutcomeCode {
     ]
 
     /// 400, or a 4xx without another code: the server refused the request.
-    public static let badRequest = OutcomeCode("bad_request", 2, "the server refused the request{status}{said}")
+    public static let badRequest = OutcomeCode("bad_request", 2, "the server refused the request{status}{detail}")
     /// 401: wrong user name, password or key, or missing permission.
     public static let unauthorized = OutcomeCode(
         "unauthorized",
@@ -19,11 +19,16 @@ extension OutcomeCode {
     public static let loginRequired = OutcomeCode(
         "login_required",
         4,
-        "the server requires a login{status}{said}",
+        "the server requires a login{status}{detail}",
         hint: "mediactl login"
     )
     /// The stored login expired; nothing was sent.
-    public static let loginExpired = OutcomeCode("login_expired", 4, "the login expired{said}", hint: "mediactl login")
+    public static let loginExpired = OutcomeCode(
+        "login_expired",
+        4,
+        "the login expired{detail}",
+        hint: "mediactl login"
+    )
     /// The server has no login; it requires a user name and password.
     public static let loginUnavailable = OutcomeCode(
         "login_unavailable",
@@ -32,12 +37,12 @@ extension OutcomeCode {
         hint: "use --user NAME with --password-file FILE, MEDIACTL_PASSWORD, password_command or netrc"
     )
     /// 403: missing permission.
-    public static let forbidden = OutcomeCode("forbidden", 4, "the server does not allow this{status}{said}")
+    public static let forbidden = OutcomeCode("forbidden", 4, "the server does not allow this{status}{detail}")
     /// 404: no such address, file or photo on the server.
     public static let notFound = OutcomeCode(
         "not_found",
         5,
-        "not found on the server{status}{said}",
+        "not found on the server{status}{detail}",
         hint: "check --server; mediactl config show prints its source"
     )
     /// 408: the server timed out reading the request.
@@ -52,26 +57,26 @@ extension OutcomeCode {
     public static let conflict = OutcomeCode(
         "conflict",
         10,
-        "the request conflicts with the state of the server{status}{said}"
+        "the request conflicts with the state of the server{status}{detail}"
     )
     /// 413: the request body is too large for the server, or a hash-only body exceeds its limit.
     public static let payloadTooLarge = OutcomeCode(
         "payload_too_large",
         2,
-        "the server refused the body as too large, or as malformed{status}{said}",
+        "the server refused the body as too large, or as malformed{status}{detail}",
         hint: "many servers accept at most 1 GiB per request"
     )
     /// 415: the server does not accept this type of file.
     public static let unsupportedMedia = OutcomeCode(
         "unsupported_media",
         2,
-        "the server does not accept this type of file{status}{said}"
+        "the server does not accept this type of file{status}{detail}"
     )
     /// 423: locked on the server.
     public static let locked = OutcomeCode(
         "locked",
         10,
-        "locked on the server{status}{said}",
+        "locked on the server{status}{detail}",
         hint: "retry later",
         isRetryable: true
     )
@@ -87,7 +92,7 @@ extension OutcomeCode {
     public static let serverError = OutcomeCode(
         "server_error",
         7,
-        "the server failed{status}{said}",
+        "the server failed{status}{detail}",
         hint: "retry later, or contact its operator",
         isRetryable: true
     )
@@ -95,7 +100,7 @@ extension OutcomeCode {
     public static let serverUnavailable = OutcomeCode(
         "server_unavailable",
         7,
-        "server unavailable{status}{said}",
+        "server unavailable{status}{detail}",
         hint: "run the same command again when the server is available",
         isRetryable: true
     )
@@ -103,7 +108,7 @@ extension OutcomeCode {
     public static let serverRace = OutcomeCode(
         "server_race",
         7,
-        "the server lost the upload: other uploads to the same event were stored at the same time{said}",
+        "the server lost the upload: other uploads to the same event were stored at the same time{detail}",
         hint: "run the same command again; --jobs 1 avoids it",
         isRetryable: true
     )
@@ -111,14 +116,14 @@ extension OutcomeCode {
     public static let redirected = OutcomeCode(
         "redirected",
         1,
-        "the server redirects this request{status}{said}",
+        "the server redirects this request{status}{detail}",
         hint: "redirects are not followed; to use that address, specify it with --server"
     )
     /// An unexpected response, often from a proxy.
     public static let unexpectedResponse = OutcomeCode(
         "unexpected_answer",
         7,
-        "unexpected response from the server{status}{said}",
+        "unexpected response from the server{status}{detail}",
         hint: "check --server; the response may come from a proxy"
     )
     /// The test file of `smoke` could not be deleted from the server.
@@ -139,7 +144,7 @@ extension OutcomeCode {
     public static let unknownHost = OutcomeCode(
         "unknown_host",
         6,
-        "cannot resolve host{said}",
+        "cannot resolve host{detail}",
         hint: "check the spelling of --server",
         isRetryable: true
     )
@@ -147,7 +152,7 @@ extension OutcomeCode {
     public static let cannotConnect = OutcomeCode(
         "cannot_connect",
         6,
-        "cannot connect to the server{said}",
+        "cannot connect to the server{detail}",
         hint: "check --server, its port, and whether it is running",
         isRetryable: true
     )
@@ -155,35 +160,35 @@ extension OutcomeCode {
     public static let tlsFailed = OutcomeCode(
         "tls_failed",
         6,
-        "no secure connection{said}",
+        "no secure connection{detail}",
         hint: "check that --server is an https server"
     )
     /// The certificate is not signed by a trusted CA.
     public static let certificateUntrusted = OutcomeCode(
         "certificate_untrusted",
         6,
-        "the server's certificate is not trusted{said}",
+        "the server's certificate is not trusted{detail}",
         hint: "use --cacert FILE to trust its CA, or \(pin)"
     )
     /// The certificate is for another host.
     public static let certificateNameMismatch = OutcomeCode(
         "certificate_name_mismatch",
         6,
-        "the server's certificate is for another host{said}",
+        "the server's certificate is for another host{detail}",
         hint: "use --server with the name in the certificate, or \(pin)"
     )
     /// The server's public key is not the pinned one; nothing was sent.
     public static let pinnedKeyMismatch = OutcomeCode(
         "pinned_key_mismatch",
         6,
-        "the server's key is not the pinned one{said}",
+        "the server's key is not the pinned one{detail}",
         hint: "before you continue, confirm with its operator that the key was changed"
     )
     /// Connecting, sending or waiting for the response took too long.
     public static let networkTimeout = OutcomeCode(
         "network_timeout",
         6,
-        "network timeout{said}",
+        "network timeout{detail}",
         hint: "retry, or raise --connect-timeout, --stall-timeout or --response-timeout",
         isRetryable: true
     )
@@ -191,7 +196,7 @@ extension OutcomeCode {
     public static let connectionLost = OutcomeCode(
         "connection_lost",
         6,
-        "the connection was lost{said}",
+        "the connection was lost{detail}",
         hint: "retry",
         isRetryable: true
     )
@@ -199,12 +204,12 @@ extension OutcomeCode {
     public static let unknownOutcome = OutcomeCode(
         "unknown_outcome",
         6,
-        "the response was lost; whether the server has the file is unknown{said}",
+        "the response was lost; whether the server has the file is unknown{detail}",
         hint: "check later with: mediactl uploads status",
         isRetryable: true
     )
     /// No response.
-    public static let transport = OutcomeCode("transport", 6, "the network failed{said}", hint: "retry")
+    public static let transport = OutcomeCode("transport", 6, "the network failed{detail}", hint: "retry")
     /// The network cannot be used.
-    public static let transportFailed = OutcomeCode("transport_failed", 6, "the network cannot be used{said}")
+    public static let transportFailed = OutcomeCode("transport_failed", 6, "the network cannot be used{detail}")
 }

@@ -7,7 +7,7 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     public let exitCode: Int32
     /// Whether the same command may succeed later, unless the error has more information.
     public let isRetryable: Bool
-    /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{said}` come from the error.
+    /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{detail}` come from the error.
     public let message: String
     /// The hint, or nil.
     public let hint: String?

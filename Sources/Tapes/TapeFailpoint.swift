@@ -17,7 +17,7 @@ enum TapeFailpoint: String, CaseIterable, Failpoint {
     /// The assets are in the album, but not recorded in the store.
     case assetsAdded
     /// The result is in the store.
-    case clipsSettled
+    case clipsRecorded
     /// Folder library: the folder of an album exists without a manifest.
     case folderMade
     /// Folder library: the first manifest is written.

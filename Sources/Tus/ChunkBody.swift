@@ -151,12 +151,12 @@ final class ChunkEnd: Sendable {
 
     /// Allows sending the last byte.
     func release() {
-        letGo(.released)
+        enter(.released)
     }
 
     /// Forbids sending the last byte.
     func fail(_ error: any Error) {
-        letGo(.failed, error)
+        enter(.failed, error)
     }
 
     // MARK: The owner
@@ -180,7 +180,7 @@ final class ChunkEnd: Sendable {
         }
     }
 
-    private func letGo(_ stage: Stage, _ failure: (any Error)? = nil) {
+    private func enter(_ stage: Stage, _ failure: (any Error)? = nil) {
         let wake = state.withLock { state in
             state.stage = stage
             state.failure = failure

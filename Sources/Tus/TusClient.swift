@@ -176,7 +176,7 @@ extension TusClient {
                 return repeatsUnavailable || head.status != 503 ? .byStatus : .final
             },
             // Creation has checked the credentials, and a server that ignores the field costs a second per chunk.
-            asksBeforeLargeBody: false,
+            expectsContinue: false,
             timeouts: timeouts,
             destination: .memory(limit: 64 << 10)
         )

@@ -97,13 +97,13 @@ public struct TusDelivery: Sendable {
     /// Body bytes sent by this call, including those sent again.
     public var bytesSent: Int64
     /// Number of failed requests whose retry succeeded.
-    public var faults: Int
+    public var retriedFailures: Int
 }
 
 /// Events while a content is sent.
 public enum TusEvent: Sendable {
     /// The prefix on the server is being read again; `bytes` of `byteCount` are done.
-    case proving(bytes: Int64, byteCount: Int64)
+    case verifying(bytes: Int64, byteCount: Int64)
     /// Bytes of the content that the server has or the peer's kernel has acknowledged, and the state of the transfer.
     case progress(offset: Int64, TransferProgress)
     /// The server has all bytes up to here.

@@ -18,10 +18,10 @@ struct TusSender {
     private var size: ChunkSize
     private var locks: Backoff
     /// Failures since the last progress.
-    private var faultsInARow: Backoff
+    private var consecutiveFailures: Backoff
     /// Failed attempts in that time, including those because of a lock or too large a chunk.
-    private var failedTries = 0
-    private var faults = 0
+    private var failedAttempts = 0
+    private var retriedFailures = 0
     private var bytesSent: Int64 = 0
     /// The end of what any attempt may have sent: bytes up to there can appear on the server even after it reported
     /// fewer. Whole chunks, because libcurl does not count the bytes of a failing write.
@@ -43,7 +43,7 @@ struct TusSender {
         self.onEvent = onEvent
         size = ChunkSize(options)
         locks = Backoff(options.lock)
-        faultsInARow = Backoff(options.retry)
+        consecutiveFailures = Backoff(options.retry)
         do throws(CryptoError) {
             pipeline = try HashPipeline()
         } catch {
@@ -54,10 +54,10 @@ struct TusSender {
     mutating func run() async throws(TusError) -> TusDelivery {
         do throws(TusError) {
             if !options.isNew {
-                offset = try await ask().offset
+                offset = try await queryStatus().offset
                 // The chunk of an earlier run may still arrive.
                 sentEnd = offset + options.longestChunk
-                try await provePrefix()
+                try await verifyPrefix()
             }
             let resumedAt = offset
             while offset < content.byteCount {
@@ -67,7 +67,7 @@ struct TusSender {
                 digest: try await digest(),
                 resumedAt: resumedAt,
                 bytesSent: bytesSent,
-                faults: faults
+                retriedFailures: retriedFailures
             )
         } catch {
             var error = error
@@ -79,7 +79,7 @@ struct TusSender {
     // MARK: Status
 
     /// Queries the upload's status, with retries.
-    private mutating func ask() async throws(TusError) -> TusStatus {
+    private mutating func queryStatus() async throws(TusError) -> TusStatus {
         while true {
             try throwIfStopped()
             do throws(TusError) {
@@ -108,8 +108,10 @@ struct TusSender {
             wait = locks.next()
         } else if error.isRetryable {
             let retryAfter = error.retryAfterSeconds.map { Duration.seconds($0) }
-            wait = faultsInARow.next(retryAfter: retryAfter)
-            if isEased { wait = wait ?? options.retry.delay(after: faultsInARow.failures, retryAfter: retryAfter) }
+            wait = consecutiveFailures.next(retryAfter: retryAfter)
+            if isEased {
+                wait = wait ?? options.retry.delay(after: consecutiveFailures.failures, retryAfter: retryAfter)
+            }
         }
         guard let wait else { throw error }
         noteRetry(after: wait, because: error)
@@ -117,9 +119,9 @@ struct TusSender {
     }
 
     private mutating func noteRetry(after wait: Duration, because error: TusError) {
-        faults += 1
-        failedTries += 1
-        onEvent(.retrying(attempt: failedTries, after: wait, because: error))
+        retriedFailures += 1
+        failedAttempts += 1
+        onEvent(.retrying(attempt: failedAttempts, after: wait, because: error))
     }
 
     private func throwIfStopped() throws(TusError) {
@@ -160,7 +162,7 @@ struct TusSender {
             // A network that interrupts every chunk of one size may still carry smaller ones.
             try await waitOut(error, isEased: isSmaller && error.transport != nil)
         }
-        try await settle(at: try await ask().offset, chunk, isKept: outcome.isKept)
+        try await resume(at: try await queryStatus().offset, chunk, isKept: outcome.isKept)
     }
 
     /// The same if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response
@@ -170,13 +172,13 @@ struct TusSender {
         if error.kind == .conflict, let found = error.uploadOffset {
             // An earlier attempt of the same chunk has arrived after all, or nothing has.
             if found <= offset { try await waitOut(error) }
-            return try await settle(at: found, chunk, isKept: isKept)
+            return try await resume(at: found, chunk, isKept: isKept)
         }
         var error = error
         // A body truncated by a proxy is refused as a bad request, and nothing of it is stored.
         if error.status == 400 { error.kind = .unexpectedResponse }
         try await waitOut(error)
-        try await settle(at: try await ask().offset, chunk, isKept: isKept)
+        try await resume(at: try await queryStatus().offset, chunk, isKept: isKept)
     }
 
     /// An impossible offset. If offsets count chunks, the upload cannot be completed.
@@ -191,7 +193,7 @@ struct TusSender {
     }
 
     /// Resumes from the server's offset after a failure.
-    private mutating func settle(at found: Int64, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
+    private mutating func resume(at found: Int64, _ chunk: Range<Int64>, isKept: Bool) async throws(TusError) {
         guard found >= offset, found <= max(offset, sentEnd), isChunkEnd(found) else {
             throw misplaced("the server's offset is \(found), expected \(offset)")
         }
@@ -208,8 +210,8 @@ struct TusSender {
 
     private mutating func advance(to end: Int64) {
         offset = end
-        faultsInARow.reset()
-        failedTries = 0
+        consecutiveFailures.reset()
+        failedAttempts = 0
         locks.reset()
         pipeline.mark()
         onEvent(.acknowledged(offset: end))
@@ -218,7 +220,7 @@ struct TusSender {
     // MARK: Verifying the prefix
 
     /// Reads the content that the server has again, and throws unless it is the content that was sent.
-    private mutating func provePrefix() async throws(TusError) {
+    private mutating func verifyPrefix() async throws(TusError) {
         guard offset > 0 else { return }
         // A chunk's proof is stored before its last byte is sent: an offset without a proof belongs to other bytes.
         guard options.fixedChunkBytes == nil || content.proofs.contains(where: { $0.offset == offset }) else {
@@ -226,19 +228,19 @@ struct TusSender {
         }
         let file = try content.openChecked()
         let longest = options.longestChunk
-        let proven = content.proofs.filter { $0.offset <= offset }.max { $0.offset < $1.offset }
-        let provenBytes = proven?.offset ?? 0
+        let verified = content.proofs.filter { $0.offset <= offset }.max { $0.offset < $1.offset }
+        let verifiedBytes = verified?.offset ?? 0
         // A chunk's proof is stored before its last byte is sent: at most a part of one chunk lacks one.
-        guard offset - provenBytes <= longest else {
+        guard offset - verifiedBytes <= longest else {
             throw TusError(
                 .prefixChanged,
-                detail: "the server has \(offset) bytes, but only the first \(provenBytes) can be compared"
+                detail: "the server has \(offset) bytes, but only the first \(verifiedBytes) can be compared"
             )
         }
-        try await hash(from: 0, to: provenBytes, of: file)
-        if let proven { try await compare(with: proven) }
-        if offset > provenBytes {
-            try await hash(from: provenBytes, to: offset, of: file)
+        try await hash(from: 0, to: verifiedBytes, of: file)
+        if let verified { try await compare(with: verified) }
+        if offset > verifiedBytes {
+            try await hash(from: verifiedBytes, to: offset, of: file)
             pipeline.mark()
             let next = content.proofs.filter { $0.offset > offset }.min { $0.offset < $1.offset }
             if let next, next.offset - offset <= longest, next.offset <= content.byteCount {
@@ -268,7 +270,7 @@ struct TusSender {
                 byteCount: end - first
             ) { [control, onEvent] done in
                 if control.isStopRequested { throw CancellationError() }
-                onEvent(.proving(bytes: min(first + done, total), byteCount: total))
+                onEvent(.verifying(bytes: min(first + done, total), byteCount: total))
             }
         } catch is CancellationError {
             throw TusError(.cancelled)

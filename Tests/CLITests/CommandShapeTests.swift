@@ -8,7 +8,7 @@ import Testing
         let dump = try await BinaryRunner().run(["--experimental-dump-help"])
         let root = try CommandShape(Data(dump.output.utf8))
         #expect(root.all.count > 60)
-        #expect(root.all.flatMap(\.flaws).isEmpty)
+        #expect(root.all.flatMap(\.problems).isEmpty)
     }
 
     /// Written by hand: the dump of a valid command with its names, its flag and its positional arguments.
@@ -24,13 +24,13 @@ import Testing
         (#"{"kind":"flag","names":[{"kind":"long","name":"no-on"}],"defaultValue":"true"}"#, []),
         (#"{"kind":"positional","valueName":"more"}"#, ["c: more comes behind all that is left"]),
     ])
-    func aConflictingDefinitionIsFound(argument: String, flaws: [String]) throws {
+    func aConflictingDefinitionIsFound(argument: String, problems: [String]) throws {
         let whole = """
             {"command":{"commandName":"c","arguments":[
             {"kind":"flag","names":[{"kind":"long","name":"quiet"},{"kind":"short","name":"q"}]},
             {"kind":"positional","valueName":"file","isRepeating":true},\(argument)]}}
             """
-        #expect(try CommandShape(Data(whole.utf8)).flaws == flaws)
+        #expect(try CommandShape(Data(whole.utf8)).problems == problems)
     }
 }
 
@@ -67,24 +67,24 @@ private struct CommandShape: Decodable {
     var all: [CommandShape] { [self] + (subcommands ?? []).flatMap(\.all) }
 
     /// Definitions that contradict each other.
-    var flaws: [String] {
-        var flaws: [String] = []
+    var problems: [String] {
+        var problems: [String] = []
         var seen: Set<Name> = []
         var isOver = false
         for argument in arguments ?? [] {
             let names = argument.names ?? []
             if argument.kind == "positional" {
-                if isOver { flaws.append("\(argument.valueName ?? "") comes behind all that is left") }
+                if isOver { problems.append("\(argument.valueName ?? "") comes behind all that is left") }
                 isOver = isOver || argument.isRepeating == true
             } else if names.isEmpty {
-                flaws.append("\(argument.kind) without a name")
+                problems.append("\(argument.kind) without a name")
             }
-            flaws += names.filter { !seen.insert($0).inserted }.map { "\($0.text) is there twice" }
+            problems += names.filter { !seen.insert($0).inserted }.map { "\($0.text) is there twice" }
             let isOn = argument.kind == "flag" && argument.defaultValue == "true"
             if isOn, let name = names.first, !names.contains(where: { $0.name.hasPrefix("no-") }) {
-                flaws.append("nothing turns \(name.text) off")
+                problems.append("nothing turns \(name.text) off")
             }
         }
-        return flaws.map { "\(commandName): \($0)" }
+        return problems.map { "\(commandName): \($0)" }
     }
 }

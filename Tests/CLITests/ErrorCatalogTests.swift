@@ -27,10 +27,10 @@ import Testing
                 store: StoreError(.full, path: "/d")
             ),
         ] {
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
-            diagnosis.expectOurStyle()
-            #expect(diagnosis.code == code.rawValue)
-            #expect(diagnosis.httpStatus == error.httpStatus || error.store != nil)
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
+            userFacingError.expectOurStyle()
+            #expect(userFacingError.code == code.rawValue)
+            #expect(userFacingError.httpStatus == error.httpStatus || error.store != nil)
         }
     }
 
@@ -45,19 +45,19 @@ import Testing
 
     @Test func errorsOfANewSystemHaveTheMessagesOfTheTable() {
         let error = NewSystemError(code: .rateLimited, httpStatus: 429, isRetryable: true)
-        let diagnosis = ErrorCatalog.diagnosis(of: error as any Error)
-        diagnosis.expectOurStyle()
-        #expect(diagnosis.code == "rate_limited" && diagnosis.exitCode == .network)
-        #expect(diagnosis.httpStatus == 429 && diagnosis.isRetryable)
-        #expect(diagnosis.message.hasPrefix("rate limited by the server"))
-        #expect(diagnosis.hint == OutcomeCode.rateLimited.hint)
+        let userFacingError = ErrorCatalog.userFacingError(of: error as any Error)
+        userFacingError.expectOurStyle()
+        #expect(userFacingError.code == "rate_limited" && userFacingError.exitCode == .network)
+        #expect(userFacingError.httpStatus == 429 && userFacingError.isRetryable)
+        #expect(userFacingError.message.hasPrefix("rate limited by the server"))
+        #expect(userFacingError.hint == OutcomeCode.rateLimited.hint)
         let refused = NewSystemError(code: .badRequest, detail: "It said so.", httpStatus: 400)
-        #expect(ErrorCatalog.diagnosis(of: refused).message.hasSuffix("It said so"))
+        #expect(ErrorCatalog.userFacingError(of: refused).message.hasSuffix("It said so"))
     }
 
     @Test func anUnknownErrorIsInternal() {
-        let diagnosis = ErrorCatalog.diagnosis(of: CancellationError())
-        #expect(diagnosis.code == "internal_error" && diagnosis.exitCode == .failure)
+        let userFacingError = ErrorCatalog.userFacingError(of: CancellationError())
+        #expect(userFacingError.code == "internal_error" && userFacingError.exitCode == .failure)
     }
 
     // The exit codes of docs/exit-codes.md, one row per code.
@@ -84,9 +84,9 @@ import Testing
 
     @Test func insecureIsNeverTheHint() {
         for code in OutcomeTable.codes {
-            #expect(ErrorCatalog.diagnosis(of: GigHiveError(code)).hint?.contains("--insecure") != true)
+            #expect(ErrorCatalog.userFacingError(of: GigHiveError(code)).hint?.contains("--insecure") != true)
         }
-        let untrusted = ErrorCatalog.diagnosis(of: GigHiveError(.certificateUntrusted))
+        let untrusted = ErrorCatalog.userFacingError(of: GigHiveError(.certificateUntrusted))
         #expect(untrusted.hint?.contains("--cacert") == true && untrusted.hint?.contains("--pinned-key") == true)
     }
 
@@ -94,10 +94,10 @@ import Testing
         StoreError.Kind.notWritable, .full, .corrupt, .newerVersion, .busy, .networkFileSystem, .unsafe, .other,
     ])
     func storeErrorsIncludeThePathAndAHint(kind: StoreError.Kind) {
-        let diagnosis = ErrorCatalog.diagnosis(of: StoreError(kind, path: "/data", detail: "Why."))
-        #expect(diagnosis.exitCode == .store)
-        #expect(diagnosis.message.contains("\"/data\"") && diagnosis.message.hasSuffix(": Why"))
-        #expect(diagnosis.hint?.isEmpty == false)
+        let userFacingError = ErrorCatalog.userFacingError(of: StoreError(kind, path: "/data", detail: "Why."))
+        #expect(userFacingError.exitCode == .store)
+        #expect(userFacingError.message.contains("\"/data\"") && userFacingError.message.hasSuffix(": Why"))
+        #expect(userFacingError.hint?.isEmpty == false)
     }
 
     @Test(arguments: [
@@ -106,7 +106,7 @@ import Testing
         (StoreError(.corrupt, path: "/data/library.sqlite"), "restore a copy"),
     ])
     func storeErrorsStateWhatIsLost(error: StoreError, hint: String) {
-        #expect(ErrorCatalog.diagnosis(of: error).hint?.contains(hint) == true)
+        #expect(ErrorCatalog.userFacingError(of: error).hint?.contains(hint) == true)
     }
 
     @Test(arguments: [
@@ -114,8 +114,10 @@ import Testing
         (.containsCredentials, "credentials"), (.containsPath(suggestion: "https://h"), "path"),
     ])
     func addressesAreExplained(error: ServerURLError, word: String) {
-        let diagnosis = ErrorCatalog.diagnosis(of: error)
-        #expect(diagnosis.message.contains(word) && diagnosis.exitCode == .usage && diagnosis.hint != nil)
+        let userFacingError = ErrorCatalog.userFacingError(of: error)
+        #expect(
+            userFacingError.message.contains(word) && userFacingError.exitCode == .usage && userFacingError.hint != nil
+        )
     }
 
     @Test(arguments: [
@@ -134,19 +136,22 @@ import Testing
         (.exists, "target_exists", .conflict), (.denied, "output_unusable", .usage),
     ])
     func exportsThatCannotBeWritten(_ kind: FileWriteError.Kind, _ code: String, _ exitCode: ExitCode) {
-        let diagnosis = ExportFile.diagnosis(of: FileWriteError(kind, path: []), Array("out.jsonl".utf8))
-        #expect(diagnosis.code == code)
-        #expect(diagnosis.exitCode == exitCode)
-        #expect(diagnosis.message.contains("out.jsonl"))
+        let userFacingError = ExportFile.userFacingError(of: FileWriteError(kind, path: []), Array("out.jsonl".utf8))
+        #expect(userFacingError.code == code)
+        #expect(userFacingError.exitCode == exitCode)
+        #expect(userFacingError.message.contains("out.jsonl"))
     }
 
     @Test func otherHostsAreIncluded() {
-        let diagnosis = ErrorCatalog.diagnosis(
+        let userFacingError = ErrorCatalog.userFacingError(
             of: GigHiveError(.noDeleteToken, fileID: 18, otherHosts: ["b.example:8080"])
         )
-        #expect(diagnosis.message.contains("b.example:8080"))
-        #expect(diagnosis.message.contains("another file"))
-        #expect(diagnosis.hint?.contains("delete") == false, "a file of another host is never offered for deletion")
+        #expect(userFacingError.message.contains("b.example:8080"))
+        #expect(userFacingError.message.contains("another file"))
+        #expect(
+            userFacingError.hint?.contains("delete") == false,
+            "a file of another host is never offered for deletion"
+        )
     }
 
     @Test(arguments: [

@@ -46,7 +46,7 @@ import Testing
         let interruption = Interruption()
         interruption.onEnd { _, isHandled in log.add("end \(isHandled)") }
         await interruption.handling({ _ in log.add("handler") }) {
-            await interruption.asking { interruption.receive(.interrupt) }
+            await interruption.prompting { interruption.receive(.interrupt) }
         }
         #expect(log.all == ["end false"])
     }

@@ -86,7 +86,7 @@ import Testing
             ("media-show", "error", JSONRenderer.fatal(.usage("m"))),
             ("media-find", "error", JSONRenderer.fatal(.usage("m"))),
             ("media-delete", "error", JSONRenderer.fatal(.usage("m"))),
-            ("uploads-clear", "error", JSONRenderer.fatal(Diagnosis(.storeUnusable, "m"))),
+            ("uploads-clear", "error", JSONRenderer.fatal(UserFacingError(.storeUnusable, "m"))),
         ]
         + [DeleteResult.State.deleted, .gone, .entryRemoved, .failed, .planned, .declined].map { state in
             let error = state == .failed ? GigHiveError(.invalidDeleteToken, httpStatus: 403) : nil

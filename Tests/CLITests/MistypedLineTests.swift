@@ -133,10 +133,10 @@ import Testing
         } catch {
             failure = ParseFailure(error, arguments: arguments)
         }
-        let diagnosis = try #require(failure?.diagnosis, "it was understood")
-        #expect(diagnosis.message == slip.error)
-        #expect(diagnosis.hint == slip.hint)
-        #expect(diagnosis.exitCode == .usage)
+        let userFacingError = try #require(failure?.userFacingError, "it was understood")
+        #expect(userFacingError.message == slip.error)
+        #expect(userFacingError.hint == slip.hint)
+        #expect(userFacingError.exitCode == .usage)
     }
 
     @Test(

@@ -113,7 +113,7 @@ import Testing
         #expect(try named("u-aa") == "u-aab" && named("U-AA") == "u-aab")
         #expect(try named("u-abc") == "u-abc", "a whole ID is not ambiguous")
         #expect(try named("u-x") == nil && named("") == nil)
-        let error = #expect(throws: Diagnosis.self) { try named("u-a") }
+        let error = #expect(throws: UserFacingError.self) { try named("u-a") }
         #expect(error?.message == #""u-a" matches 3 uploads: u-aab, u-abc, u-abcd"#)
         #expect(error?.exitCode == .usage)
     }

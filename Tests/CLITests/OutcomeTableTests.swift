@@ -98,29 +98,29 @@ import Testing
             let type = body.hasPrefix("{") ? "application/json" : "text/html"
             let head = HTTPResponseHead(status: status, headers: [HTTPHeader("Content-Type", type)])
             let response = HTTPResponse(head: head, body: Array(body.utf8), metrics: TransferMetrics())
-            let ends: [(String, Diagnosis)] = [
+            let ends: [(String, UserFacingError)] = [
                 (
                     "GigHive",
-                    ErrorCatalog.diagnosis(
+                    ErrorCatalog.userFacingError(
                         of: GigHiveError.ofResponse(head, message: nil, isJSON: type == "application/json")
                     )
                 ),
-                ("PhotoSync", ErrorCatalog.diagnosis(of: ServerRefusal(response).error())),
+                ("PhotoSync", ErrorCatalog.userFacingError(of: ServerRefusal(response).error())),
                 (
                     "captures",
-                    ErrorCatalog.diagnosis(of: CaptureRefusal(head, body: response.body).error(of: .reading))
+                    ErrorCatalog.userFacingError(of: CaptureRefusal(head, body: response.body).error(of: .reading))
                 ),
             ]
-            for (server, diagnosis) in ends {
+            for (server, userFacingError) in ends {
                 // A 503 of GigHive means a service that is not running; the exit code is the same.
                 let code = server == "GigHive" && status == 503 ? "server_unavailable" : row.code
-                #expect(diagnosis.code == code, "\(server)")
-                #expect(diagnosis.exitCode.rawValue == row.exitCode, "\(server)")
-                #expect(diagnosis.httpStatus == status, "\(server)")
+                #expect(userFacingError.code == code, "\(server)")
+                #expect(userFacingError.exitCode.rawValue == row.exitCode, "\(server)")
+                #expect(userFacingError.httpStatus == status, "\(server)")
             }
             // An album is never the requested resource, so its error has one code, and the exit code of the status.
             let album = ImmichRefusal(response).error(needing: .addOnly)
-            let tape = ErrorCatalog.diagnosis(of: TapesError(.libraryUnusable, underlying: album))
+            let tape = ErrorCatalog.userFacingError(of: TapesError(.libraryUnusable, underlying: album))
             #expect(tape.code == "library_unusable" && tape.exitCode.rawValue == row.exitCode)
         }
     }
@@ -134,8 +134,10 @@ import Testing
             body: [],
             metrics: TransferMetrics()
         )
-        let diagnosis = ErrorCatalog.diagnosis(of: GigHiveError.tus(TusError(response: response, to: .patch)))
-        #expect(diagnosis.code == row.code && diagnosis.exitCode.rawValue == row.exitCode)
+        let userFacingError = ErrorCatalog.userFacingError(
+            of: GigHiveError.tus(TusError(response: response, to: .patch))
+        )
+        #expect(userFacingError.code == row.code && userFacingError.exitCode.rawValue == row.exitCode)
     }
 
     // MARK: Refinements

@@ -177,7 +177,7 @@ import Testing
         let console = test.console(OutputPreferences(isJSON: true))
         console.record(.item, ["a": 1])
         console.summary(["exit_code": 0])
-        console.fail(Diagnosis(.internalError, "too late"))
+        console.fail(UserFacingError(.internalError, "too late"))
         #expect(
             test.output == """
                 {"schema":"mediactl.upload/1","type":"item","a":1}
@@ -193,7 +193,7 @@ import Testing
         let console = test.console(OutputPreferences(isQuiet: true))
         console.note("n")
         console.warning("w")
-        console.error(Diagnosis(.internalError, "e", hint: "h"))
+        console.error(UserFacingError(.internalError, "e", hint: "h"))
         #expect(test.errors == "mediactl: warning: w\nmediactl: error: e\nmediactl: hint: h\n")
     }
 

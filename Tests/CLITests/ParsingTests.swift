@@ -204,9 +204,9 @@ import Testing
         (["uploads", "lst"], "unknown command \"lst\""),
     ])
     func usageErrorsNameTheMistake(arguments: [String], message: String) {
-        let diagnosis = failure(arguments)
-        #expect(diagnosis?.message == message)
-        #expect(diagnosis?.exitCode == .usage)
+        let userFacingError = failure(arguments)
+        #expect(userFacingError?.message == message)
+        #expect(userFacingError?.exitCode == .usage)
     }
 
     @Test(arguments: [
@@ -230,7 +230,7 @@ import Testing
         #expect(failure(arguments) == nil)
     }
 
-    private func failure(_ arguments: [String]) -> Diagnosis? {
+    private func failure(_ arguments: [String]) -> UserFacingError? {
         do {
             var command = try MediactlCommand.parseAsRoot(arguments)
             // Help is one of the parser's own commands, and responds by throwing.
@@ -239,7 +239,7 @@ import Testing
             }
             return nil
         } catch {
-            return ParseFailure(error, arguments: arguments).diagnosis
+            return ParseFailure(error, arguments: arguments).userFacingError
         }
     }
 

@@ -17,7 +17,7 @@ import Testing
         ] as [([String: String], String, String?)]
     )
     func theVariableOfTheFailedProxyIsFound(environment: [String: String], detail: String, name: String?) {
-        let variable = ProxyVariable(blamedBy: detail, environment: environment)
+        let variable = ProxyVariable(causing: detail, environment: environment)
         #expect(variable?.name == name)
         #expect(variable?.hint.contains("secret") != true)
     }

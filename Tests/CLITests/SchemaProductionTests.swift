@@ -51,17 +51,17 @@ import Testing
     }
 
     private func report() async throws -> Set<String> {
-        let scene = try await BatchScene()
-        let report = scene.runner.home.file("report.json")
-        #expect(try await scene.upload([try scene.file("a.mp4"), "--report", report]).exitCode == 0)
+        let fixture = try await BatchFixture()
+        let report = fixture.runner.home.file("report.json")
+        #expect(try await fixture.upload([try fixture.file("a.mp4"), "--report", report]).exitCode == 0)
         return try validateFile(report, as: "upload-report")
     }
 
     private func bundle() async throws -> Set<String> {
-        let stage = try await HashOnlyStage.registered()
-        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
-        let path = stage.runner.home.file("bundle.json")
-        #expect(try await stage.run(["export", id, "--bundle", path]).exitCode == 0)
+        let fixture = try await HashOnlyFixture.registered()
+        let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
+        let path = fixture.runner.home.file("bundle.json")
+        #expect(try await fixture.run(["export", id, "--bundle", path]).exitCode == 0)
         return try validateFile(path, as: "hash-only-bundle")
     }
 

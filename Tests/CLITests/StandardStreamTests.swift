@@ -19,8 +19,8 @@ import Testing
     @Test(arguments: [">&-", "<&- >&-", ">/dev/full"], [[], ["--json"]])
     func nothingIsStartedThatCannotBeReported(redirections: String, more: [String]) async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
-        let result = try await run(["upload", stage.file] + more + stage.login, redirections, stage.runner)
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let result = try await run(["upload", fixture.file] + more + fixture.login, redirections, fixture.runner)
         let reason = redirections == ">/dev/full" ? "no space left on device" : "it is closed"
         #expect(result.exitCode == 1)
         #expect(result.errors == "mediactl: error: cannot write to standard output: \(reason)\n")
@@ -30,16 +30,16 @@ import Testing
     @Test(arguments: [("2>&-", 1), ("<&-", 1), ("<&- 2>&-", 1), ("<&- >&- 2>&-", 0)])
     func missingStreamsAreNotReusedByOtherFiles(redirections: String, posts: Int) async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
-        let result = try await run(["upload", stage.file, "-v"] + stage.login, redirections, stage.runner)
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let result = try await run(["upload", fixture.file, "-v"] + fixture.login, redirections, fixture.runner)
         #expect(result.exitCode == (posts == 1 ? 0 : 1))
         #expect(try await sandbox.posts() == posts)
         #expect(try sandbox.storedFiles().count == posts)
     }
 
     @Test func closedInputIsNotAnEmptyFile() async throws {
-        let stage = try FaultStage("http://127.0.0.1:9")
-        let result = try await run(["upload", "-", "--stdin-name", "a.mp4"] + stage.login, "<&-", stage.runner)
+        let fixture = try FaultFixture("http://127.0.0.1:9")
+        let result = try await run(["upload", "-", "--stdin-name", "a.mp4"] + fixture.login, "<&-", fixture.runner)
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("cannot read standard input"))
     }
@@ -57,30 +57,30 @@ import Testing
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func resultsAreRepeatedOnStandardError() async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
+        let fixture = try FaultFixture(sandbox.baseURL)
         let disk = try SmallDisk(kibibytes: 512)
         try disk.fill()
         let full = ChildStreams.outputFile(disk.path + "/out")
-        let upload = try await stage.runner.run(["upload", stage.file] + stage.login, streams: full)
+        let upload = try await fixture.runner.run(["upload", fixture.file] + fixture.login, streams: full)
         #expect(upload.exitCode == 1)
         let lines = upload.errors.split(separator: "\n").map(String.init)
-        #expect(lines.first == "uploaded \(stage.file) as 1 (26.2 kB, checksum matches)")
+        #expect(lines.first == "uploaded \(fixture.file) as 1 (26.2 kB, checksum matches)")
         #expect(lines.contains("  to delete: mediactl uploads delete 1 --server \(sandbox.baseURL)"))
         #expect(lines.last == "mediactl: error: cannot write to standard output: no space left on device")
 
         let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]
-        let early = try await stage.runner.run(delete + ["--json"], streams: full)
+        let early = try await fixture.runner.run(delete + ["--json"], streams: full)
         #expect(early.exitCode == 1 && !early.errors.contains("deleted 1"))
-        let deletion = try await stage.runner.run(delete, streams: full)
+        let deletion = try await fixture.runner.run(delete, streams: full)
         #expect(deletion.exitCode == 1)
         #expect(deletion.errors.hasPrefix("deleted 1 \"clip\" from "))
         #expect(deletion.errors.hasSuffix("cannot write to standard output: no space left on device\n"))
     }
 
     @Test func quitSignalExitsAtOnce() async throws {
-        let deaf = try DeafListener()
-        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
-        let child = try stage.startUpload(["--connect-timeout", "600s"])
+        let silent = try SilentListener()
+        let fixture = try FaultFixture("http://127.0.0.1:\(silent.port)")
+        let child = try fixture.startUpload(["--connect-timeout", "600s"])
         try await child.wait(for: #""phase":"connecting""#)
         child.signal(SIGQUIT)
         let result = try await child.finish()
@@ -92,9 +92,9 @@ import Testing
     /// Swift's runtime would print memory, and prompt on a terminal.
     @Test func crashPrintsNoMemory() async throws {
         let sandbox = try await SandboxProcess.start()
-        var stage = try FaultStage(sandbox.baseURL)
-        stage.runner.environment["MEDIACTL_PASSWORD"] = nil
-        let child = try stage.runner.start(["upload", stage.file] + stage.login, streams: .terminal(columns: 80))
+        var fixture = try FaultFixture(sandbox.baseURL)
+        fixture.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let child = try fixture.runner.start(["upload", fixture.file] + fixture.login, streams: .terminal(columns: 80))
         try await child.wait(for: "Password for uploader at ")
         child.signal(SIGSEGV)
         let result = try await child.finish()

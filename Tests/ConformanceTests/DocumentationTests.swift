@@ -59,7 +59,7 @@ struct DocumentationTests {
         let shell = try await ForeignProgram.run(
             try ForeignProgram.path(of: "bash"),
             ["-c", "cd '\(directory.path)' && exec bash session.sh"],
-            environment: surroundings(home: directory.path)
+            environment: childEnvironment(home: directory.path)
         )
 
         let outputs = shell.output.components(separatedBy: mark + "\n").dropFirst()
@@ -144,7 +144,7 @@ struct DocumentationTests {
     }
 
     /// A separate home directory, and the built binaries first in `PATH`.
-    private func surroundings(home: String) -> [String: String] {
+    private func childEnvironment(home: String) -> [String: String] {
         let own = Dictionary(
             uniqueKeysWithValues: ["CONFIG", "DATA", "STATE", "CACHE"].map { ("XDG_\($0)_HOME", "\(home)/\($0)") }
         )
@@ -170,15 +170,15 @@ struct DocumentationTests {
             $0.replacing("https://photos.example.org", with: sandbox.address)
         }
         let programs = BuiltProgram.directories
-        var surroundings = ["HOME": directory.path]
+        var childEnvironment = ["HOME": directory.path]
         for line in lines.dropLast() {
             let parts = line.split(separator: "=", maxSplits: 1).map { String($0) }
-            surroundings[parts[0]] = parts[0] == "PATH" ? "\(programs):\(parts[1])" : parts[1]
+            childEnvironment[parts[0]] = parts[0] == "PATH" ? "\(programs):\(parts[1])" : parts[1]
         }
         let fields = try #require(lines.last).split(separator: " ", maxSplits: 5)
-        #expect(fields.count == 6 && surroundings.count == 3)
+        #expect(fields.count == 6 && childEnvironment.count == 3)
         let sanitizers = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
-        let cron = surroundings.merging(sanitizers) { $1 }
+        let cron = childEnvironment.merging(sanitizers) { $1 }
         func run(_ command: String) async throws -> ChildResult {
             try await ChildProcess.run("/bin/sh", ["-c", "cd && \(command)"], environment: cron)
         }

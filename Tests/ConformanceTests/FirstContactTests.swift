@@ -6,7 +6,7 @@ import Testing
 @Suite("First contact with a self-signed server", .timeLimit(.minutes(4)))
 struct FirstContactTests {
     /// A machine, a sandbox behind TLS, and the file of known servers.
-    struct Scene {
+    struct Fixture {
         let sandbox: SandboxProcess
         let proxy: ReverseProxy
         var runner: BinaryRunner
@@ -41,44 +41,46 @@ struct FirstContactTests {
 
     @Test("a yes stores origin and pin, and later commands use them")
     func yes() async throws {
-        let scene = try await Scene()
-        let settings = "# as the user wrote it\nserver: \(scene.server)\n"
-        try scene.setKnown("")
-        try Data(settings.utf8).write(to: URL(fileURLWithPath: scene.settings))
-        let child = try scene.runner.start(
-            ["upload", try scene.file("one")],
+        let fixture = try await Fixture()
+        let settings = "# as the user wrote it\nserver: \(fixture.server)\n"
+        try fixture.setKnown("")
+        try Data(settings.utf8).write(to: URL(fileURLWithPath: fixture.settings))
+        let child = try fixture.runner.start(
+            ["upload", try fixture.file("one")],
             streams: .terminal(columns: 200)
         )
         try await child.wait(for: "Trust this server? [y/N] ")
         child.write("y\n")
         let result = try await child.finish()
         #expect(result.exitCode == 0, "\(result.output)")
-        #expect(result.output.contains(scene.proxy.pin) && result.output.contains("subject:"))
+        #expect(result.output.contains(fixture.proxy.pin) && result.output.contains("subject:"))
         #expect(result.output.contains("valid:") && result.output.contains("fingerprint:"))
-        #expect(try String(contentsOfFile: scene.known, encoding: .utf8) == "\(scene.server) \(scene.proxy.pin)\n")
+        #expect(
+            try String(contentsOfFile: fixture.known, encoding: .utf8) == "\(fixture.server) \(fixture.proxy.pin)\n"
+        )
         var status = stat()
-        #expect(stat(scene.known, &status) == 0 && status.st_mode & 0o777 == 0o600)
-        #expect(try String(contentsOfFile: scene.settings, encoding: .utf8) == settings)
+        #expect(stat(fixture.known, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try String(contentsOfFile: fixture.settings, encoding: .utf8) == settings)
         // Without a terminal, and without any option.
-        let later = try await scene.runner.run(["upload", try scene.file("two", name: "two.mp4")])
+        let later = try await fixture.runner.run(["upload", try fixture.file("two", name: "two.mp4")])
         #expect(later.exitCode == 0, "\(later.errors)")
     }
 
     @Test("any response but yes stores nothing and sends nothing", arguments: ["n\n", "\n"])
     func no(response: String) async throws {
-        let scene = try await Scene()
-        let child = try scene.runner.start(["upload", try scene.file("one")], streams: .terminal(columns: 200))
+        let fixture = try await Fixture()
+        let child = try fixture.runner.start(["upload", try fixture.file("one")], streams: .terminal(columns: 200))
         try await child.wait(for: "Trust this server? [y/N] ")
         child.write(response)
         #expect(try await child.finish().exitCode == 6)
-        #expect(!FileManager.default.fileExists(atPath: scene.known))
-        #expect(try await scene.sandbox.requests().isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: fixture.known))
+        #expect(try await fixture.sandbox.requests().isEmpty)
     }
 
     @Test("Ctrl-C at the prompt is exit code 130 and prints no error")
     func interrupt() async throws {
-        let scene = try await Scene()
-        let child = try scene.runner.start(["upload", try scene.file("one")], streams: .terminal(columns: 200))
+        let fixture = try await Fixture()
+        let child = try fixture.runner.start(["upload", try fixture.file("one")], streams: .terminal(columns: 200))
         try await child.wait(for: "Trust this server? [y/N] ")
         child.signal(SIGINT)
         let result = try await child.finish()
@@ -87,60 +89,60 @@ struct FirstContactTests {
 
     @Test("without a terminal, and with --no-input, there is no prompt", arguments: [true, false])
     func noPromptWithoutATerminal(isTerminal: Bool) async throws {
-        let scene = try await Scene()
-        let result = try await scene.runner.run(
-            ["upload", try scene.file("one"), "--no-input"],
+        let fixture = try await Fixture()
+        let result = try await fixture.runner.run(
+            ["upload", try fixture.file("one"), "--no-input"],
             streams: isTerminal ? .terminal(columns: 200) : .pipes
         )
         #expect(result.exitCode == 6 && !(result.output + result.errors).contains("[y/N]"))
         #expect((result.output + result.errors).contains("hint: use --cacert FILE"))
-        #expect(!FileManager.default.fileExists(atPath: scene.known))
+        #expect(!FileManager.default.fileExists(atPath: fixture.known))
     }
 
     @Test("a changed key is refused with both pins and the line to remove")
     func changedKey() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let old = "sha256//" + String(repeating: "A", count: 43) + "="
-        try scene.setKnown("\(scene.server) \(old)\n")
+        try fixture.setKnown("\(fixture.server) \(old)\n")
         for streams in [ChildStreams.pipes, .terminal(columns: 400)] {
-            let result = try await scene.runner.run(["upload", try scene.file("one")], streams: streams)
+            let result = try await fixture.runner.run(["upload", try fixture.file("one")], streams: streams)
             let text = result.output + result.errors
-            #expect(result.exitCode == 6 && text.contains(old) && text.contains(scene.proxy.pin), "\(text)")
-            #expect(text.contains("remove the line of \(scene.server) from \(scene.known)"))
+            #expect(result.exitCode == 6 && text.contains(old) && text.contains(fixture.proxy.pin), "\(text)")
+            #expect(text.contains("remove the line of \(fixture.server) from \(fixture.known)"))
             #expect(!text.contains("[y/N]"))
         }
-        #expect(try await scene.sandbox.requests().isEmpty)
+        #expect(try await fixture.sandbox.requests().isEmpty)
     }
 
     @Test("an explicit option takes precedence over the known pin")
     func explicit() async throws {
-        let scene = try await Scene()
-        try scene.setKnown("\(scene.server) sha256//\(String(repeating: "A", count: 43))=\n")
+        let fixture = try await Fixture()
+        try fixture.setKnown("\(fixture.server) sha256//\(String(repeating: "A", count: 43))=\n")
         for (number, options) in [
-            ["--pinned-key", scene.proxy.pin], ["--cacert", scene.proxy.authority], ["--insecure"],
+            ["--pinned-key", fixture.proxy.pin], ["--cacert", fixture.proxy.authority], ["--insecure"],
         ].enumerated() {
-            let file = try scene.file("file \(number)", name: "\(number).mp4")
-            let result = try await scene.runner.run(["upload", file] + options)
+            let file = try fixture.file("file \(number)", name: "\(number).mp4")
+            let result = try await fixture.runner.run(["upload", file] + options)
             #expect(result.exitCode == 0, "\(options): \(result.errors)")
         }
     }
 
     @Test("a malformed line is an error that includes its number")
     func malformed() async throws {
-        let scene = try await Scene()
-        try scene.setKnown("# servers\n\(scene.server)\n")
-        let result = try await scene.runner.run(["upload", try scene.file("one")])
-        #expect(result.exitCode == 2 && result.errors.contains("\(scene.known):2: must be an origin and its pin"))
-        #expect(try await scene.sandbox.requests().isEmpty)
+        let fixture = try await Fixture()
+        try fixture.setKnown("# servers\n\(fixture.server)\n")
+        let result = try await fixture.runner.run(["upload", try fixture.file("one")])
+        #expect(result.exitCode == 2 && result.errors.contains("\(fixture.known):2: must be an origin and its pin"))
+        #expect(try await fixture.sandbox.requests().isEmpty)
     }
 
     @Test("--insecure is one warning, and unverified for doctor")
     func insecure() async throws {
-        let scene = try await Scene()
-        let upload = try await scene.runner.run(["upload", try scene.file("one"), "--insecure"])
+        let fixture = try await Fixture()
+        let upload = try await fixture.runner.run(["upload", try fixture.file("one"), "--insecure"])
         #expect(upload.exitCode == 0)
         #expect(upload.errors.components(separatedBy: "is not verified (--insecure)").count == 2, "\(upload.errors)")
-        let doctor = try await scene.runner.run(["doctor", "--json", "--insecure"])
+        let doctor = try await fixture.runner.run(["doctor", "--json", "--insecure"])
         let tls = try Mediactl.records(doctor.output).first { $0["name"] as? String == "tls" }
         #expect(tls?["status"] as? String == "warned")
         #expect((tls?["detail"] as? String)?.hasPrefix("not verified (--insecure): ") == true)
@@ -149,33 +151,35 @@ struct FirstContactTests {
 
     @Test("the pin or exemption of one server does not apply to another")
     func otherServer() async throws {
-        var scene = try await Scene()
-        let upload = try await scene.runner.run(["upload", try scene.file("one"), "--insecure"])
+        var fixture = try await Fixture()
+        let upload = try await fixture.runner.run(["upload", try fixture.file("one"), "--insecure"])
         #expect(upload.exitCode == 0)
         // Now the environment is for another server, and the entry's own server has its own credentials.
-        let netrc = scene.runner.home.path + "-netrc"
+        let netrc = fixture.runner.home.path + "-netrc"
         try Data("machine localhost login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
         chmod(netrc, 0o600)
         defer { try? FileManager.default.removeItem(atPath: netrc) }
-        scene.runner.environment["NETRC"] = netrc
-        scene.runner.environment["MEDIACTL_SERVER"] = "https://127.0.0.1:9"
-        let host = "localhost:\(scene.proxy.port)"
-        for options in [["--insecure"], ["--pinned-key", scene.proxy.pin]] {
-            let result = try await scene.runner.run(["uploads", "delete", "1", "--host", host, "--yes"] + options)
+        fixture.runner.environment["NETRC"] = netrc
+        fixture.runner.environment["MEDIACTL_SERVER"] = "https://127.0.0.1:9"
+        let host = "localhost:\(fixture.proxy.port)"
+        for options in [["--insecure"], ["--pinned-key", fixture.proxy.pin]] {
+            let result = try await fixture.runner.run(["uploads", "delete", "1", "--host", host, "--yes"] + options)
             #expect(result.exitCode == 6 && result.errors.contains("certificate is not trusted"), "\(result.errors)")
         }
     }
 
     @Test("doctor prints the pin every time, and the command that works with it")
     func doctorHint() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         for _ in 0..<30 {
-            let result = try await scene.runner.run(["doctor"])
-            #expect(result.output.contains(scene.proxy.pin))
-            let command = "mediactl doctor --server \(scene.server) --pinned-key '\(scene.proxy.pin)'"
+            let result = try await fixture.runner.run(["doctor"])
+            #expect(result.output.contains(fixture.proxy.pin))
+            let command = "mediactl doctor --server \(fixture.server) --pinned-key '\(fixture.proxy.pin)'"
             #expect(result.errors.contains(command))
         }
-        let works = try await scene.runner.run(["doctor", "--server", scene.server, "--pinned-key", scene.proxy.pin])
+        let works = try await fixture.runner.run([
+            "doctor", "--server", fixture.server, "--pinned-key", fixture.proxy.pin,
+        ])
         #expect(works.exitCode == 0, "\(works.output)")
     }
 }

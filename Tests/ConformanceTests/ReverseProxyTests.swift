@@ -10,7 +10,7 @@ struct ReverseProxyTests {
     static let largeByteCount = 24 << 20
 
     /// nginx before PHP, with the settings that a request through them needs.
-    private final class Stage {
+    private final class Fixture {
         let proxy: ReverseProxy
         private let php: ForeignServer
         private let directory: TemporaryDirectory
@@ -54,9 +54,9 @@ struct ReverseProxyTests {
 
     @Test("a buffered body arrives completely, over each version of HTTP", arguments: [false, true])
     func buffered(http2: Bool) async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
 
-        let response = try await stage.post("/", byteCount: Self.largeByteCount, http2: http2)
+        let response = try await fixture.post("/", byteCount: Self.largeByteCount, http2: http2)
 
         let form = try ParsedForm(json: Data(response.body))
         #expect(form.files.map(\.size) == [Self.largeByteCount])
@@ -67,9 +67,9 @@ struct ReverseProxyTests {
 
     @Test("a body above the limit is refused before it is sent", arguments: [false, true])
     func tooLarge(http2: Bool) async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
 
-        let response = try await stage.post("/small/", byteCount: Self.largeByteCount, http2: http2)
+        let response = try await fixture.post("/small/", byteCount: Self.largeByteCount, http2: http2)
 
         #expect(response.status == 413)
         #expect(response.head.mediaType == "text/html")
@@ -78,9 +78,9 @@ struct ReverseProxyTests {
 
     @Test("a wrong password is refused before the body is sent", arguments: [false, true])
     func wrongPassword(http2: Bool) async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
 
-        let response = try await stage.post(
+        let response = try await fixture.post(
             "/private/",
             byteCount: Self.largeByteCount,
             http2: http2,
@@ -93,9 +93,9 @@ struct ReverseProxyTests {
 
     @Test("with the right password the body is sent")
     func rightPassword() async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
 
-        let response = try await stage.post("/private/", password: "secret")
+        let response = try await fixture.post("/private/", password: "secret")
 
         #expect(response.status == 200)
         #expect(try ParsedForm(json: Data(response.body)).files.map(\.size) == [1000])
@@ -103,31 +103,31 @@ struct ReverseProxyTests {
 
     @Test("a certificate of an unknown authority is not trusted")
     func unknownAuthority() async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
 
-        let error = await #expect(throws: TransportError.self) { try await stage.post("/", trust: ServerTrust()) }
+        let error = await #expect(throws: TransportError.self) { try await fixture.post("/", trust: ServerTrust()) }
 
         #expect(error?.kind == .certificateUntrusted)
     }
 
     @Test("a certificate for another name is not trusted")
     func otherName() async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
 
         // RFC 6761 section 6.3: names below "localhost" are loopback; the certificate names only "localhost" itself.
-        let error = await #expect(throws: TransportError.self) { try await stage.post("/", host: "other.localhost") }
+        let error = await #expect(throws: TransportError.self) { try await fixture.post("/", host: "other.localhost") }
 
         #expect(error?.kind == .certificateNameMismatch)
     }
 
     @Test("a pinned key replaces certificate chain and hostname verification")
     func pinnedKey() async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
 
-        let response = try await stage.post(
+        let response = try await fixture.post(
             "/",
             host: "other.localhost",
-            trust: ServerTrust(pinnedKey: stage.proxy.pin)
+            trust: ServerTrust(pinnedKey: fixture.proxy.pin)
         )
 
         #expect(response.status == 200)
@@ -135,11 +135,11 @@ struct ReverseProxyTests {
 
     @Test("a key that does not match the pin is refused, even if nothing else is verified")
     func otherPinnedKey() async throws {
-        let stage = try await Stage()
+        let fixture = try await Fixture()
         let other = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
 
         let error = await #expect(throws: TransportError.self) {
-            try await stage.post("/", trust: ServerTrust(pinnedKey: other, insecure: true))
+            try await fixture.post("/", trust: ServerTrust(pinnedKey: other, insecure: true))
         }
 
         #expect(error?.kind == .pinnedKeyMismatch)

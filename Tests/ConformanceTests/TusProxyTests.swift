@@ -28,7 +28,7 @@ struct TusProxyTests {
         #expect(try bench.stored(id) == source.bytes)
         #expect(delivery.digest.hex == (try await source.sha256()))
         // 8, 4 and 2 MiB are rejected; 1 MiB is accepted by nginx.
-        #expect(delivery.faults == 3)
+        #expect(delivery.retriedFailures == 3)
         // nginx rejects a body by its announced length, while at most these bodies are in transit.
         #expect(delivery.bytesSent <= Int64(source.bytes.count + (8 + 4 + 2) << 20))
     }

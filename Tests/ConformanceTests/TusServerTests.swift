@@ -43,7 +43,7 @@ struct TusServerTests {
         #expect(try bench.stored(created.id) == source.bytes)
         #expect(delivery.digest.hex == (try await source.sha256()))
         #expect(delivery.bytesSent == Int64(byteCount))
-        #expect(delivery.faults == 0)
+        #expect(delivery.retriedFailures == 0)
         // The end of each chunk has a proof, and the last proof covers the whole content.
         #expect(
             source.proofs.map(\.offset) == stride(from: Self.chunk, to: byteCount, by: Self.chunk).map(Int64.init)
@@ -69,7 +69,7 @@ struct TusServerTests {
         #expect(network.cuts == 6)
         #expect(try bench.stored(id) == source.bytes)
         #expect(delivery.digest.hex == (try await source.sha256()))
-        #expect(delivery.faults >= 6)
+        #expect(delivery.retriedFailures >= 6)
         #expect(delivery.bytesSent <= Int64(source.bytes.count + 6 * Self.chunk))
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// Deletions with an admin's login (gighive contract 5.2, traps T10 and T25).
 @Suite(.prompt) struct AdminDeletionTests {
-    private let neverAsked: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
+    private let neverCalled: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
         Issue.record("asked about a token")
         return .keep
     }
@@ -18,7 +18,7 @@ import Testing
         let bench = try sandbox.bench(user: "admin")
         let stored = try await bench.upload()
         let entry = try await bench.deleter.entry(for: try #require(stored.fileID))
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == .deleted)
         #expect(result.usedAdminRights)
         #expect(try sandbox.storedFiles().isEmpty)
@@ -29,7 +29,7 @@ import Testing
         let sandbox = try await SandboxProcess.start()
         let bench = try sandbox.bench()
         _ = try await bench.upload()
-        let result = await bench.deleter.delete(try await bench.deleter.entry(for: 1), onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(try await bench.deleter.entry(for: 1), onInvalidToken: neverCalled)
         #expect(result.state == .deleted)
         #expect(!result.usedAdminRights)
     }
@@ -41,7 +41,7 @@ import Testing
         _ = try await bench.upload()
         var stale = try await bench.deleter.entry(for: 1)
         stale.checksumSHA256 = String(repeating: "0", count: 64)
-        let result = await bench.deleter.delete(stale, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(stale, onInvalidToken: neverCalled)
         #expect(result.state == .failed)
         #expect(result.error?.code == .idReused)
         #expect(try sandbox.storedFiles().count == 1)

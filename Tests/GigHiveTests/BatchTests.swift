@@ -382,17 +382,17 @@ final class BatchLog: Sendable {
     @Test func aTransferUsesOneSlotAcrossItsAttempts() async {
         let slots = TransferSlots(1)
         let begun = Atomic(0)
-        let turn = TransferTurn(slots) { begun.add(1, ordering: .relaxed) }
+        let permit = TransferPermit(slots) { begun.add(1, ordering: .relaxed) }
         for _ in 1...2 {
-            #expect(await turn.begin())
-            #expect(await turn.begin())
-            turn.end()
-            turn.end()
+            #expect(await permit.begin())
+            #expect(await permit.begin())
+            permit.end()
+            permit.end()
         }
         #expect(begun.load(ordering: .relaxed) == 1)
         #expect(await slots.take())
         slots.close()
-        #expect(await !turn.begin())
+        #expect(await !permit.begin())
     }
 }
 

@@ -48,7 +48,7 @@ import Tus
         let bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4"), retries: 3)
         let (log, most) = try await run(bench, files: files, byteCount: bench.uploadBytes, jobs: jobs)
         for index in 0..<files { #expect(log[index]?.state == .done) }
-        #expect(most <= TusPlaces.limit)
+        #expect(most <= TusSlots.limit)
         #expect(try await bench.sandbox.requests().allSatisfy { $0.status != 429 })
         #expect(try await bench.stored().count == files)
     }
@@ -72,9 +72,9 @@ import Tus
     }
 
     @Test func aFifthUploadWaits() async throws {
-        let places = TusPlaces()
-        var held: [TusPlace] = []
-        for _ in 0..<TusPlaces.limit { held.append(await places.take()) }
+        let places = TusSlots()
+        var held: [TusSlot] = []
+        for _ in 0..<TusSlots.limit { held.append(await places.take()) }
         let fifth = Task { await places.take() }
         let first = held[0]
         #expect(await !first.waitForAnother())

@@ -15,7 +15,7 @@ import Tus
 
     @Test(arguments: UploadFailpoint.ofTus, Resumption.allCases)
     private func isStoredOnce(_ point: UploadFailpoint, _ resumption: Resumption) async throws {
-        let faults = point == .finalizeSent ? ["finalize:delay-answer=60,times=1"] : []
+        let faults = point == .finalizeSent ? ["finalize:delay-response=60,times=1"] : []
         var bench = try ResumableBench(try await SandboxProcess.start(dialect: "d4", faults: faults), retries: 3)
         let path = try bench.file()
         try await ResumableKillTests.upload(dyingAt: point, bench, path)

@@ -156,7 +156,7 @@ import Tus
     /// Below 20 MiB the server keeps no byte of an incomplete chunk (gighive-d4 contract 4.3).
     @Test(
         arguments: [
-            "reset,after=1", "reset,after=30000", "reset,after=65535", "drop-answer", "status=408", "status=400",
+            "reset,after=1", "reset,after=30000", "reset,after=65535", "drop-response", "status=408", "status=400",
         ]
     )
     func anInterruptedChunkIsSentAgain(_ fault: String) async throws {
@@ -265,15 +265,15 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test(arguments: 0...TusPlaces.limit)
+    @Test(arguments: 0...TusSlots.limit)
     func otherProcessesUseSlots(_ count: Int) async throws {
         let bench = try await start()
-        let name = SourceLock.name(ofPlaceOn: bench.client.server.scope, isGuest: false)
+        let name = SourceLock.name(ofSlotOn: bench.client.server.scope, isGuest: false)
         let locks = try (0..<count).map { try #require(try UploadLock.acquire("\(name)-\($0)", in: bench.directory)) }
         let upload = try bench.prepare(try bench.file())
         let control = TransferControl()
         let running = Task { await bench.uploader.upload(upload, control: control) }
-        if count == TusPlaces.limit {
+        if count == TusSlots.limit {
             try await Task.sleep(for: .milliseconds(300))
             #expect(try await post(bench) == 0)
             locks.last?.release()
@@ -284,7 +284,7 @@ import Tus
 
     @Test(arguments: [(1, 2, UploadState.done), (5, 2, .failed)])
     func aCreationIsRepeatedOnce(_ lost: Int, _ posts: Int, _ state: UploadState) async throws {
-        let bench = try await start(faults: ["tus-create:drop-answer,times=\(lost)"])
+        let bench = try await start(faults: ["tus-create:drop-response,times=\(lost)"])
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.state == state)
         #expect(try await post(bench) == posts)
@@ -320,7 +320,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    @Test(arguments: ["finalize:drop-answer,times=1", "finalize:status=504,times=1"])
+    @Test(arguments: ["finalize:drop-response,times=1", "finalize:status=504,times=1"])
     func aLostResponseCausesNoSecondUpload(_ fault: String) async throws {
         let bench = try await start(faults: [fault])
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
@@ -348,7 +348,7 @@ import Tus
         let secret = "CANARY-guest_0123456789abcdefghijklmnopqrst"
         let sandbox = try await SandboxProcess.start(
             dialect: "d4",
-            faults: ["finalize:drop-answer,times=1"],
+            faults: ["finalize:drop-response,times=1"],
             arguments: ["--event-link-token", "\(secret)=2026-03-01,Wedding,wedding,14"]
         )
         var bench = try ResumableBench(sandbox, retries: 3)

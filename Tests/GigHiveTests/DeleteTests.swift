@@ -17,14 +17,14 @@ import Testing
         return (bench, try await bench.deleter.entry(for: 18))
     }
 
-    private let neverAsked: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
+    private let neverCalled: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
         Issue.record("asked about a token")
         return .keep
     }
 
     @Test func aDeletionSendsTheIDInBothSpellingsAndTheTokenWithoutLists() async throws {
         let (bench, entry) = try await uploaded()
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == .deleted)
         #expect(result.error == nil)
         #expect(bench.server.files.isEmpty)
@@ -72,7 +72,7 @@ import Testing
             try connection.respond(response.status, response.body)
             return true
         }
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == .failed)
         #expect(result.error?.code == response.code)
         #expect(result.error?.fileID == 18)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["asset", "file"], [true, false])
-    func aForbiddenDeletionAsksForAnotherLogin(_ spelling: String, _ asAdmin: Bool) async throws {
+    func aForbiddenDeletionRequiresAnotherLogin(_ spelling: String, _ asAdmin: Bool) async throws {
         let wanted = asAdmin ? "\(spelling)_id and delete_token" : "\(spelling)_ids array"
         let (bench, entry) = try await uploaded { request, connection, _, _ in
             guard request.path == "/db/delete_media_files.php" else { return false }
@@ -92,7 +92,7 @@ import Testing
         let result =
             asAdmin
             ? await bench.deleter.deleteAsAdmin(entry)
-            : await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+            : await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == .failed)
         #expect(result.error?.code == .forbidden)
         #expect(result.error?.neededLogin == (asAdmin ? .admin : .uploader))
@@ -102,7 +102,7 @@ import Testing
     @Test func aFileDeletedOnTheServerRemovesItsEntry() async throws {
         let (bench, entry) = try await uploaded()
         bench.server.remove(18)
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == .gone)
         #expect(try bench.store.tokens(host: nil).isEmpty)
     }
@@ -119,7 +119,7 @@ import Testing
             return true
         }
         bench.server.remove(18)
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == .failed)
         #expect(result.error?.code == code)
         #expect(try bench.store.tokens(host: nil).count == 1)
@@ -132,7 +132,7 @@ import Testing
         let wrong = try #require(DeleteToken("wrong"))
         var stale = entry
         stale.token = wrong
-        let result = await bench.deleter.delete(stale, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(stale, onInvalidToken: neverCalled)
         #expect(result.state == .failed)
         #expect(result.error?.code == .idReused)
         #expect(bench.server.files.count == 1)
@@ -160,7 +160,7 @@ import Testing
             connection.close()
             return true
         }
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.state == (wasDeleted ? .deleted : .failed))
         #expect(result.error?.code == (wasDeleted ? nil : .connectionLost))
         #expect(try bench.store.tokens(host: nil).isEmpty == wasDeleted)
@@ -173,7 +173,7 @@ import Testing
             connection.close()
             return true
         }
-        let result = await bench.deleter.delete(entry, onInvalidToken: neverAsked)
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
         #expect(result.error?.code == .unknownOutcome)
         #expect(try bench.store.tokens(host: nil).count == 1)
     }

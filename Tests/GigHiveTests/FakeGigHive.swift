@@ -193,7 +193,7 @@ struct Workbench {
         )
         options = UploadOptions(
             retry: RetryPolicy(retries: retries, base: .milliseconds(1)),
-            settleTime: .milliseconds(50)
+            processingTime: .milliseconds(50)
         )
     }
 
@@ -205,7 +205,7 @@ struct Workbench {
             store: store,
             directory: directory,
             options: options,
-            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(5)], settledLooks: 2)
+            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(5)], finishedChecks: 2)
         )
         uploader.raceRetry.delays = [.zero]
         return uploader

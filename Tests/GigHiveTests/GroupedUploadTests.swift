@@ -65,7 +65,7 @@ import Testing
         -> Uploader
     {
         var uploader = bench.uploader
-        uploader.turn = TransferTurn(slots, plansAhead: true) {}
+        uploader.permit = TransferPermit(slots, plansAhead: true) {}
         uploader.intentLifetime = lifetime
         return uploader
     }

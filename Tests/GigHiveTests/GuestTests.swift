@@ -187,7 +187,7 @@ import Tus
 
     /// The response to a guest's repeated finalize contains the receipt again.
     @Test func aLostResponseIsRepeatedWithTheReceipt() async throws {
-        var bench = try await start(faults: ["finalize:drop-answer,times=1"])
+        var bench = try await start(faults: ["finalize:drop-response,times=1"])
         bench.options.guest = try await guest(bench)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.state == .done, "\(String(describing: result.error))")

@@ -19,7 +19,7 @@ import Testing
 
     /// A new run that starts its look-ahead early.
     private func eager(_ bench: SandboxBench, force: Bool = false) -> SandboxBench {
-        var bench = bench.anew(force: force)
+        var bench = bench.restarted(force: force)
         bench.uploader.lookAheadDelay = .zero
         return bench
     }
@@ -78,11 +78,11 @@ import Testing
 
     @Test func aFinalizeInFlightIsNeverStopped() async throws {
         let go = Gate()
-        let asked = Gate()
+        let requested = Gate()
         var bench = try Workbench(
             try FakeGigHive { request, _, _, number in
                 if request.path == "/api/uploads.php", number == 2 { go.wait() }
-                if request.path == "/api/uploads/18" { asked.open() }
+                if request.path == "/api/uploads/18" { requested.open() }
                 return false
             }
         )
@@ -97,7 +97,7 @@ import Testing
             }
         }
         // The copy was found; the body has been sent.
-        #expect(await asked.opened())
+        #expect(await requested.opened())
         go.open()
         let result = try await upload.value
         #expect(result.state == .done)

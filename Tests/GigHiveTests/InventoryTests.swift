@@ -91,7 +91,7 @@ import Testing
         #expect(first.allSatisfy { $0.state == .done })
         #expect(try await count(sandbox, "GET", "/db/database.php") == 0)
 
-        let second = await run(bench.anew(), try prepare())
+        let second = await run(bench.restarted(), try prepare())
         #expect(second.allSatisfy { $0.state == .duplicate && $0.isSkipped && $0.isDeletableDuplicate })
         #expect(second.map(\.fileID) == first.map(\.fileID))
         #expect(second.map(\.checksumSHA256) == first.map(\.checksumSHA256))
@@ -112,7 +112,7 @@ import Testing
             let entry = try #require(try bench.store.tokens(host: nil).first { $0.fileID == result.fileID })
             #expect(await stranger.deleter.deleteAsAdmin(entry).state == .deleted)
         }
-        let second = await run(bench.anew(), try prepare())
+        let second = await run(bench.restarted(), try prepare())
         #expect(second.map(\.state) == [.duplicate, .duplicate, .duplicate, .done, .done, .done])
         #expect(second.map(\.isSkipped) == [true, true, true, false, false, false])
     }
@@ -124,7 +124,7 @@ import Testing
         _ = await bench.uploader.upload(try bench.prepare(path))
         let entry = try #require(try bench.store.tokens(host: nil).first)
         try bench.store.remove(entry)
-        let again = await bench.anew().uploader.upload(try bench.prepare(path))
+        let again = await bench.restarted().uploader.upload(try bench.prepare(path))
         #expect(again.state == .duplicate)
         #expect(!again.isSkipped)
         #expect(try await count(sandbox, "POST", "/api/uploads.php") == 2)
@@ -147,7 +147,7 @@ import Testing
         let sent = try await sandbox.bench().upload()
         let bench = try knowing(sandbox, "abc", "mine.mp4")
         let path = Array(bench.temporary.file("mine.mp4").utf8)
-        let result = await bench.anew().uploader.upload(try bench.prepare(path, date: date))
+        let result = await bench.restarted().uploader.upload(try bench.prepare(path, date: date))
         #expect(result.isSkipped == isSkipped)
         #expect(result.fileID == sent.fileID)
         #expect(result.checksumSHA256 == abcChecksum)
@@ -163,7 +163,7 @@ import Testing
         _ = try await sandbox.bench().upload()
         let bench = try knowing(sandbox, "abc", "mine.mp4")
         let path = Array(bench.temporary.file("mine.mp4").utf8)
-        let result = await bench.anew(force: true).uploader.upload(try bench.prepare(path))
+        let result = await bench.restarted(force: true).uploader.upload(try bench.prepare(path))
         #expect(result.state == .duplicate)
         #expect(!result.isSkipped)
         #expect(result.httpStatus == 409)
@@ -173,10 +173,10 @@ import Testing
         let sandbox = try await SandboxProcess.start()
         var bench = try sandbox.bench()
         bench.hashes = try bench.cache()
-        let first = await bench.anew().uploader.upload(try bench.prepare(bench.file("abc", name: "clip.mp4")))
+        let first = await bench.restarted().uploader.upload(try bench.prepare(bench.file("abc", name: "clip.mp4")))
         let copy = try bench.prepare(bench.file("abc", name: "copy.mp4"))
         bench.hashes?.keepSurely(abcChecksum, for: try #require(copy.identity))
-        let second = await bench.anew().uploader.upload(copy)
+        let second = await bench.restarted().uploader.upload(copy)
         #expect(second.isSkipped)
         #expect(second.fileID == first.fileID)
         #expect(second.fileName == "copy.mp4")
@@ -192,7 +192,7 @@ import Testing
         let bench = try sandbox.bench()
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
         _ = await run(bench, try paths.map { try bench.prepare($0) })
-        let second = await run(bench.anew(), try paths.map { try bench.prepare($0) })
+        let second = await run(bench.restarted(), try paths.map { try bench.prepare($0) })
         #expect(second.allSatisfy { $0.state == .duplicate && $0.isSkipped })
         #expect(try await count(sandbox, "GET", "/db/database.php") == 1)
         #expect(try await count(sandbox, "GET", "/api/uploads/") == 5)
@@ -203,7 +203,7 @@ import Testing
         let bench = try sandbox.bench()
         let paths = try (0..<5).map { try bench.file("content \($0)", name: "\($0).mp4") }
         _ = await run(bench, try paths.map { try bench.prepare($0) })
-        let second = await run(bench.anew(), try paths.map { try bench.prepare($0) }, jobs: 1)
+        let second = await run(bench.restarted(), try paths.map { try bench.prepare($0) }, jobs: 1)
         #expect(second.map(\.state) == [.duplicate, .duplicate, .failed, .failed, .failed])
         #expect(second.last?.error?.code == .connectionLost)
         #expect(second.last?.error?.isRetryable == true)
@@ -227,7 +227,7 @@ extension SandboxBench {
     }
 
     /// The same machine in a new run.
-    func anew(force: Bool = false) -> SandboxBench {
+    func restarted(force: Bool = false) -> SandboxBench {
         var bench = self
         var options = uploader.options
         options.again = force

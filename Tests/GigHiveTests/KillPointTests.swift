@@ -40,25 +40,25 @@ import Testing
 
         let rescued = try await RescueAdoption.run(store: bench.store, directory: bench.directory)
         let row = try #require(try bench.row())
-        let settled = await bench.uploader.resolve(row)
+        let resolved = await bench.uploader.resolve(row)
         let tokens = try bench.store.tokens(host: nil)
         #expect(bench.rescueFiles.isEmpty)
         switch point {
         case .afterIntent, .midBody:
-            #expect(settled.state == .failed)
+            #expect(resolved.state == .failed)
             #expect(bench.server.files.isEmpty)
             #expect(tokens.isEmpty)
         case .afterBody:
             // The response was never read.
-            #expect([.tokenLost, .failed, .done].contains(settled.state))
-            #expect((settled.state == .failed) == bench.server.files.isEmpty)
+            #expect([.tokenLost, .failed, .done].contains(resolved.state))
+            #expect((resolved.state == .failed) == bench.server.files.isEmpty)
         case .responseInRescueFile, .beforeTokenCommit:
             #expect(rescued == [.rescued(uploadID: row.uploadID, fileID: 18)])
-            #expect(settled.state == .done)
+            #expect(resolved.state == .done)
             #expect(tokens.map(\.token.secret) == [bench.server.files[0].token])
         default:
             #expect(rescued.isEmpty)
-            #expect(settled.state == .done)
+            #expect(resolved.state == .done)
             #expect(tokens.map(\.token.secret) == [bench.server.files[0].token])
         }
         #expect(bench.server.uploads.count <= 1)

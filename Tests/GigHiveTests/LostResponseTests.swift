@@ -57,7 +57,7 @@ import Testing
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func aLostResponseOfAnAbsentFileIsSentAgainOnlyAfterAsking() async throws {
+    @Test func afterALostResponseAnAbsentFileIsSentAgainOnlyAfterAQuery() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, number in
                 guard request.path == "/api/uploads.php", number == 1 else { return false }
@@ -77,11 +77,11 @@ import Testing
     }
 
     @Test func aFileThatAppearsLateIsFoundByPolling() async throws {
-        let looks = Mutex(0)
+        let checks = Mutex(0)
         var bench = try Workbench(
             try FakeGigHive { request, connection, server, _ in
                 if request.path.hasPrefix("/video/"),
-                    looks.withLock({
+                    checks.withLock({
                         $0 += 1; return $0 == 3
                     })
                 {
@@ -92,13 +92,13 @@ import Testing
                 return true
             }
         )
-        bench.options.settleTime = .seconds(60)
+        bench.options.processingTime = .seconds(60)
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .tokenLost)
-        #expect(looks.withLock { $0 } == 3)
+        #expect(checks.withLock { $0 } == 3)
     }
 
-    @Test func aServerThatDoesNotSayLeavesTheOutcomeUnknown() async throws {
+    @Test func aServerWithoutAClearResponseLeavesTheOutcomeUnknown() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 if request.path == "/api/uploads.php" {
@@ -117,7 +117,7 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    @Test func aPeerThatDoesNotSpeakHTTPIsAskedThreeTimes() async throws {
+    @Test func aPeerWithoutHTTPIsQueriedThreeTimes() async throws {
         var bench = try Workbench(
             try FakeGigHive { _, connection, _, _ in
                 try connection.write("SSH-2.0-OpenSSH_9.2\r\n\r\n")
@@ -126,14 +126,14 @@ import Testing
             },
             retries: 3
         )
-        bench.options.settleTime = .seconds(300)
+        bench.options.processingTime = .seconds(300)
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
         #expect(result.error?.code == .unknownOutcome)
         #expect(bench.server.requests.map(\.method) == ["POST", "HEAD", "HEAD", "HEAD"])
     }
 
-    @Test func aStopEndsTheAskingAndTheOutcomeStaysUnknown() async throws {
+    @Test func aStopEndsTheQueryAndTheOutcomeStaysUnknown() async throws {
         let control = TransferControl()
         let over = Gate()
         var bench = try Workbench(
@@ -148,7 +148,7 @@ import Testing
                 return true
             }
         )
-        bench.options.settleTime = .seconds(300)
+        bench.options.processingTime = .seconds(300)
         let result = await bench.uploader.upload(try bench.prepare(), control: control)
         over.open()
         #expect(result.state == .unknownOutcome)

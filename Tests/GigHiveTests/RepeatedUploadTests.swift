@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: [UploadState.sending, .sent, .unknownOutcome], [true, false])
-    func anAbandonedRowIsSettledByAsking(_ state: UploadState, _ isStored: Bool) async throws {
+    func anAbandonedRowIsResolvedByAQuery(_ state: UploadState, _ isStored: Bool) async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare(), state: state)
         if isStored {
@@ -137,7 +137,7 @@ import Testing
         #expect(bench.server.uploads.isEmpty)
     }
 
-    @Test func anAbandonedRowIsSettledBeforeItsFileIsSentAgain() async throws {
+    @Test func anAbandonedRowIsResolvedBeforeItsFileIsSentAgain() async throws {
         let bench = try Workbench(try FakeGigHive())
         let upload = try bench.prepare()
         let record = try abandoned(bench, upload)
@@ -218,7 +218,7 @@ import Testing
         (400, "{}", .failed), (401, "<html>", .failed), (413, "<html>", .failed),
         (500, "{}", .unknownOutcome), (502, "<html>", .unknownOutcome), (201, #"{"id":7,"delete_tok"#, .unknownOutcome),
         (201, #"{"id":7}"#, .done), (500, #"{"message":"1062 Duplicate entry"}"#, .unknownOutcome),
-    ]) func everyRescuedResponseSettlesItsRow(_ status: Int, _ response: String, _ state: UploadState) async throws {
+    ]) func everyRescuedResponseFinishesItsRow(_ status: Int, _ response: String, _ state: UploadState) async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare())
         try rescue(bench, record.uploadID, status: status, response)
@@ -228,7 +228,7 @@ import Testing
         #expect(bench.rescueFiles.isEmpty)
     }
 
-    @Test func aRescueFileWithoutAResponseLeavesTheRowForAsking() async throws {
+    @Test func aRescueFileWithoutAResponseLeavesTheRowForAQuery() async throws {
         let bench = try Workbench(try FakeGigHive())
         let record = try abandoned(bench, try bench.prepare())
         try rescue(bench, record.uploadID, status: nil, "")
@@ -284,7 +284,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func askingDoesNotStartTheServersTimeAnew() async throws {
+    @Test func aQueryDoesNotRestartTheServersTime() async throws {
         let bench = try Workbench(
             try FakeGigHive { _, connection, _, _ in
                 try connection.respond(503, "")
@@ -299,9 +299,9 @@ import Testing
         }
     }
 
-    @Test func aServerThatRefusesConnectionsIsNotAskedForLong() async throws {
+    @Test func aServerThatRefusesConnectionsIsNotQueriedForLong() async throws {
         var bench = try Workbench(try FakeGigHive())
-        bench.options.settleTime = .seconds(300)
+        bench.options.processingTime = .seconds(300)
         let record = try abandoned(bench, try bench.prepare(), age: 0)
         // Nothing listens on port 1.
         let nowhere = GigHiveClient(
@@ -323,7 +323,7 @@ import Testing
 
     // MARK: Lost tokens
 
-    @Test(arguments: [true, false]) func aDuplicateSaysThatItsTokenWasLostHere(_ isSameFile: Bool) async throws {
+    @Test(arguments: [true, false]) func aDuplicateReportsThatItsTokenWasLostHere(_ isSameFile: Bool) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, server, number in
                 guard request.path == "/api/uploads.php" else { return false }

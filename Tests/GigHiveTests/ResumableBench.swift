@@ -44,7 +44,7 @@ struct ResumableBench {
     static func options(retries: Int = 0) -> UploadOptions {
         UploadOptions(
             retry: RetryPolicy(retries: retries, base: .milliseconds(1), retryAfterCap: .milliseconds(1)),
-            settleTime: .milliseconds(300),
+            processingTime: .milliseconds(300),
             transport: .tus,
             chunks: TusSendOptions(
                 chunkBytes: chunkBytes,
@@ -61,7 +61,7 @@ struct ResumableBench {
             store: store,
             directory: directory,
             options: options,
-            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], settledLooks: 2),
+            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], finishedChecks: 2),
             finalizeRetry: RetryPolicy(delays: Array(repeating: .milliseconds(50), count: 40))
         )
         uploader.raceRetry.delays = [.zero]
@@ -130,15 +130,15 @@ struct ResumableBench {
             control.stop()
         }
         let begun = Int((result.bytesSent + Self.chunkBytes - 1) / Self.chunkBytes)
-        var quietLooks = 0
+        var idleChecks = 0
         try await sandbox.waitForRequests { seen in
             let patches = seen.filter { $0.method == "PATCH" }
             guard patches.allSatisfy(\.isOver) else { return false }
             if patches.count >= begun { return true }
             // The kernel may drop the start of a chunk together with its connection; the server then never receives
             // it. The server may also have received it and not read it yet.
-            quietLooks = serverHasUnreadEnds ? 0 : quietLooks + 1
-            return quietLooks == 50
+            idleChecks = serverHasUnreadEnds ? 0 : idleChecks + 1
+            return idleChecks == 50
         }
         return result
     }

@@ -27,7 +27,7 @@ import Tus
         var bench = try ResumableBench(
             try await SandboxProcess.start(arguments: ["--hook-delay", "3600", "--hook-wait", "0"])
         )
-        bench.options.settleTime = .seconds(330)
+        bench.options.processingTime = .seconds(330)
         let uploader = Uploader(
             client: bench.client,
             store: bench.store,
@@ -66,7 +66,7 @@ import Tus
             ("finalize:status-after=425,times=1", .tokenLost), ("finalize:status-after=499,times=1", .tokenLost),
             ("finalize:status-after=423,times=1", .tokenLost),
             ("finalize:reset,after=body,times=1", .done),
-            ("finalize:drop-answer,times=1", .tokenLost),
+            ("finalize:drop-response,times=1", .tokenLost),
             ("finalize:status-after=504,times=1", .tokenLost),
             ("finalize:truncate=60,times=1", .tokenLost),
         ]
@@ -81,7 +81,7 @@ import Tus
         #expect(result.isVerified == true)
         #expect(result.hasDeleteToken == (end == .done))
         #expect(result.error?.code == (end == .tokenLost ? .tokenLost : nil))
-        #expect(log.contains { if case .waitingForQuiet = $0 { true } else { false } })
+        #expect(log.contains { if case .waitingForServer = $0 { true } else { false } })
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 2)
         #expect(try await bench.stored() == [try bench.checksum(path)])
         #expect(try bench.row()?.state == end)
@@ -90,10 +90,10 @@ import Tus
 
     @Test func finalizeIsNotRepeatedWhileTheServerMayBeProcessing() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
-        bench.options.settleTime = .seconds(330)
+        bench.options.processingTime = .seconds(330)
         let control = TransferControl()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
-            if case .waitingForQuiet(let rest) = event {
+            if case .waitingForServer(let rest) = event {
                 // As long as the server may process a file of this size.
                 #expect(rest > .seconds(40) && rest <= .seconds(46))
                 control.stop()
@@ -106,9 +106,9 @@ import Tus
         // A later process waits for the same cooldown, and neither discards the upload nor starts a new one.
         let discarded = await bench.uploader.discard(row)
         #expect(discarded.error?.code == .unknownOutcome)
-        let asked = TransferControl()
-        let again = await bench.uploader.resume(row, details: nil, control: asked) { event in
-            if case .waitingForQuiet = event { asked.stop() }
+        let requested = TransferControl()
+        let again = await bench.uploader.resume(row, details: nil, control: requested) { event in
+            if case .waitingForServer = event { requested.stop() }
         }
         #expect(again.state == .unknownOutcome)
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 1)
@@ -117,7 +117,7 @@ import Tus
 
     @Test(.timeLimit(.minutes(4))) func theCooldownAppliesWhileTusHasTheBytes() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=504"]))
-        bench.options.settleTime = .seconds(330)
+        bench.options.processingTime = .seconds(330)
         let control = TransferControl()
         let uploader = bench.uploader
         let upload = try bench.prepare(try bench.file())
@@ -140,24 +140,24 @@ import Tus
             startedAt: nil,
             journal: TusJournal(TusRecord(uploadID: "u", parts: []), store: bench.store),
             uploader: bench.uploader,
-            settlement: UploadSettlement(planning: upload, over: .tus, bench.uploader),
+            recorder: UploadOutcomeRecorder(planning: upload, over: .tus, bench.uploader),
             control: TransferControl(),
             onEvent: log.add
         )
-        guard case .request = await finalization.waitForQuiet(since: Date() + 86_400, endsWhenGone: false) else {
+        guard case .request = await finalization.waitForServer(since: Date() + 86_400, endsWhenGone: false) else {
             Issue.record("the wait was stopped")
             return
         }
         #expect(
             log.contains { event in
-                if case .waitingForQuiet(let limit) = event { limit == bench.options.settleTime } else { false }
+                if case .waitingForServer(let limit) = event { limit == bench.options.processingTime } else { false }
             }
         )
     }
 
     @Test func aMissingIDShortensTheCooldown() async throws {
-        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:drop-answer,times=1"]))
-        bench.options.settleTime = .seconds(330)
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:drop-response,times=1"]))
+        bench.options.processingTime = .seconds(330)
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))
         #expect(result.state == .tokenLost)
         #expect(try await bench.count("POST", "/api/uploads/finalize") == 2)
@@ -195,7 +195,7 @@ import Tus
 
     @Test func theRefusalReceivedByAKilledProcessIsNotWaitedFor() async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status=401,times=1"]))
-        bench.options.settleTime = .seconds(330)
+        bench.options.processingTime = .seconds(330)
         let path = try bench.file()
         _ = await bench.uploader.upload(try bench.prepare(path))
         let row = try #require(try bench.row())
@@ -327,7 +327,7 @@ import Tus
     // MARK: Stopping
 
     @Test func aStopWhileTheServerStoresWaitsForTheToken() async throws {
-        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:delay-answer=0.5"]))
+        let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:delay-response=0.5"]))
         let control = TransferControl()
         let log = EventLog()
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()), control: control) { event in
@@ -350,7 +350,7 @@ import Tus
         #expect(result.state == .unknownOutcome)
         #expect(try bench.row()?.state == .unknownOutcome)
         try await bench.sandbox.clearFaults()
-        let settled = await bench.uploader.resume(try #require(try bench.row()), details: nil)
-        #expect(settled.state == .done, "\(String(describing: settled.error))")
+        let resolved = await bench.uploader.resume(try #require(try bench.row()), details: nil)
+        #expect(resolved.state == .done, "\(String(describing: resolved.error))")
     }
 }

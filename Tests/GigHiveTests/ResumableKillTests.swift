@@ -29,7 +29,7 @@ import Testing
             )
             var options = ResumableBench.options()
             options.parallelParts = Int(place[4]) ?? 1
-            options.settleTime = .seconds(330)
+            options.processingTime = .seconds(330)
             let uploader = Uploader(
                 client: client,
                 store: try TokenStore(in: directory),
@@ -47,9 +47,9 @@ import Testing
     }
 
     @Test(arguments: UploadFailpoint.ofTus, [true, false])
-    func aDeadUploadGoesOnToExactlyOneObject(_ point: UploadFailpoint, _ byRepetition: Bool) async throws {
+    func aDeadUploadIsResumedToExactlyOneObject(_ point: UploadFailpoint, _ byRepetition: Bool) async throws {
         // An immediate response would leave no time to die before it.
-        let faults = point == .finalizeSent ? ["finalize:delay-answer=60,times=1"] : []
+        let faults = point == .finalizeSent ? ["finalize:delay-response=60,times=1"] : []
         let bench = try ResumableBench(try await SandboxProcess.start(faults: faults))
         let path = try bench.file()
         try await Self.upload(dyingAt: point, bench, path)

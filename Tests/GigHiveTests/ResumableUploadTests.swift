@@ -204,10 +204,10 @@ import Tus
         #expect(try bench.row() == row)
         #expect(try await bench.patchedBytes() == patched)
         guard change != "gone" else { return }
-        let anew = await bench.uploader.upload(try bench.prepare(path))
-        #expect(anew.state == .done)
-        #expect(!anew.isResumed)
-        #expect(anew.bytesSent == 640 << 10)
+        let restarted = await bench.uploader.upload(try bench.prepare(path))
+        #expect(restarted.state == .done)
+        #expect(!restarted.isResumed)
+        #expect(restarted.bytesSent == 640 << 10)
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
@@ -227,8 +227,8 @@ import Tus
         let row = try #require(try bench.row())
         #expect(row.state == .failed)
         #expect(try !Uploader.isResumable(row, in: bench.store))
-        let anew = await bench.uploader.upload(try bench.prepare(path))
-        #expect(anew.state == .done)
+        let restarted = await bench.uploader.upload(try bench.prepare(path))
+        #expect(restarted.state == .done)
     }
 
     @Test func aChangedPrefixWithUnchangedMetadataIsDetected() async throws {
@@ -245,9 +245,9 @@ import Tus
         #expect(result.error?.code == .sourceChanged)
         #expect(try await bench.count("DELETE", "/files/") == 1)
         #expect(try await bench.stored().isEmpty)
-        let anew = await bench.uploader.upload(try bench.prepare(path))
-        #expect(anew.state == .done)
-        #expect(anew.bytesSent == 640 << 10)
+        let restarted = await bench.uploader.upload(try bench.prepare(path))
+        #expect(restarted.state == .done)
+        #expect(restarted.bytesSent == 640 << 10)
     }
 
     // MARK: One owner
@@ -470,10 +470,10 @@ import Tus
         #expect(ended.state == .cancelled)
         #expect(try !Uploader.isResumable(ended, in: bench.store))
         // The next one is a different upload.
-        let anew = await bench.uploader.upload(try bench.prepare(path))
-        #expect(anew.state == .done)
-        #expect(anew.bytesSent == 640 << 10)
-        #expect(anew.uploadID != row.uploadID)
+        let restarted = await bench.uploader.upload(try bench.prepare(path))
+        #expect(restarted.state == .done)
+        #expect(restarted.bytesSent == 640 << 10)
+        #expect(restarted.uploadID != row.uploadID)
     }
 
     @Test func anUnreachableServerKeepsAnUploadUnlessForced() async throws {

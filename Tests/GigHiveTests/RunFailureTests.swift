@@ -201,8 +201,8 @@ import Testing
         (39_000 as Int64, 45 as Int64), (2_000_000, 46), (600_000_000, 330), (6_000_000_000, 330),
     ]) func theWaitForALostResponseFitsTheFile(_ byteCount: Int64, _ seconds: Int64) throws {
         var bench = try Workbench(try FakeGigHive())
-        bench.options.settleTime = .seconds(330)
-        #expect(bench.uploader.settleTime(forBytes: byteCount) == .seconds(seconds))
+        bench.options.processingTime = .seconds(330)
+        #expect(bench.uploader.processingTime(forBytes: byteCount) == .seconds(seconds))
     }
 
     // MARK: Comparing with the listing

@@ -49,10 +49,10 @@ struct SandboxBench {
             directory: directory,
             options: UploadOptions(
                 retry: RetryPolicy(retries: retries, base: .milliseconds(1), retryAfterCap: .milliseconds(1)),
-                settleTime: .milliseconds(200),
+                processingTime: .milliseconds(200),
                 transport: transport
             ),
-            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], settledLooks: 2)
+            schedule: OutcomeInquiry.Schedule(pauses: [.milliseconds(20)], finishedChecks: 2)
         )
         deleter = Deleter(client: client, store: store, host: server.scope)
     }

@@ -80,7 +80,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("drop-answer", UploadState.tokenLost, OutcomeCode.tokenLost),
+            ("drop-response", UploadState.tokenLost, OutcomeCode.tokenLost),
             ("500-after-store", .tokenLost, .tokenLost),
             ("truncate=100", .tokenLost, .tokenLost),
             ("1062", .duplicate, nil),
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func aLostDeletionIsResolvedByAQuery() async throws {
-        let bench = try await SandboxProcess.start(faults: ["delete:drop-answer"]).bench()
+        let bench = try await SandboxProcess.start(faults: ["delete:drop-response"]).bench()
         let fileID = try #require(try await bench.upload().fileID)
         let result = await bench.deleter.delete(try await bench.deleter.entry(for: fileID)) { _ in .keep }
         #expect(result.state == .deleted)

@@ -70,7 +70,7 @@ import Testing
         if failed == "upload" { faults += ["media:status=500"] }
         var bench = try ResumableBench(try await SandboxProcess.start(faults: faults))
         bench.options.transport = .multipart
-        bench.options.settleTime = .milliseconds(1)
+        bench.options.processingTime = .milliseconds(1)
         let checks = await SmokeTest(uploader: bench.uploader).run(in: bench.temporary.path)
         #expect(checks.first { $0.status == .failed }?.name == failed)
         #expect(checks.last?.status == .skipped && checks.last?.detail == reason)

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: others, bodies) func anUndefinedStatusIsALostResponse(_ status: Int, _ body: String) {
-        guard case .unknown(let error, isSettled: false) = verdict(status, body) else {
+        guard case .unknown(let error, isServerFinished: false) = verdict(status, body) else {
             Issue.record("\(verdict(status, body))")
             return
         }
@@ -37,7 +37,7 @@ import Testing
 
     /// A web form redirects after it has stored the file.
     @Test(arguments: 300..<400, bodies) func aRedirectAfterTheBodyIsQueried(_ status: Int, _ body: String) {
-        guard case .unknown(let error, isSettled: true) = verdict(status, body) else {
+        guard case .unknown(let error, isServerFinished: true) = verdict(status, body) else {
             Issue.record("\(verdict(status, body))")
             return
         }

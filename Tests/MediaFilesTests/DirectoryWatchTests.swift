@@ -183,7 +183,7 @@ import Testing
     @Test func withoutLeasesAClosedFileIsComplete() async throws {
         try write("a")
         try write("moved.part")
-        let watch = try watch(quietSeconds: 3_600) { _ in .unknown }
+        let watch = try watch(idleSeconds: 3_600) { _ in .unknown }
         var names = watch.makeNames(in: directory)
         rename(directory.file("moved.part"), directory.file("moved"))
         try write("b")
@@ -194,7 +194,7 @@ import Testing
 
     @Test func withoutLeasesAQuietFileIsComplete() async throws {
         try write("a")
-        let watch = try watch(quietSeconds: 0.05) { _ in .unknown }
+        let watch = try watch(idleSeconds: 0.05) { _ in .unknown }
         var names = watch.makeNames(in: directory)
         #expect(await names.next() == "a")
         try write("b.part")
@@ -253,13 +253,13 @@ import Testing
 
     private func watch(
         excluding pattern: String? = nil,
-        quietSeconds: Double = 2,
+        idleSeconds: Double = 2,
         openness: @escaping @Sendable (Int32) -> WriterProbe.Openness
     ) throws -> DirectoryWatch {
         try DirectoryWatch(
             Array(directory.path.utf8),
             filter: PathFilter(excludes: try pattern.map { [try GlobPattern($0)] } ?? []),
-            quietSeconds: quietSeconds,
+            idleSeconds: idleSeconds,
             openness: openness
         )
     }

@@ -105,13 +105,13 @@ import Testing
 
     @Test func aStoppedWalkReturnsTheFilesFoundSoFar() throws {
         for name in ["1", "a/2", "b/3"] { try write(name) }
-        var asked = 0
+        var requested = 0
         let result = FileWalk().files(below: Array(directory.path.utf8)) {
-            asked += 1
-            return asked > 2
+            requested += 1
+            return requested > 2
         }
         #expect(names(result) == ["1", "a/2"])
-        #expect(asked == 3)
+        #expect(requested == 3)
     }
 
     @Test func theRootMayBeALink() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ManifestTests {
     typealias Row = Manifest.Row
-    typealias Fault = Manifest.Fault
+    typealias RowError = Manifest.RowError
 
     static let tables: [(text: String, rows: [Row])] = [
         ("path\n", []),
@@ -73,49 +73,52 @@ import Testing
 
     static let unknown = "unknown column; valid columns: " + Manifest.columns.joined(separator: ", ")
 
-    static let faultyTables: [(text: String, faults: [Fault])] = [
-        ("", [Fault(line: 1, reason: "the header line is missing")]),
-        ("\n\r\n", [Fault(line: 1, reason: "the header line is missing")]),
-        ("label\nx\n", [Fault(line: 1, column: "path", reason: "no such column")]),
+    static let faultyTables: [(text: String, errors: [RowError])] = [
+        ("", [RowError(line: 1, reason: "the header line is missing")]),
+        ("\n\r\n", [RowError(line: 1, reason: "the header line is missing")]),
+        ("label\nx\n", [RowError(line: 1, column: "path", reason: "no such column")]),
         (
             "path,Label,label,label,path\n",
             [
-                Fault(line: 1, column: "Label", reason: unknown),
-                Fault(line: 1, column: "label", reason: "duplicate column"),
-                Fault(line: 1, column: "path", reason: "duplicate column"),
+                RowError(line: 1, column: "Label", reason: unknown),
+                RowError(line: 1, column: "label", reason: "duplicate column"),
+                RowError(line: 1, column: "path", reason: "duplicate column"),
             ]
         ),
-        ("path,\na,\n", [Fault(line: 1, column: "", reason: unknown)]),
-        ("path;label\na;x\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
-        ("path\tlabel\n", [Fault(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
-        ("\"path\na\n", [Fault(line: 1, reason: "unterminated quote")]),
+        ("path,\na,\n", [RowError(line: 1, column: "", reason: unknown)]),
+        (
+            "path;label\na;x\n",
+            [RowError(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]
+        ),
+        ("path\tlabel\n", [RowError(line: 1, reason: "columns must be separated by commas, not semicolons or tabs")]),
+        ("\"path\na\n", [RowError(line: 1, reason: "unterminated quote")]),
         // An invalid header does not hide errors in the rows.
         (
             "path,title\na\n,x\nb,y\n",
             [
-                Fault(line: 1, column: "title", reason: unknown),
-                Fault(line: 2, reason: "the row has 1 cells, the header has 2"),
-                Fault(line: 3, column: "path", reason: "the path is missing"),
+                RowError(line: 1, column: "title", reason: unknown),
+                RowError(line: 2, reason: "the row has 1 cells, the header has 2"),
+                RowError(line: 3, column: "path", reason: "the path is missing"),
             ]
         ),
         (
             "path,label\na,b,c\n,x\n\"  \",x\na\"b,c\n\"a\" ,c\na,\"two\nlines\"x\na,b\rc,d\na\0,x\n\"a,b\nc,d\n",
             [
-                Fault(line: 2, reason: "the row has 3 cells, the header has 2"),
-                Fault(line: 3, column: "path", reason: "the path is missing"),
-                Fault(line: 4, column: "path", reason: "the path is missing"),
-                Fault(line: 5, reason: "a quote in an unquoted cell"),
-                Fault(line: 6, reason: "text after a closing quote; double a quote inside a cell"),
-                Fault(line: 8, reason: "text after a closing quote; double a quote inside a cell"),
-                Fault(line: 9, reason: "a carriage return without a line feed"),
-                Fault(line: 10, column: "path", reason: "the path contains a NUL byte"),
-                Fault(line: 11, reason: "unterminated quote"),
+                RowError(line: 2, reason: "the row has 3 cells, the header has 2"),
+                RowError(line: 3, column: "path", reason: "the path is missing"),
+                RowError(line: 4, column: "path", reason: "the path is missing"),
+                RowError(line: 5, reason: "a quote in an unquoted cell"),
+                RowError(line: 6, reason: "text after a closing quote; double a quote inside a cell"),
+                RowError(line: 8, reason: "text after a closing quote; double a quote inside a cell"),
+                RowError(line: 9, reason: "a carriage return without a line feed"),
+                RowError(line: 10, column: "path", reason: "the path contains a NUL byte"),
+                RowError(line: 11, reason: "unterminated quote"),
             ]
         ),
     ]
 
-    @Test(arguments: faultyTables) func errorsOfCSV(table: (text: String, faults: [Fault])) {
-        #expect(throws: ManifestError(faults: table.faults)) {
+    @Test(arguments: faultyTables) func errorsOfCSV(table: (text: String, errors: [RowError])) {
+        #expect(throws: ManifestError(errors: table.errors)) {
             try WholeManifest(reading: Array(table.text.utf8), as: .csv)
         }
     }
@@ -162,30 +165,31 @@ import Testing
 
     @Test(arguments: faultyLines) func errorsOfJSONLines(row: (line: String, column: String?, reason: String)) {
         let text = "{\"path\":\"good\"}\n" + row.line + "\n"
-        #expect(throws: ManifestError(faults: [Fault(line: 2, column: row.column, reason: row.reason)])) {
+        #expect(throws: ManifestError(errors: [RowError(line: 2, column: row.column, reason: row.reason)])) {
             try WholeManifest(reading: Array(text.utf8), as: .jsonLines)
         }
     }
 
     @Test func errorsOfAllLinesAreReported() {
         let text = "{\n{\"path\":\"a\"}\n\n{\"label\":\"x\"}\n"
-        let faults = [
-            Fault(line: 1, reason: "not valid JSON at byte 2"),
-            Fault(line: 4, column: "path", reason: "the path is missing"),
+        let errors = [
+            RowError(line: 1, reason: "not valid JSON at byte 2"),
+            RowError(line: 4, column: "path", reason: "the path is missing"),
         ]
-        #expect(throws: ManifestError(faults: faults)) { try WholeManifest(reading: Array(text.utf8), as: .jsonLines) }
+        #expect(throws: ManifestError(errors: errors)) { try WholeManifest(reading: Array(text.utf8), as: .jsonLines) }
     }
 
     @Test func textThatIsNotUTF8() {
         let csv = Array("path,label\n".utf8) + [0xFF, 0x2C, 0xC3, 0x0A] + Array("a,b\n".utf8)
-        let faults = ["path", "label"].map { Fault(line: 2, column: $0, reason: "the text is not UTF-8") }
-        #expect(throws: ManifestError(faults: faults)) { try WholeManifest(reading: csv, as: .csv) }
+        let errors = ["path", "label"].map { RowError(line: 2, column: $0, reason: "the text is not UTF-8") }
+        #expect(throws: ManifestError(errors: errors)) { try WholeManifest(reading: csv, as: .csv) }
         let json = Array("{\"path\":\"".utf8) + [0xFF] + Array("\"}\n".utf8)
-        #expect(throws: ManifestError(faults: [Fault(line: 1, reason: "the text is not UTF-8")])) {
+        #expect(throws: ManifestError(errors: [RowError(line: 1, reason: "the text is not UTF-8")])) {
             try WholeManifest(reading: json, as: .jsonLines)
         }
         for format in Manifest.Format.allCases {
-            #expect(throws: ManifestError(faults: [Fault(line: 1, reason: "the text is UTF-16; save it as UTF-8")])) {
+            #expect(throws: ManifestError(errors: [RowError(line: 1, reason: "the text is UTF-16; save it as UTF-8")]))
+            {
                 try WholeManifest(reading: [0xFF, 0xFE, 0x70, 0x00], as: format)
             }
         }
@@ -201,7 +205,7 @@ import Testing
         let error = try #require(throws: ManifestError.self) {
             try WholeManifest(reading: Array(text.utf8), as: format)
         }
-        #expect(error.faults.count == 100)
+        #expect(error.errors.count == 100)
     }
 
     static let formats: [(name: String, content: String, format: Manifest.Format)] = [
@@ -267,7 +271,7 @@ import Testing
 }
 
 private struct ManifestError: Error, Equatable {
-    var faults: [Manifest.Fault]
+    var errors: [Manifest.RowError]
 }
 
 /// A manifest without errors.
@@ -275,8 +279,8 @@ private struct WholeManifest {
     let rows: [Manifest.Row]
 
     init(reading bytes: [UInt8], as format: Manifest.Format) throws(ManifestError) {
-        let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
-        guard faults.isEmpty else { throw ManifestError(faults: faults) }
+        let (rows, errors) = Manifest.rowsAndErrors(in: bytes, as: format)
+        guard errors.isEmpty else { throw ManifestError(errors: errors) }
         self.rows = rows
     }
 }

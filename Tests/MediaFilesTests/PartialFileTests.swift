@@ -102,7 +102,7 @@ import Testing
         #expect(throws: FileWriteError(.exists, path: Array(temporary.file("a").utf8))) { try file.publish(as: "a") }
     }
 
-    // MARK: Going on
+    // MARK: Resuming
 
     @Test func writtenBytesAreKeptForTheNextAttempt() throws {
         try write("hel", to: PartialFile.open(".a.part", in: directory))

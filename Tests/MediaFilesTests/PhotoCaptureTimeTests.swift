@@ -133,7 +133,7 @@ import Testing
     func aFileTruncatedAnywhereIsParsedWithoutErrors(format: String) throws {
         let whole =
             switch format {
-            case "jpeg": Self.jpegWithPicture
+            case "jpeg": Self.jpegWithImage
             case "png": png(chunk("eXIf", Self.data) + chunk("IEND", []))
             case "webp": webP(riffChunk("EXIF", Self.data))
             default: heif(Self.data)
@@ -152,7 +152,7 @@ import Testing
         #expect(try capture(whole, in: directory) == Self.moment * 1_000_000)
     }
 
-    static let jpegWithPicture = jpeg(data) + [0xFF, 0xDA, 0, 2, 1, 2, 3, 0xFF, 0xD9]
+    static let jpegWithImage = jpeg(data) + [0xFF, 0xDA, 0, 2, 1, 2, 3, 0xFF, 0xD9]
 }
 
 /// The result of `PhotoExif` for a file with these bytes.

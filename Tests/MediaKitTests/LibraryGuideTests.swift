@@ -12,7 +12,7 @@ struct LibraryGuideTests {
     // MARK: Uploads
 
     @Test("uploads with progress, and deletes")
-    func uploadAndTakeBack() async throws {
+    func uploadAndDelete() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()
         let (address, folder, password) = (sandbox.baseURL, temporary.file("data"), "uploader")
@@ -83,13 +83,13 @@ struct LibraryGuideTests {
         #expect(await upload.value.state == .cancelled)
         try await sandbox.clearFaults()
 
-        try await goOn(uploader, server, directory)
+        try await resumeUploads(uploader, server, directory)
         let ended = try TokenStore(in: directory).uploads(states: [], host: nil)
         #expect(ended.map(\.state) == [.done])
         #expect(ended.first?.uploadID == (await upload.value.uploadID))
     }
 
-    private func goOn(_ uploader: Uploader, _ server: ServerURL, _ directory: DataDirectory) async throws {
+    private func resumeUploads(_ uploader: Uploader, _ server: ServerURL, _ directory: DataDirectory) async throws {
         // guide: resume
         let store = try TokenStore(in: directory)
         for note in try await RescueAdoption.run(store: store, directory: directory) { print(note) }

@@ -57,8 +57,8 @@ struct HashCacheTests {
         cache.keep(others[1], for: identity(3))
         var changed = identity(2)
         changed.size += 1
-        let asked = [identity(3), identity(4), identity(1), changed, identity(2)]
-        #expect(cache.digests(of: asked) == [others[1], nil, digest, nil, others[0]])
+        let requested = [identity(3), identity(4), identity(1), changed, identity(2)]
+        #expect(cache.digests(of: requested) == [others[1], nil, digest, nil, others[0]])
         #expect(cache.digests(of: []).isEmpty)
     }
 

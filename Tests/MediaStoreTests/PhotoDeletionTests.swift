@@ -50,7 +50,7 @@ struct PhotoDeletionTests {
     func doubt() throws {
         let store = try LibraryStore(in: fixture.get().directory)
         try store.add([deletion(1), deletion(2, state: .accepted), deletion(3, server: "https://other.example")])
-        try store.doubtDeletions(of: server)
+        try store.invalidateDeletions(of: server)
         #expect(try store.deletions(ofPhotos: ["photo-1"], server: server).map(\.state) == [.purged])
         #expect(try store.deletions(ofPhotos: ["photo-2"], server: server).map(\.state) == [.accepted])
         #expect(try store.deletions(ofPhotos: ["photo-3"], server: "https://other.example").map(\.state) == [.deleted])

@@ -74,15 +74,15 @@ struct SpoolFileTests {
     @Test("waiting for an input without data can be canceled")
     func cancelled() throws {
         let silent = Pipe()
-        var asked = 0
+        var requested = 0
         #expect(throws: SpoolError.cancelled) {
             try SpoolFile(
                 copying: silent.fileHandleForReading.fileDescriptor,
                 to: fixture.get().directory,
                 limit: 10
             ) {
-                asked += 1
-                return asked > 2
+                requested += 1
+                return requested > 2
             }
         }
         #expect(try spoolNames == [])

@@ -18,13 +18,13 @@ struct SyncProcessTests {
         for round in 1...6 {
             let worker = try WorkerProcess(["sync", fixture.directory.path, server, "100000", "200"])
             #expect(try worker.line() == "begun")
-            var said = pages
-            for _ in 1...round { said = Int(try worker.line() ?? "") ?? 0 }
+            var reported = pages
+            for _ in 1...round { reported = Int(try worker.line() ?? "") ?? 0 }
             worker.killNow()
             pages = try checkWholePages(of: 200)
-            #expect(pages >= said)
+            #expect(pages >= reported)
         }
-        try checkGoesOn(after: pages, of: 200)
+        try checkContinues(after: pages, of: 200)
     }
 
     @Test(
@@ -45,7 +45,7 @@ struct SyncProcessTests {
         }
         let pages = try checkWholePages(of: 5)
         #expect(pages > 20)
-        try checkGoesOn(after: pages, of: 5)
+        try checkContinues(after: pages, of: 5)
     }
 
     /// The number of pages that the cursor indicates: as many are stored, counted and seen.
@@ -68,7 +68,7 @@ struct SyncProcessTests {
         return pages
     }
 
-    private func checkGoesOn(after pages: Int, of size: Int) throws {
+    private func checkContinues(after pages: Int, of size: Int) throws {
         let path = try fixture.get().directory.path
         let worker = try WorkerProcess(["sync", path, server, "\(pages + 2)", "\(size)"])
         #expect(try worker.line() == "begun")

@@ -187,7 +187,7 @@ struct SyncRunTests {
         #expect(try index.state(of: server)?.watermark == nil)
     }
 
-    // MARK: Going on
+    // MARK: Resuming
 
     @Test("a run is resumed at its cursor, with its counts and a new number")
     func resumed() throws {

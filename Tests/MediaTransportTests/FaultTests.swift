@@ -52,13 +52,13 @@ struct FaultTests {
         arguments: [Repeatability.atMostOnce, .resumable, .safe]
     )
     func deadServer(_ repeatability: Repeatability) async throws {
-        let (second, isDeaf) = (Gate(), Gate())
+        let (second, isSilent) = (Gate(), Gate())
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
             try connection.respond(201, "{}")
             try connection.readRequest()
             second.open()
-            isDeaf.wait()
+            isSilent.wait()
         }
         let http = try client()
         let url = try server.url()
@@ -68,7 +68,7 @@ struct FaultTests {
         }
         await second.opened()
         server.stopListening()
-        isDeaf.open()
+        isSilent.open()
         let error = await failed
         #expect(error?.kind == .connectionLost)
         #expect(error?.isBeforeRequest == false)
@@ -113,7 +113,7 @@ struct FaultTests {
         "once a server has accepted a body, others of up to 1 MiB share a connection without Expect",
         arguments: [(65_536, 1, 0), (65_537, 1, 1), (100_000, 1, 1), (1 << 20, 1, 1), ((1 << 20) + 1, 5, 5)]
     )
-    func keptConnection(bodyLength: Int64, connections: Int, asked: Int) async throws {
+    func keptConnection(bodyLength: Int64, connections: Int, requested: Int) async throws {
         let expectations = Mutex(0)
         let server = try ScriptedServer { connection, _ in
             while true {
@@ -126,7 +126,7 @@ struct FaultTests {
         let url = try server.url()
         for _ in 0..<5 { #expect(try await http.execute(post(url, CountingBody(bodyLength))).status == 201) }
         #expect(server.connectionCount == connections)
-        #expect(expectations.withLock { $0 } == asked)
+        #expect(expectations.withLock { $0 } == requested)
     }
 
     @Test("a server that broke off gets Expect again")

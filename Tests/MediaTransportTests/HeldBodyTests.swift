@@ -9,7 +9,7 @@ import Testing
 private final class HeldBody: RequestBody {
     let byteCount: Int64
     private let freeBytes: Int64
-    private let state = Mutex((isHeld: true, wake: (@Sendable () -> Void)?.none, asked: 0))
+    private let state = Mutex((isHeld: true, wake: (@Sendable () -> Void)?.none, requested: 0))
 
     init(_ byteCount: Int64, holdingAfter freeBytes: Int64) {
         self.byteCount = byteCount
@@ -17,7 +17,7 @@ private final class HeldBody: RequestBody {
     }
 
     /// How often the reader was queried whether it holds the body back.
-    var timesAsked: Int { state.withLock { $0.asked } }
+    var readCount: Int { state.withLock { $0.requested } }
 
     func release() {
         let wake = state.withLock { state in
@@ -37,7 +37,7 @@ private final class HeldBody: RequestBody {
 
         var isHeld: Bool {
             body.state.withLock { state in
-                state.asked += 1
+                state.requested += 1
                 return state.isHeld && offset == body.freeBytes
             }
         }
@@ -68,7 +68,7 @@ struct HeldBodyTests {
             try server.url(),
             body: body,
             repeatability: .resumable,
-            asksBeforeLargeBody: false,
+            expectsContinue: false,
             timeouts: TransferTimeouts(stall: stall)
         )
     }
@@ -116,7 +116,7 @@ struct HeldBodyTests {
         let request = try patch(server, body, stall: .milliseconds(500))
         async let response = http.execute(request)
         #expect(await arrived.opened())
-        let before = body.timesAsked
+        let before = body.readCount
         // Many times the stall limit, filled with other requests of the same client.
         let started = ContinuousClock.now
         var others = 0
@@ -125,7 +125,7 @@ struct HeldBodyTests {
             others += 1
         }
         // A busy loop queries hundreds of thousands of times; one that wakes for a reason, a few times each.
-        #expect(body.timesAsked - before < 50 + 20 * others)
+        #expect(body.readCount - before < 50 + 20 * others)
         body.release()
         #expect(try await response.status == 200)
     }
@@ -194,7 +194,7 @@ struct HeldBodyTests {
                     url,
                     body: CountingBody(byteCount),
                     repeatability: .resumable,
-                    asksBeforeLargeBody: false
+                    expectsContinue: false
                 )
             )
         }

@@ -34,7 +34,7 @@ struct RetryTests {
     }
 
     @Test("the server's delay is honored up to its limit")
-    func serverWish() {
+    func serverDelay() {
         let policy = RetryPolicy(retries: 3, base: .zero, retryAfterCap: .seconds(120))
         #expect(policy.delay(after: 1, retryAfter: .seconds(7)) == .seconds(7))
         #expect(policy.delay(after: 1, retryAfter: .seconds(9999)) == .seconds(120))

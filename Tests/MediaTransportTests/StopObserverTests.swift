@@ -5,12 +5,12 @@ import Testing
 
 @Suite struct StopObserverTests {
     @Test(.timeLimit(.minutes(4)), arguments: [false, true])
-    func aStopIsReportedToTheObserver(isAskedBefore: Bool) async {
+    func aStopIsReportedToTheObserver(isRequestedBefore: Bool) async {
         let control = TransferControl()
-        if isAskedBefore { control.stop() }
+        if isRequestedBefore { control.stop() }
         await withCheckedContinuation { continuation in
             _ = control.observeStop { continuation.resume() }
-            if !isAskedBefore { control.stop() }
+            if !isRequestedBefore { control.stop() }
         }
     }
 

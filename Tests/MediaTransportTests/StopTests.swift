@@ -121,7 +121,7 @@ struct StopTests {
     }
 
     @Test("a stop ends the wait between two attempts", .timeLimit(.minutes(4)))
-    func stopBetweenTries() async throws {
+    func stopBetweenAttempts() async throws {
         let waiting = Gate()
         let http = try HTTPClient(
             configuration: HTTPClientConfiguration(

@@ -67,7 +67,7 @@ struct VerdictTests {
     }
 
     @Test("a final 503 starts no cooldown", .timeLimit(.minutes(1)))
-    func noQuiet() async throws {
+    func noCooldown() async throws {
         let (server, _) = try server([503, 200])
         let http = try HTTPClient(
             configuration: HTTPClientConfiguration(

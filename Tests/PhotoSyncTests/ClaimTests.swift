@@ -9,17 +9,17 @@ import Testing
 /// Claiming legacy photos, verified by counting (photosync contract section 7).
 @Suite struct ClaimTests {
     /// `legacy` photos, two of a phone and one of this device.
-    private func bench(legacy: Int, device: String? = PullShelf.device.id) throws -> PullBench {
-        var shelf = PullShelf(0, pageSize: 400)
-        for number in 0..<legacy { shelf.insert(PullShelf.photo(number, origin: nil)) }
-        shelf.insert(PullShelf.photo(5001))
-        shelf.insert(PullShelf.photo(5002))
-        shelf.insert(PullShelf.photo(5003, origin: PullShelf.device))
-        return try PullBench(shelf, device: device)
+    private func bench(legacy: Int, device: String? = ServerPhotos.device.id) throws -> PullBench {
+        var serverPhotos = ServerPhotos(0, pageSize: 400)
+        for number in 0..<legacy { serverPhotos.insert(ServerPhotos.photo(number, origin: nil)) }
+        serverPhotos.insert(ServerPhotos.photo(5001))
+        serverPhotos.insert(ServerPhotos.photo(5002))
+        serverPhotos.insert(ServerPhotos.photo(5003, origin: ServerPhotos.device))
+        return try PullBench(serverPhotos, device: device)
     }
 
     private func legacyIDs(_ bench: PullBench) -> [String] {
-        bench.server.shelf.photos.filter { $0.originDevice == nil }.map(\.id)
+        bench.server.serverPhotos.photos.filter { $0.originDevice == nil }.map(\.id)
     }
 
     /// `legacy-photos` never returns more than 500, and has no cursor; the listing has one.
@@ -40,7 +40,7 @@ import Testing
     @Test func aPlanSeparatesClaimedFromUnknownAndSendsNoClaim() async throws {
         let bench = try bench(legacy: 3)
         let legacy = legacyIDs(bench)
-        let phone = PullShelf.photo(5001).id
+        let phone = ServerPhotos.photo(5001).id
         let plan = try await LegacyClaim(bench.account)
             .plan(.ids([legacy[1], "no-such-photo", phone, legacy[0], legacy[1]]))
         #expect(plan.ids == [legacy[1], legacy[0]])
@@ -59,7 +59,7 @@ import Testing
         _ = try await bench.pull().run()
         let legacy = legacyIDs(bench)
         let claim = LegacyClaim(bench.account)
-        let plan = try await claim.plan(.ids(Array(legacy.prefix(1100)) + ["foreign", PullShelf.photo(5001).id]))
+        let plan = try await claim.plan(.ids(Array(legacy.prefix(1100)) + ["foreign", ServerPhotos.photo(5001).id]))
         let result = try await claim.run(plan)
         #expect(bench.server.claims.map { $0?.count } == [500, 500, 100])
         #expect(bench.server.claims.flatMap { $0 ?? [] } == Array(legacy.prefix(1100)))
@@ -69,7 +69,7 @@ import Testing
         #expect(result.remaining == 103)
         #expect(result.after.devicePhotos == 1101)
         // The index is updated at once.
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
 
         // The same plan again: every photo has a device now.
         let again = try await claim.run(try await claim.plan(.ids(Array(legacy.prefix(1100)))))
@@ -85,19 +85,19 @@ import Testing
         #expect(plan.count == 700)
         // Two more between plan and claim: they are claimed and counted as well.
         bench.server.change { state in
-            for number in 800..<802 { state.shelf.insert(PullShelf.photo(number, origin: nil)) }
+            for number in 800..<802 { state.serverPhotos.insert(ServerPhotos.photo(number, origin: nil)) }
         }
         let result = try await claim.run(plan)
         #expect(bench.server.claims == [nil])
         #expect((result.claimed, result.alreadyClaimed, result.failed, result.remaining) == (702, 0, 0, 0))
         _ = try await bench.pull().run()
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
         let again = try await claim.run(try await claim.plan(.all))
         #expect((again.claimed, again.failed) == (0, 0))
     }
 
     /// The `claimed` count of the server is not trusted.
-    @Test(arguments: [LegacyClaim.Selection.all, .ids([PullShelf.photo(0).id, PullShelf.photo(1).id])])
+    @Test(arguments: [LegacyClaim.Selection.all, .ids([ServerPhotos.photo(0).id, ServerPhotos.photo(1).id])])
     func aClaimWithoutEffectHasFailed(_ selection: LegacyClaim.Selection) async throws {
         let bench = try bench(legacy: 2)
         bench.server.change { $0.ignoresClaims = true }
@@ -112,8 +112,8 @@ import Testing
         let ids = legacyIDs(bench)
         let plan = try await claim.plan(.ids(ids))
         bench.server.change { state in
-            state.shelf.setOrigin(PullShelf.phone, of: ids[0])
-            state.shelf.remove(ids[1])
+            state.serverPhotos.setOrigin(ServerPhotos.phone, of: ids[0])
+            state.serverPhotos.remove(ids[1])
         }
         let result = try await claim.run(plan)
         #expect((result.claimed, result.alreadyClaimed, result.failed, result.remaining) == (1, 1, 1, 0))
@@ -121,7 +121,7 @@ import Testing
 
     /// Trap 10.
     @Test func aDeviceOfAnotherUserIsInvalid() async throws {
-        let bench = try bench(legacy: 2, device: PullShelf.phone.id)
+        let bench = try bench(legacy: 2, device: ServerPhotos.phone.id)
         let claim = LegacyClaim(bench.account)
         let plan = try await claim.plan(.all)
         await expectFailure(.invalidDevice) { _ = try await claim.run(plan) }

@@ -76,7 +76,7 @@ import Testing
         try await site.pull()
         try await site.sandbox.addFaults("photos-download:truncate=1500000,times=1")
         #expect(await site.bench.run().only?.error?.code == .transport)
-        try await site.sandbox.photoSync("POST", "settle")
+        try await site.sandbox.photoSync("POST", "rewrite")
         let item = try #require(await site.bench.run().only)
         #expect(item.state == .rewritten)
         let content = try Data(contentsOf: URL(fileURLWithPath: site.bench.target + "/2024/03/a.jpg"))

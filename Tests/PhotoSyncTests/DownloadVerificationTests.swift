@@ -147,7 +147,7 @@ import Testing
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": uploaded])
     }
 
-    // MARK: Going on
+    // MARK: Resuming
 
     private let long = filler(3 << 20)
 

@@ -10,7 +10,7 @@ import Testing
 /// and trap 1). Without its check each of these tests fails or does not end.
 @Suite struct PullGuardTests {
     /// Responses that are never consistent.
-    enum Lie: String, CaseIterable {
+    enum Defect: String, CaseIterable {
         case emptyPageByCursor, emptyPageWithMore, moreWithoutCursor, cursorWithoutMore, tooLargeTotal, endlessPhotos
         case circleOfOne, circleOfTwo, circleOfSeven
 
@@ -22,7 +22,12 @@ import Testing
         }
 
         /// 24 photos, 3 per page.
-        func tell(_ page: inout PhotoPage, _ request: PullShelf.Request, _ number: Int, _ shelf: PullShelf) {
+        func apply(
+            _ page: inout PhotoPage,
+            _ request: ServerPhotos.Request,
+            _ number: Int,
+            _ serverPhotos: ServerPhotos
+        ) {
             switch self {
             case .emptyPageByCursor:
                 if request.cursor != nil {
@@ -32,54 +37,54 @@ import Testing
             case .moreWithoutCursor: page.cursor = nil
             case .cursorWithoutMore: page.hasMore = page.cursor == nil
             case .tooLargeTotal: page.totalCount += 1
-            case .circleOfOne: page = shelf.circle(of: 1, request)
-            case .circleOfTwo: page = shelf.circle(of: 2, request)
-            case .circleOfSeven: page = shelf.circle(of: 7, request)
+            case .circleOfOne: page = serverPhotos.circle(of: 1, request)
+            case .circleOfTwo: page = serverPhotos.circle(of: 2, request)
+            case .circleOfSeven: page = serverPhotos.circle(of: 7, request)
             case .endlessPhotos:
-                let photos = (0..<500).map { PullShelf.photo(number * 500 + $0) }
+                let photos = (0..<500).map { ServerPhotos.photo(number * 500 + $0) }
                 page = PhotoPage(photos: photos, cursor: "\(number)", hasMore: true, totalCount: 24)
             }
         }
     }
 
-    @Test(arguments: Lie.allCases) func anInconsistentListingIsNeverComplete(_ lie: Lie) async throws {
-        let bench = try PullBench(PullShelf(24))
-        let shelf = bench.server.shelf
+    @Test(arguments: Defect.allCases) func anInconsistentListingIsNeverComplete(_ defect: Defect) async throws {
+        let bench = try PullBench(ServerPhotos(24))
+        let serverPhotos = bench.server.serverPhotos
         bench.server.change { state in
-            state.after = { page, request, number in lie.tell(&page, request, number, shelf) }
+            state.after = { page, request, number in defect.apply(&page, request, number, serverPhotos) }
         }
-        await expectFailure(lie.code) { _ = try await bench.pull(restarts: 2).run() }
+        await expectFailure(defect.code) { _ = try await bench.pull(restarts: 2).run() }
         #expect(bench.server.requests.filter { $0.cursor == nil }.count == 3)
         #expect(try bench.state()?.lastCompleteAt == nil)
 
         // As soon as the server is consistent again, so is the index.
         bench.server.change { $0.after = nil }
         _ = try await bench.pull().run()
-        #expect(try bench.listed == shelf.photos)
+        #expect(try bench.listed == serverPhotos.photos)
     }
 
     /// One inconsistent response: one restart, then complete.
-    @Test(arguments: Lie.allCases) func oneInconsistentResponseCausesOneRestart(_ lie: Lie) async throws {
-        let bench = try PullBench(PullShelf(24))
-        let shelf = bench.server.shelf
-        let lies = Flag()
+    @Test(arguments: Defect.allCases) func oneInconsistentResponseCausesOneRestart(_ defect: Defect) async throws {
+        let bench = try PullBench(ServerPhotos(24))
+        let serverPhotos = bench.server.serverPhotos
+        let defects = Flag()
         bench.server.change { state in
             state.after = { page, request, number in
                 // Up to the second start.
-                if number > 1, request.cursor == nil { lies.lower() }
-                if lies.isUp { lie.tell(&page, request, number, shelf) }
+                if number > 1, request.cursor == nil { defects.lower() }
+                if defects.isUp { defect.apply(&page, request, number, serverPhotos) }
             }
         }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
         // The invented photo is removed.
-        #expect(try bench.listed == shelf.photos)
+        #expect(try bench.listed == serverPhotos.photos)
         #expect(!result.advisesFull)
     }
 
     /// A server without PostgreSQL (contract section 5): only one page.
     @Test func aStubServerIsRefusedAtOnce() async throws {
-        let bench = try PullBench(PullShelf(24))
+        let bench = try PullBench(ServerPhotos(24))
         bench.server.change { state in
             state.after = { page, _, _ in (page.cursor, page.hasMore) = (nil, false) }
         }
@@ -89,26 +94,26 @@ import Testing
     }
 
     @Test func aDeletedAnchorRestartsTheListing() async throws {
-        let bench = try PullBench(PullShelf(9))
-        let anchor = bench.server.shelf.photos[2].id
+        let bench = try PullBench(ServerPhotos(9))
+        let anchor = bench.server.serverPhotos.photos[2].id
         bench.server.change { state in
-            state.before = { shelf, number in if number == 2 { shelf.remove(anchor) } }
+            state.before = { serverPhotos, number in if number == 2 { serverPhotos.remove(anchor) } }
         }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
         #expect(result.changes.gone == 1)
     }
 
     @Test func aFilteredListingRestartsAtItsTime() async throws {
-        let bench = try PullBench(PullShelf(2))
+        let bench = try PullBench(ServerPhotos(2))
         _ = try await bench.pull().run()
         // The first page of the new listing: the two known photos and this one, which is the cursor's anchor.
-        let anchor = PullShelf.photo(10).id
+        let anchor = ServerPhotos.photo(10).id
         bench.server.change { state in
-            for number in 10..<18 { state.shelf.insert(PullShelf.photo(number)) }
+            for number in 10..<18 { state.serverPhotos.insert(ServerPhotos.photo(number)) }
             state.requests = []
-            state.before = { shelf, number in if number == 2 { shelf.remove(anchor) } }
+            state.before = { serverPhotos, number in if number == 2 { serverPhotos.remove(anchor) } }
         }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
@@ -119,21 +124,21 @@ import Testing
     }
 
     /// As many photos were deleted as are missing, so that the counts do not show it.
-    @Test(arguments: [Lie.emptyPageByCursor, .moreWithoutCursor])
-    func anIncompleteListingIsDetectedEvenIfTheCountsMatch(_ lie: Lie) async throws {
-        var shelf = PullShelf(2)
-        for number in 40..<48 { shelf.insert(PullShelf.photo(number, uploadedAt: -5000)) }
-        let bench = try PullBench(shelf)
-        let old = shelf
+    @Test(arguments: [Defect.emptyPageByCursor, .moreWithoutCursor])
+    func anIncompleteListingIsDetectedEvenIfTheCountsMatch(_ defect: Defect) async throws {
+        var serverPhotos = ServerPhotos(2)
+        for number in 40..<48 { serverPhotos.insert(ServerPhotos.photo(number, uploadedAt: -5000)) }
+        let bench = try PullBench(serverPhotos)
+        let old = serverPhotos
         _ = try await bench.pull().run()
-        let lies = Flag()
+        let defects = Flag()
         bench.server.change { state in
-            for number in 40..<48 { state.shelf.remove(PullShelf.photo(number).id) }
-            for number in 10..<15 { state.shelf.insert(PullShelf.photo(number)) }
+            for number in 40..<48 { state.serverPhotos.remove(ServerPhotos.photo(number).id) }
+            for number in 10..<15 { state.serverPhotos.insert(ServerPhotos.photo(number)) }
             state.requests = []
             state.after = { page, request, number in
-                if number > 1, request.cursor == nil { lies.lower() }
-                if lies.isUp { lie.tell(&page, request, number, old) }
+                if number > 1, request.cursor == nil { defects.lower() }
+                if defects.isUp { defect.apply(&page, request, number, old) }
             }
         }
         let result = try await bench.pull().run()
@@ -144,68 +149,68 @@ import Testing
 
     /// Trap 19: an incremental listing has no total, but the index must not have fewer photos than the server.
     @Test func anIncrementalPullWithGapsIsFollowedByAFullOne() async throws {
-        let bench = try PullBench(PullShelf(8))
+        let bench = try PullBench(ServerPhotos(8))
         _ = try await bench.pull().run()
         // Long before the overlap.
-        bench.server.change { $0.shelf.insert(PullShelf.photo(60, uploadedAt: -5000)) }
+        bench.server.change { $0.serverPhotos.insert(ServerPhotos.photo(60, uploadedAt: -5000)) }
         let result = try await bench.pull(restarts: 1).run()
         #expect(result.isFull)
         #expect(result.restarts == 2)
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
         #expect(try await bench.pull(dry: true).run().isFull == false)
     }
 
     @Test func aDryRunDetectsGapsAsWell() async throws {
-        let bench = try PullBench(PullShelf(8))
+        let bench = try PullBench(ServerPhotos(8))
         _ = try await bench.pull().run()
-        bench.server.change { $0.shelf.insert(PullShelf.photo(60, uploadedAt: -5000)) }
+        bench.server.change { $0.serverPhotos.insert(ServerPhotos.photo(60, uploadedAt: -5000)) }
         let result = try await bench.pull(dry: true).run()
         #expect(result.isFull)
         #expect(result.changes == .of(added: 1))
     }
 
     @Test func photosDeletedAfterTheyWereListedAreNotAGap() async throws {
-        let bench = try PullBench(PullShelf(9))
-        let first = bench.server.shelf.photos[0].id
+        let bench = try PullBench(ServerPhotos(9))
+        let first = bench.server.serverPhotos.photos[0].id
         bench.server.change { state in
-            state.before = { shelf, number in if number == 3 { shelf.remove(first) } }
+            state.before = { serverPhotos, number in if number == 3 { serverPhotos.remove(first) } }
         }
         let result = try await bench.pull().run()
         #expect((result.photos, result.restarts) == (9, 0))
         // It is still in the index, and the server's count shows it.
         #expect(result.advisesFull)
         _ = try await bench.pull(full: true).run()
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
     @Test func photosUploadedDuringTheListingAreListed() async throws {
-        let bench = try PullBench(PullShelf(9))
+        let bench = try PullBench(ServerPhotos(9))
         bench.server.change { state in
-            state.before = { shelf, number in
-                if number == 3 { shelf.insert(PullShelf.photo(30)) }
+            state.before = { serverPhotos, number in
+                if number == 3 { serverPhotos.insert(ServerPhotos.photo(30)) }
             }
         }
         let result = try await bench.pull().run()
         #expect((result.photos, result.restarts) == (10, 0))
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
     /// The first pages were listed by an earlier process, and one of their photos has been deleted since.
     @Test(arguments: [false, true])
     func aResumedPullListsAgainAfterADeletion(isFull: Bool) async throws {
-        let bench = try PullBench(PullShelf(9))
+        let bench = try PullBench(ServerPhotos(9))
         try await stopEarly(bench)
-        bench.server.change { $0.shelf.remove($0.shelf.photos[0].id) }
+        bench.server.change { $0.serverPhotos.remove($0.serverPhotos.photos[0].id) }
         let result = try await bench.pull(full: isFull).run()
         #expect((result.isFull, result.restarts, result.advisesFull) == (true, 1, false))
         #expect((result.photos, result.changes.gone) == (8, 1))
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
     /// An earlier process stored the last page, but was killed before it recorded the listing as complete.
     @Test(arguments: [false, true])
     func aPullKilledAtItsEndListsAgainAfterADeletion(isFull: Bool) async throws {
-        let bench = try PullBench(PullShelf(9))
+        let bench = try PullBench(ServerPhotos(9))
         let account = bench.account
         let run = try account.index.begin(
             account.server,
@@ -214,21 +219,21 @@ import Testing
             restarts: false,
             now: account.now()
         )
-        _ = try account.index.append(bench.server.shelf.photos, cursor: nil, totalCount: 9, to: run)
-        bench.server.change { $0.shelf.remove($0.shelf.photos[0].id) }
+        _ = try account.index.append(bench.server.serverPhotos.photos, cursor: nil, totalCount: 9, to: run)
+        bench.server.change { $0.serverPhotos.remove($0.serverPhotos.photos[0].id) }
         let result = try await bench.pull(full: isFull).run()
         #expect((result.isFull, result.restarts, result.advisesFull) == (true, 1, false))
         #expect((result.photos, result.changes.gone) == (8, 1))
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
     @Test func aResumedPullWhoseAnchorIsDeletedRestarts() async throws {
-        let bench = try PullBench(PullShelf(9))
+        let bench = try PullBench(ServerPhotos(9))
         try await stopEarly(bench)
-        bench.server.change { $0.shelf.remove($0.shelf.photos[5].id) }
+        bench.server.change { $0.serverPhotos.remove($0.serverPhotos.photos[5].id) }
         let result = try await bench.pull().run()
         #expect(result.restarts == 1)
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
         #expect(!result.advisesFull)
     }
 
@@ -242,7 +247,7 @@ import Testing
     }
 }
 
-extension PullShelf {
+extension ServerPhotos {
     /// Pages that are repeated after the first one.
     fileprivate func circle(of length: Int, _ request: Request) -> PhotoPage {
         let number = request.cursor.flatMap { Int($0) }.map { $0 % length + 1 } ?? 0

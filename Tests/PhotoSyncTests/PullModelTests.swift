@@ -27,8 +27,8 @@ import Testing
 
     @Test func theIndexEqualsTheServerOrTheRunIsNotComplete() async throws {
         let directory = try TemporaryDirectory()
-        let bench = try PullBench.account("http://127.0.0.1:9", in: directory.path, device: PullShelf.device.id)
-        var tally = Tally()
+        let bench = try PullBench.account("http://127.0.0.1:9", in: directory.path, device: ServerPhotos.device.id)
+        var counts = Counts()
         for seed in Self.seeds {
             // A separate path is a separate server.
             let server = try ServerURL("http://127.0.0.1:9/history/\(seed)", allowingPath: true)
@@ -38,16 +38,16 @@ import Testing
                 index: bench.index,
                 library: bench.library
             )
-            try await History(seed: seed, account: account).run(&tally)
+            try await History(seed: seed, account: account).run(&counts)
         }
         // A model without any events proves nothing.
-        #expect(tally.complete > 100)
-        #expect(tally.refused > 100)
-        #expect(tally.restarted > 50)
-        #expect(tally.inexact > 20)
+        #expect(counts.complete > 100)
+        #expect(counts.refused > 100)
+        #expect(counts.restarted > 50)
+        #expect(counts.inexact > 20)
     }
 
-    struct Tally {
+    struct Counts {
         var complete = 0
         var refused = 0
         var restarted = 0
@@ -68,9 +68,9 @@ private struct History {
         server = MovingServer(seed: seed)
     }
 
-    func run(_ tally: inout PullModelTests.Tally) async throws {
+    func run(_ counts: inout PullModelTests.Counts) async throws {
         for _ in 0..<4 {
-            try await pullOnce(isFull: server.flip(), &tally)
+            try await pullOnce(isFull: server.flip(), &counts)
         }
         server.keepStill()
         var last = try await pull(isFull: true).run()
@@ -88,17 +88,17 @@ private struct History {
         #expect(try account.listed == server.live, "seed \(seed), incremental")
     }
 
-    private func pullOnce(isFull: Bool, _ tally: inout PullModelTests.Tally) async throws {
+    private func pullOnce(isFull: Bool, _ counts: inout PullModelTests.Counts) async throws {
         let before = try account.index.state(of: account.server)
         let stop = TransferControl()
         server.beginRun(stop)
         do {
             let result = try await pull(isFull: isFull).run(control: stop)
-            tally.complete += 1
-            if result.restarts > 0 { tally.restarted += 1 }
-            try check(result, &tally)
+            counts.complete += 1
+            if result.restarts > 0 { counts.restarted += 1 }
+            try check(result, &counts)
         } catch let error as PhotoSyncError {
-            tally.refused += 1
+            counts.refused += 1
             let expected: [OutcomeCode] = [
                 .listingIncomplete, .repeatedCursor, .stubServer, .transport, .cancelled,
             ]
@@ -110,7 +110,7 @@ private struct History {
         }
     }
 
-    private func check(_ result: PullResult, _ tally: inout PullModelTests.Tally) throws {
+    private func check(_ result: PullResult, _ counts: inout PullModelTests.Counts) throws {
         let listed = try account.listed
         let ids = Set(listed.map(\.id))
         let record = server.record
@@ -118,8 +118,8 @@ private struct History {
         #expect(ids.isSubset(of: record.everListed), "seed \(seed)")
         #expect(Int64(ids.count) >= record.lastTotal, "seed \(seed)")
         let live = server.live
-        if listed != live { tally.inexact += 1 }
-        guard result.isFull, !record.hasLeftOut else { return }
+        if listed != live { counts.inexact += 1 }
+        guard result.isFull, !record.hasSkipped else { return }
         #expect(record.steady.isSubset(of: ids), "seed \(seed)")
         if record.placedBehind == 0, !result.advisesFull {
             #expect(listed == live, "seed \(seed)")
@@ -131,7 +131,7 @@ private struct History {
             account,
             options: Pull.Options(isFull: isFull, overlap: .seconds(20), restarts: 2),
             source: { [server] (cursor, since, _) async throws(PhotoSyncError) in
-                try server.page(PullShelf.Request(cursor: cursor, since: since?.microseconds, device: nil))
+                try server.page(ServerPhotos.Request(cursor: cursor, since: since?.microseconds, device: nil))
             },
             status: { [server] () async throws(PhotoSyncError) in server.status }
         )
@@ -150,11 +150,11 @@ private final class MovingServer: Sendable {
         /// Photos that were placed behind the cursor.
         var placedBehind = 0
         /// Whether a page was omitted, which cannot be detected when photos were deleted as well.
-        var hasLeftOut = false
+        var hasSkipped = false
     }
 
     struct State: Sendable {
-        var shelf: PullShelf
+        var serverPhotos: ServerPhotos
         fileprivate var random: SplitMix
         var record = Record()
         var nextNumber = 100
@@ -170,15 +170,17 @@ private final class MovingServer: Sendable {
 
     init(seed: UInt64) {
         var random = SplitMix(state: seed)
-        let shelf = PullShelf(random.below(30), pageSize: 1 + random.below(5))
+        let serverPhotos = ServerPhotos(random.below(30), pageSize: 1 + random.below(5))
         let wrong = [0, 0, 60, 250][random.below(4)]
         let moves = [0, 300, 800][random.below(3)]
-        state = Mutex(State(shelf: shelf, random: random, wrong: wrong, moves: moves, leavesOut: seed % 5 == 0))
+        state = Mutex(
+            State(serverPhotos: serverPhotos, random: random, wrong: wrong, moves: moves, leavesOut: seed % 5 == 0)
+        )
     }
 
-    var live: [PhotoRecord] { state.withLock { $0.shelf.photos } }
+    var live: [PhotoRecord] { state.withLock { $0.serverPhotos.photos } }
     var record: Record { state.withLock { $0.record } }
-    var status: SyncStatus { state.withLock { $0.shelf.status(of: PullShelf.device.id) } }
+    var status: SyncStatus { state.withLock { $0.serverPhotos.status(of: ServerPhotos.device.id) } }
 
     func flip() -> Bool { state.withLock { $0.random.below(2) == 0 } }
 
@@ -196,19 +198,19 @@ private final class MovingServer: Sendable {
         }
     }
 
-    func page(_ request: PullShelf.Request) throws(PhotoSyncError) -> PhotoPage {
+    func page(_ request: ServerPhotos.Request) throws(PhotoSyncError) -> PhotoPage {
         try state.withLock { state throws(PhotoSyncError) in try state.page(request) }
     }
 }
 
 extension MovingServer.State {
-    mutating func page(_ request: PullShelf.Request) throws(PhotoSyncError) -> PhotoPage {
+    mutating func page(_ request: ServerPhotos.Request) throws(PhotoSyncError) -> PhotoPage {
         if request.cursor == nil { begin() }
         if !isStill { move(behind: request.cursor) }
-        var page = shelf.page(request)
+        var page = serverPhotos.page(request)
         if !isStill {
             try failAtTimes()
-            if random.below(1000) < wrong { page = spoil(page) }
+            if random.below(1000) < wrong { page = corrupt(page) }
         }
         record.everListed.formUnion(page.photos.map(\.id))
         record.lastTotal = page.totalCount
@@ -216,16 +218,16 @@ extension MovingServer.State {
     }
 
     private mutating func begin() {
-        record.steady = Set(shelf.photos.map(\.id))
+        record.steady = Set(serverPhotos.photos.map(\.id))
         record.placedBehind = 0
-        record.hasLeftOut = false
+        record.hasSkipped = false
     }
 
     mutating func upload(at second: Int? = nil) {
-        let origin = [nil, PullShelf.phone, PullShelf.device][random.below(3)]
-        let photo = PullShelf.photo(nextNumber, uploadedAt: second, origin: origin)
+        let origin = [nil, ServerPhotos.phone, ServerPhotos.device][random.below(3)]
+        let photo = ServerPhotos.photo(nextNumber, uploadedAt: second, origin: origin)
         nextNumber += 1
-        shelf.insert(photo)
+        serverPhotos.insert(photo)
         if second == nil { record.steady.insert(photo.id) }
     }
 
@@ -237,7 +239,9 @@ extension MovingServer.State {
             case 2: if let photo = anyPhoto { remove(photo.id) }
             case 3 where random.below(3) == 0: if let cursor { remove(cursor) }
             case 4:
-                if let photo = anyPhoto, photo.originDevice == nil { shelf.setOrigin(PullShelf.phone, of: photo.id) }
+                if let photo = anyPhoto, photo.originDevice == nil {
+                    serverPhotos.setOrigin(ServerPhotos.phone, of: photo.id)
+                }
             case 5 where random.below(2) == 0:
                 upload(at: random.below(nextNumber / 2))
                 record.placedBehind += 1
@@ -247,11 +251,13 @@ extension MovingServer.State {
     }
 
     private var anyPhoto: PhotoRecord? {
-        mutating get { shelf.photos.isEmpty ? nil : shelf.photos[random.below(shelf.photos.count)] }
+        mutating get {
+            serverPhotos.photos.isEmpty ? nil : serverPhotos.photos[random.below(serverPhotos.photos.count)]
+        }
     }
 
     private mutating func remove(_ id: String) {
-        shelf.remove(id)
+        serverPhotos.remove(id)
         record.steady.remove(id)
     }
 
@@ -264,30 +270,30 @@ extension MovingServer.State {
     }
 
     /// A page that is inconsistent in one of the ways of contract section 5 and trap 1.
-    private mutating func spoil(_ honest: PhotoPage) -> PhotoPage {
-        var page = honest
+    private mutating func corrupt(_ correct: PhotoPage) -> PhotoPage {
+        var page = correct
         switch random.below(leavesOut ? 8 : 7) {
-        case 0: page.cursor = anyPhoto?.id ?? "nowhere"; page.hasMore = true; goBack(page, honest)
+        case 0: page.cursor = anyPhoto?.id ?? "nowhere"; page.hasMore = true; rewind(page, correct)
         case 1: page.cursor = nil
-        case 2: (page.cursor, page.hasMore) = (honest.cursor ?? "behind the end", false)
-        case 3: page = PhotoPage(photos: [], cursor: honest.cursor, hasMore: true, totalCount: honest.totalCount)
-        case 4: page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: honest.totalCount)
+        case 2: (page.cursor, page.hasMore) = (correct.cursor ?? "behind the end", false)
+        case 3: page = PhotoPage(photos: [], cursor: correct.cursor, hasMore: true, totalCount: correct.totalCount)
+        case 4: page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: correct.totalCount)
         case 5: page.totalCount += Int64(1 + random.below(5))
         case 6: (page.cursor, page.hasMore) = ("expired", true)
         default:
             page.photos.removeLast(min(1, page.photos.count))
-            record.hasLeftOut = true
+            record.hasSkipped = true
         }
         return page
     }
 
     /// A cursor to any place omits photos unless it goes back.
-    private mutating func goBack(_ page: PhotoPage, _ honest: PhotoPage) {
-        guard let cursor = page.cursor, let last = honest.photos.last,
-            let target = shelf.photos.firstIndex(where: { $0.id == cursor }),
-            let position = shelf.photos.firstIndex(where: { $0.id == last.id })
+    private mutating func rewind(_ page: PhotoPage, _ correct: PhotoPage) {
+        guard let cursor = page.cursor, let last = correct.photos.last,
+            let target = serverPhotos.photos.firstIndex(where: { $0.id == cursor }),
+            let position = serverPhotos.photos.firstIndex(where: { $0.id == last.id })
         else { return }
-        if target > position { record.hasLeftOut = true }
+        if target > position { record.hasSkipped = true }
     }
 }
 

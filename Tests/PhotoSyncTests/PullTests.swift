@@ -9,11 +9,11 @@ import Testing
 /// The requests, index and reports of a pull over HTTP.
 @Suite struct PullTests {
     @Test func theFirstPullListsEverything() async throws {
-        let bench = try PullBench(PullShelf(8))
+        let bench = try PullBench(ServerPhotos(8))
         let steps = Mutex<[PullProgress]>([])
         let result = try await bench.pull().run { step in steps.withLock { $0.append(step) } }
 
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
         #expect(result.isFull)
         #expect((result.photos, result.pages, result.restarts) == (8, 3, 0))
         #expect(result.changes.added == 8)
@@ -21,13 +21,13 @@ import Testing
         #expect(result.status == SyncStatus(totalPhotos: 8, devicePhotos: 0, legacyPhotos: 0, otherDevicePhotos: 8))
         #expect(!result.advisesFull)
         #expect(try bench.state()?.lastFullAt != nil)
-        let ids = bench.server.shelf.photos.map(\.id)
-        let device = PullShelf.device.id
+        let ids = bench.server.serverPhotos.photos.map(\.id)
+        let device = ServerPhotos.device.id
         #expect(
             bench.server.requests == [
-                PullShelf.Request(cursor: nil, since: nil, device: device),
-                PullShelf.Request(cursor: ids[2], since: nil, device: device),
-                PullShelf.Request(cursor: ids[5], since: nil, device: device),
+                ServerPhotos.Request(cursor: nil, since: nil, device: device),
+                ServerPhotos.Request(cursor: ids[2], since: nil, device: device),
+                ServerPhotos.Request(cursor: ids[5], since: nil, device: device),
             ]
         )
         #expect(
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 3, 6]) func everyNumberOfPhotosTerminates(_ count: Int) async throws {
-        let bench = try PullBench(PullShelf(count))
+        let bench = try PullBench(ServerPhotos(count))
         let result = try await bench.pull().run()
         #expect(result.photos == Int64(count))
         #expect(bench.server.requests.count == max(1, count / 3 + (count % 3 == 0 ? 0 : 1)))
@@ -49,18 +49,18 @@ import Testing
 
     /// Contract section 5 and traps 3, 4, 22: five minutes back, in UTC, and repeated photos count once.
     @Test func anIncrementalPullOverlapsByFiveMinutes() async throws {
-        let bench = try PullBench(PullShelf(4))
+        let bench = try PullBench(ServerPhotos(4))
         _ = try await bench.pull().run()
         bench.server.change { state in
             // Late: uploaded before the watermark, but visible only now.
-            state.shelf.insert(PullShelf.photo(50, uploadedAt: -100))
-            state.shelf.insert(PullShelf.photo(51, uploadedAt: 9))
+            state.serverPhotos.insert(ServerPhotos.photo(50, uploadedAt: -100))
+            state.serverPhotos.insert(ServerPhotos.photo(51, uploadedAt: 9))
             state.requests = []
         }
         let result = try await bench.pull().run()
         #expect(!result.isFull)
         #expect(result.changes.added == 2)
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
         // The last of four was uploaded at second 1,000,001 after 2024-01-01.
         #expect(bench.server.requests.first?.since == Int64(1_704_067_200 + 1_000_001 - 300) * 1_000_000)
         #expect(bench.server.requests.first?.cursor == nil)
@@ -68,42 +68,42 @@ import Testing
 
     /// Deletions and changed origins are never reported to an incremental run (contract section 5).
     @Test func onlyAFullPullDetectsDeletionsAndClaims() async throws {
-        let bench = try PullBench(PullShelf(5))
+        let bench = try PullBench(ServerPhotos(5))
         _ = try await bench.pull().run()
-        let old = bench.server.shelf.photos[0]
+        let old = bench.server.serverPhotos.photos[0]
         bench.server.change { state in
-            state.shelf.remove(old.id)
-            state.shelf.insert(PullShelf.photo(9, uploadedAt: 600))
+            state.serverPhotos.remove(old.id)
+            state.serverPhotos.insert(ServerPhotos.photo(9, uploadedAt: 600))
         }
         let incremental = try await bench.pull().run()
         // One deleted and one uploaded: the server's count is the same as before (trap 21).
         #expect(incremental.advisesFull)
         #expect(incremental.changes == .of(added: 1))
 
-        bench.server.change { $0.shelf.setOrigin(PullShelf.device, of: $0.shelf.photos[1].id) }
+        bench.server.change { $0.serverPhotos.setOrigin(ServerPhotos.device, of: $0.serverPhotos.photos[1].id) }
         let full = try await bench.pull(full: true).run()
         #expect(full.changes == .of(changed: 1, gone: 1))
         #expect(full.counts.gone == 1)
         #expect(!full.advisesFull)
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
     @Test func claimsElsewhereSuggestAFullPull() async throws {
-        var shelf = PullShelf(2)
-        shelf.insert(PullShelf.photo(7, origin: nil))
-        let bench = try PullBench(shelf)
+        var serverPhotos = ServerPhotos(2)
+        serverPhotos.insert(ServerPhotos.photo(7, origin: nil))
+        let bench = try PullBench(serverPhotos)
         #expect(try await !bench.pull().run().advisesFull)
         bench.server.change { state in
             // Long ago, so that the overlap does not list it again.
-            state.shelf.insert(PullShelf.photo(8, uploadedAt: 2000))
+            state.serverPhotos.insert(ServerPhotos.photo(8, uploadedAt: 2000))
         }
         _ = try await bench.pull().run()
-        bench.server.change { $0.shelf.setOrigin(PullShelf.phone, of: PullShelf.photo(7).id) }
+        bench.server.change { $0.serverPhotos.setOrigin(ServerPhotos.phone, of: ServerPhotos.photo(7).id) }
         #expect(try await bench.pull().run().advisesFull)
     }
 
     @Test func aStopKeepsTheReceivedPage() async throws {
-        let bench = try PullBench(PullShelf(8))
+        let bench = try PullBench(ServerPhotos(8))
         let control = TransferControl()
         await expectFailure(.cancelled) {
             _ = try await bench.pull().run(control: control) { _ in control.stop() }
@@ -112,15 +112,15 @@ import Testing
         #expect(try bench.listed.count == 6)
         #expect(try bench.state()?.lastCompleteAt == nil)
 
-        let asked = bench.server.requests.count
+        let requested = bench.server.requests.count
         let result = try await bench.pull().run()
         #expect(result.isResumed)
-        #expect(bench.server.requests[asked].cursor == bench.server.shelf.photos[5].id)
-        #expect(try bench.listed == bench.server.shelf.photos)
+        #expect(bench.server.requests[requested].cursor == bench.server.serverPhotos.photos[5].id)
+        #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
     @Test func aStopBeforeTheFirstRequestSendsNone() async throws {
-        let bench = try PullBench(PullShelf(8))
+        let bench = try PullBench(ServerPhotos(8))
         let control = TransferControl()
         control.stop()
         await expectFailure(.cancelled) {
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func aDryRunStoresNothingAndUpdatesNoDevice() async throws {
-        let bench = try PullBench(PullShelf(8))
+        let bench = try PullBench(ServerPhotos(8))
         let first = try await bench.pull(dry: true).run()
         #expect(first.isFull)
         #expect(first.changes == .of(added: 8))
@@ -140,9 +140,9 @@ import Testing
 
         _ = try await bench.pull().run()
         bench.server.change { state in
-            state.shelf.remove(state.shelf.photos[0].id)
-            state.shelf.setOrigin(PullShelf.device, of: state.shelf.photos[0].id)
-            state.shelf.insert(PullShelf.photo(20))
+            state.serverPhotos.remove(state.serverPhotos.photos[0].id)
+            state.serverPhotos.setOrigin(ServerPhotos.device, of: state.serverPhotos.photos[0].id)
+            state.serverPhotos.insert(ServerPhotos.photo(20))
         }
         let before = try bench.listed
         #expect(try await bench.pull(full: true, dry: true).run().changes == .of(added: 1, changed: 1, gone: 1))
@@ -151,23 +151,23 @@ import Testing
 
     /// A login of another user registers another device.
     @Test func anotherUserStartsANewIndex() async throws {
-        let bench = try PullBench(PullShelf(4))
+        let bench = try PullBench(ServerPhotos(4))
         _ = try await bench.pull().run()
         let other = SyncAccount(
             client: bench.account.client,
-            deviceID: PullShelf.phone.id,
+            deviceID: ServerPhotos.phone.id,
             index: bench.account.index,
             library: bench.account.library
         )
         let result = try await Pull(other).run()
         #expect(result.isFull)
         #expect(result.changes.added == 4)
-        #expect(try bench.state()?.account == PullShelf.phone.id)
+        #expect(try bench.state()?.account == ServerPhotos.phone.id)
     }
 
     /// Without a device the key identifies the user, and nothing of one user is reported as another's.
     @Test func anotherKeyWithoutDeviceStartsANewIndex() async throws {
-        let bench = try PullBench(PullShelf(4), device: nil)
+        let bench = try PullBench(ServerPhotos(4), device: nil)
         _ = try await bench.pull().run()
         #expect(try await !bench.pull().run().isFull)
         let server = bench.account.client.server
@@ -179,7 +179,7 @@ import Testing
         )
         #expect(try other.state() == nil)
         #expect(try await SyncReport.make(of: other).counts == PhotoCounts())
-        let digest = PullShelf.photo(1).sha256
+        let digest = ServerPhotos.photo(1).sha256
         #expect(try await OwnPhotos(other).known([digest]).isEmpty)
         #expect(try await OwnPhotos(bench.account).known([digest]).count == 1)
         let dry = try await Pull(other, options: Pull.Options(isDryRun: true)).run()
@@ -194,15 +194,15 @@ import Testing
 
     /// A server's clock was wrong once. With a watermark in 2100 nothing would be new until then.
     @Test func aPhotoOfTheFarFutureHidesNoUpload() async throws {
-        var shelf = PullShelf(4)
-        shelf.insert(PullShelf.photo(40, uploadedAt: 2_400_000_000))
-        let bench = try PullBench(shelf)
+        var serverPhotos = ServerPhotos(4)
+        serverPhotos.insert(ServerPhotos.photo(40, uploadedAt: 2_400_000_000))
+        let bench = try PullBench(serverPhotos)
         _ = try await bench.pull().run()
-        #expect(try bench.state()?.watermark == PullShelf.photo(3).uploadedAt)
+        #expect(try bench.state()?.watermark == ServerPhotos.photo(3).uploadedAt)
         bench.server.change { state in
             // The number of photos is unchanged, so only the listing shows it.
-            state.shelf.remove(PullShelf.photo(0).id)
-            state.shelf.insert(PullShelf.photo(50, uploadedAt: 9))
+            state.serverPhotos.remove(ServerPhotos.photo(0).id)
+            state.serverPhotos.insert(ServerPhotos.photo(50, uploadedAt: 9))
         }
         let result = try await bench.pull().run()
         #expect(!result.isFull)
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test func aResumedRunReportsStoredPhotos() async throws {
-        let bench = try PullBench(PullShelf(8))
+        let bench = try PullBench(ServerPhotos(8))
         let control = TransferControl()
         await expectFailure(.cancelled) {
             _ = try await bench.pull().run(control: control) { _ in control.stop() }
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test func aPullIsCompleteWithoutTheServersCounts() async throws {
-        let bench = try PullBench(PullShelf(4))
+        let bench = try PullBench(ServerPhotos(4))
         bench.server.change { $0.statusCode = 404 }
         let result = try await bench.pull().run()
         #expect(result.status == nil)

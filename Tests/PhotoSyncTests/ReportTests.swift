@@ -9,9 +9,9 @@ import Testing
 /// What `sync status` reports about server and index.
 @Suite struct ReportTests {
     @Test func serverAndIndexSideBySide() async throws {
-        let bench = try PullBench(PullShelf(5))
+        let bench = try PullBench(ServerPhotos(5))
         _ = try await bench.pull().run()
-        bench.server.change { $0.shelf.insert(PullShelf.photo(9, origin: nil)) }
+        bench.server.change { $0.serverPhotos.insert(ServerPhotos.photo(9, origin: nil)) }
         let report = try await SyncReport.make(of: bench.account)
         #expect(report.health == ServerHealth(status: "healthy", isSetUp: true))
         #expect(report.status == SyncStatus(totalPhotos: 6, devicePhotos: 0, legacyPhotos: 1, otherDevicePhotos: 5))
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func aRejectedKeyIsPartOfTheReport() async throws {
-        let bench = try PullBench(PullShelf(1))
+        let bench = try PullBench(ServerPhotos(1))
         bench.server.change { $0.statusCode = 401 }
         let report = try await SyncReport.make(of: bench.account)
         #expect(report.failure?.code == .unauthorized)

@@ -48,9 +48,9 @@ import Testing
     }
 
     @Test func equalFilesAreNotADifference() async throws {
-        let bench = try PullBench(PullShelf(7))
+        let bench = try PullBench(ServerPhotos(7))
         _ = try await bench.pull().run()
-        try await addCopy(bench, of: PullShelf.photo(3).id, "content")
+        try await addCopy(bench, of: ServerPhotos.photo(3).id, "content")
         let (result, differences) = try await verify(bench)
         #expect((result.photos, result.copies) == (7, 1))
         #expect(differences.isEmpty)
@@ -60,14 +60,14 @@ import Testing
     /// A copy that does not exist was not compared, even if the photo is in another file; a name that is only
     /// reserved is not an unfinished download.
     @Test func missingCopiesAreNotCompared() async throws {
-        let bench = try PullBench(PullShelf(4))
+        let bench = try PullBench(ServerPhotos(4))
         _ = try await bench.pull().run()
-        var copy = try await addCopy(bench, of: PullShelf.photo(1).id, "content")
+        var copy = try await addCopy(bench, of: ServerPhotos.photo(1).id, "content")
         for name in ["moved", "lost"] {
             copy.path = Array(bench.directory.file(name).utf8)
             try await bench.account.library.keep([copy])
         }
-        copy = try await addCopy(bench, of: PullShelf.photo(2).id, nil, state: .planned)
+        copy = try await addCopy(bench, of: ServerPhotos.photo(2).id, nil, state: .planned)
         // A file with this name is missing, and the download that was to replace it failed.
         #expect(try await verify(bench).differences.map(\.kind) == [.copyMissing])
         copy.sha256 = nil
@@ -78,17 +78,17 @@ import Testing
     }
 
     @Test func everyDifferenceIsReportedAndNothingChanged() async throws {
-        let bench = try PullBench(PullShelf(9))
+        let bench = try PullBench(ServerPhotos(9))
         _ = try await bench.pull().run()
-        let ids = (0..<9).map { PullShelf.photo($0).id }
+        let ids = (0..<9).map { ServerPhotos.photo($0).id }
         bench.server.change { state in
-            state.shelf.remove(ids[0])
-            state.shelf.setOrigin(PullShelf.device, of: ids[1])
-            var renamed = PullShelf.photo(2)
+            state.serverPhotos.remove(ids[0])
+            state.serverPhotos.setOrigin(ServerPhotos.device, of: ids[1])
+            var renamed = ServerPhotos.photo(2)
             renamed.originalFilename = "other.jpg"
-            state.shelf.remove(ids[2])
-            state.shelf.insert(renamed)
-            state.shelf.insert(PullShelf.photo(20))
+            state.serverPhotos.remove(ids[2])
+            state.serverPhotos.insert(renamed)
+            state.serverPhotos.insert(ServerPhotos.photo(20))
             state.requests = []
         }
         try await addCopy(bench, of: ids[0], "content")
@@ -103,7 +103,7 @@ import Testing
         let found = Set(differences.map { "\($0.kind.rawValue) \($0.photoID)" })
         #expect(
             found == [
-                "not_indexed \(PullShelf.photo(20).id)", "not_on_server \(ids[0])", "origin_changed \(ids[1])",
+                "not_indexed \(ServerPhotos.photo(20).id)", "not_on_server \(ids[0])", "origin_changed \(ids[1])",
                 "changed_on_server \(ids[2])", "copy_orphaned \(ids[0])", "copy_missing \(ids[3])",
                 "copy_changed \(ids[4])", "copy_unfinished \(ids[5])", "copy_changed \(ids[6])",
             ]
@@ -124,7 +124,7 @@ import Testing
 
     /// It contains photo names, and a process may be killed at any moment.
     @Test func theTemporaryDatabaseOfTheListingHasNoName() async throws {
-        let bench = try PullBench(PullShelf(3))
+        let bench = try PullBench(ServerPhotos(3))
         let folders = [NSTemporaryDirectory(), "/var/tmp", bench.directory.path]
         let before = folders.map { Set((try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? []) }
         let live = try await LiveListing.make(of: bench.account, queue: StoreQueue())
@@ -132,14 +132,14 @@ import Testing
             let new = Set(try FileManager.default.contentsOfDirectory(atPath: folder)).subtracting(names)
             #expect(new.filter { $0.contains("listing") || $0.contains("sqlite") || $0.contains("etilqs") }.isEmpty)
         }
-        #expect(try live.photos(bench.server.shelf.photos.map(\.id)).count == 3)
+        #expect(try live.photos(bench.server.serverPhotos.photos.map(\.id)).count == 3)
     }
 
     /// A file with the recorded identity is not read, unless that is requested.
     @Test func unchangedFilesAreReadOnDemandOnly() async throws {
-        let bench = try PullBench(PullShelf(3))
+        let bench = try PullBench(ServerPhotos(3))
         _ = try await bench.pull().run()
-        var copy = try await addCopy(bench, of: PullShelf.photo(1).id, "damaged")
+        var copy = try await addCopy(bench, of: ServerPhotos.photo(1).id, "damaged")
         var status = stat()
         #expect(stat(String(decoding: copy.path, as: UTF8.self), &status) == 0)
         copy.identity = FileIdentity(
@@ -155,13 +155,13 @@ import Testing
     }
 
     @Test func withoutACompletePullThereIsNothingToCompare() async throws {
-        let bench = try PullBench(PullShelf(3))
+        let bench = try PullBench(ServerPhotos(3))
         await expectFailure(.neverSynchronized) { _ = try await verify(bench) }
         #expect(bench.server.requests.isEmpty)
     }
 
     @Test func anInconsistentListingIsNotAComparison() async throws {
-        let bench = try PullBench(PullShelf(9))
+        let bench = try PullBench(ServerPhotos(9))
         _ = try await bench.pull().run()
         bench.server.change { state in
             state.after = { page, request, _ in
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func aStopEndsTheComparison() async throws {
-        let bench = try PullBench(PullShelf(9))
+        let bench = try PullBench(ServerPhotos(9))
         _ = try await bench.pull().run()
         let control = TransferControl()
         control.stop()

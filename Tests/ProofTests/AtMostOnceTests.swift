@@ -6,7 +6,7 @@ import Testing
 /// the second POST, on any connection, and closes.
 @Suite struct AtMostOnceTests {
     @Test(arguments: [KnownFile.twoBlocks, .millionLetters])
-    func secondUploadOfARunIsSentOnceAndThenAskedFor(second: KnownFile) async throws {
+    func secondUploadOfARunIsSentOnceAndThenQueried(second: KnownFile) async throws {
         let server = try ProofServer { connection, request, number in
             guard number == 1, let file = request.file else { return connection.close() }
             try connection.respond(201, file.response)
@@ -26,7 +26,7 @@ import Testing
         #expect(questions.contains { $0.method == "GET" && $0.path == "/db/database.php" })
     }
 
-    @Test func secondDeletionOfARunIsSentOnceAndThenAskedFor() async throws {
+    @Test func secondDeletionOfARunIsSentOnceAndThenQueried() async throws {
         let server = try ProofServer { connection, request, number in
             guard number < 4, let file = request.file else { return connection.close() }
             try connection.respond(number < 3 ? 201 : 200, number < 3 ? file.response : deletedResponse(file.id))

@@ -9,7 +9,7 @@ import Testing
     /// The points of `CaptureFailpoint` except those of a registration, in the order in which a capture reaches them.
     static let points = [
         "mediaInDraft", "recordKept", "committed", "countersTaken", "payloadSigned", "queued", "requestSigned",
-        "submitted", "responseReceived", "settled",
+        "submitted", "responseReceived", "outcomeRecorded",
     ]
 
     /// The command that resumes.
@@ -33,7 +33,10 @@ import Testing
             case .retryAll:
                 let retry = try await bench.succeed("retry", "--all")
                 // A draft without a record was never reported; a finished capture requires no action.
-                #expect(retry.states == (["mediaInDraft", "settled"].contains(point) ? [] : ["accepted"]), "\(point)")
+                #expect(
+                    retry.states == (["mediaInDraft", "outcomeRecorded"].contains(point) ? [] : ["accepted"]),
+                    "\(point)"
+                )
                 // The draft of a process that has ended is removed by the next command.
                 try bench.expectWholeVault()
                 if point == "mediaInDraft" { #expect(try await bench.run(send).exitCode == 0) }
@@ -66,7 +69,7 @@ import Testing
         try bench.expectWholeVault()
     }
 
-    @Test func killedRegistrationBeginsAnew() async throws {
+    @Test func killedRegistrationStartsOver() async throws {
         let bench = try CaptureBench(try await SandboxProcess.start())
         try await bench.die(["register"], at: "keyWritten")
         #expect(try await bench.sandbox.captureDevices().isEmpty)

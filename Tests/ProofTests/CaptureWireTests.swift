@@ -155,8 +155,11 @@ import Testing
         #expect(directorySynced.end < post.begin)
 
         let accepted = try kept("accepted")
-        let said = try #require(trace.first(["write"], on: "(1<", holding: #"\"state\":\"accepted\""#))
-        #expect(post.end < accepted.written.begin && accepted.synced.end < said.begin, "on the disk before it is said")
+        let reported = try #require(trace.first(["write"], on: "(1<", holding: #"\"state\":\"accepted\""#))
+        #expect(
+            post.end < accepted.written.begin && accepted.synced.end < reported.begin,
+            "on the disk before it is said"
+        )
         #expect(trace.calls.allSatisfy { call in !syncs.contains(call.name) || call.text.hasSuffix("= 0") })
     }
 }

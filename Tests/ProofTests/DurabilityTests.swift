@@ -7,7 +7,7 @@ import Testing
         .enabled(if: SystemCallTrace.isAvailable),
         arguments: [([], "uploaded"), (["--json"], #"\"state\":\"done\""#)]
     )
-    func everythingIsOnTheDiskBeforeItIsSaid(options: [String], word: String) async throws {
+    func everythingIsOnTheDiskBeforeItIsReported(options: [String], word: String) async throws {
         let server = try ProofServer { connection, request, _ in
             try connection.respond(201, request.file?.response ?? "{}")
         }
@@ -28,8 +28,8 @@ import Testing
         let committed = try #require(trace.first(writes, on: "tokens.sqlite-wal", holding: token))
         #expect(rescueSynced.end < committed.begin, "the response is on disk before it is parsed")
         let commitSynced = try #require(trace.first(syncs, on: "tokens.sqlite-wal", after: committed))
-        let said = try #require(trace.first(["write", "sendto"], on: "(1<", holding: word))
-        #expect(commitSynced.end < said.begin, "the token is durable before success is reported")
+        let reported = try #require(trace.first(["write", "sendto"], on: "(1<", holding: word))
+        #expect(commitSynced.end < reported.begin, "the token is durable before success is reported")
         #expect(trace.calls.allSatisfy { call in !syncs.contains(call.name) || call.text.hasSuffix("= 0") })
     }
 
@@ -61,7 +61,7 @@ import Testing
         let recorded = try #require(trace.first(["pwrite64"], on: "library.sqlite-wal", after: named))
         #expect(nameSynced.end < recorded.begin)
         let recordSynced = try #require(trace.first(syncs, on: "library.sqlite-wal", after: recorded))
-        let said = try #require(trace.first(["write"], on: "(1<", holding: word))
-        #expect(recordSynced.end < said.begin, "nothing is reported as downloaded that is not")
+        let reported = try #require(trace.first(["write"], on: "(1<", holding: word))
+        #expect(recordSynced.end < reported.begin, "nothing is reported as downloaded that is not")
     }
 }

@@ -113,10 +113,10 @@ import Testing
         try await bench.sandbox.addPhotos(#"{"count":1200}"#)
         try await bench.sandbox.addFaults("photos-list:" + fault)
         for command in [["sync"], ["sync", "--full"], ["claim-legacy", "--all", "--yes"]] {
-            let before = try await bench.pagesAsked
+            let before = try await bench.pagesRequested
             let result = try await bench.runner.run(command, deadline: .seconds(60))
             #expect(result.exitCode == 7, "\(command): \(result.output)")
-            #expect(try await bench.pagesAsked - before <= 24)
+            #expect(try await bench.pagesRequested - before <= 24)
         }
         let status = try await bench.run("sync", "list", "--json")
         #expect(status.records.last?["last_complete_at"] is NSNull?, "nothing was recorded as complete")

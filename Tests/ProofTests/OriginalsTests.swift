@@ -93,9 +93,9 @@ import Testing
 
         let verify = try await bench.run("sync", "verify", "--read-content", "--json")
         #expect(verify.exitCode == 3 && verify.records.last?["items"] as? Int == 3, "\(verify.output)")
-        let asked = try await bench.sandbox.requests().dropFirst(requestsBefore)
-        #expect(asked.allSatisfy { $0.method == "GET" || $0.method == "POST" && $0.path == "/api/sync/photos" })
-        #expect(asked.contains { $0.method == "POST" })
+        let requested = try await bench.sandbox.requests().dropFirst(requestsBefore)
+        #expect(requested.allSatisfy { $0.method == "GET" || $0.method == "POST" && $0.path == "/api/sync/photos" })
+        #expect(requested.contains { $0.method == "POST" })
         #expect(try bench.leftovers().isEmpty)
         #expect(try await rows(bench) == before)
         #expect(try Tree(bench.pictures) == tree)

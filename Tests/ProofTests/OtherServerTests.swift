@@ -82,7 +82,7 @@ import Testing
         /// `ID` stands for the upload in the journal, `HOST` for B's host, `B` for its address.
         var arguments: [String]
         /// B's requests if it has its own credentials; nil if the command does not concern B.
-        var asksB = true
+        var requestsB = true
 
         var testDescription: String { "\(past.rawValue): \(arguments.joined(separator: " "))" }
     }
@@ -91,18 +91,18 @@ import Testing
         Case(past: .interrupted, arguments: ["uploads", "resume", "--all"]),
         Case(past: .interrupted, arguments: ["uploads", "resume", "ID"]),
         Case(past: .interrupted, arguments: ["uploads", "resume", "--host", "HOST"]),
-        Case(past: .interrupted, arguments: ["uploads", "status"], asksB: false),
+        Case(past: .interrupted, arguments: ["uploads", "status"], requestsB: false),
         Case(past: .interrupted, arguments: ["uploads", "discard", "ID", "--yes"]),
         Case(past: .interrupted, arguments: ["uploads", "discard", "ID", "--yes", "--even-unreachable"]),
         Case(past: .uploaded, arguments: ["uploads", "delete", "18", "--host", "HOST", "--yes"]),
         Case(past: .uploaded, arguments: ["uploads", "delete", "18", "--host", "HOST", "--yes", "--as-admin"]),
         Case(past: .uploaded, arguments: ["uploads", "delete", "--last", "--host", "HOST", "--yes"]),
         Case(past: .imported, arguments: ["uploads", "delete", "18", "--host", "HOST", "--yes"]),
-        Case(past: .report, arguments: ["upload", "--retry-failed", "report.json"], asksB: false),
+        Case(past: .report, arguments: ["upload", "--retry-failed", "report.json"], requestsB: false),
     ]
 
     /// A, B and a third server that B's responses refer to, and a machine with data about B.
-    struct Scene {
+    struct Fixture {
         let a = Watched()
         let b = Watched()
         let c = Watched()
@@ -187,102 +187,102 @@ import Testing
     }
 
     @Test(arguments: cases) func thePasswordOfAServerIsNotSentElsewhere(_ each: Case) async throws {
-        let scene = try Scene()
-        try await scene.make(each.past)
-        let result = try await scene.run(each.arguments)
-        scene.expectNoStrayLogin(result)
-        #expect(scene.b.logins.isEmpty, "B has no credentials here")
-        guard each.asksB else { return }
+        let fixture = try Fixture()
+        try await fixture.make(each.past)
+        let result = try await fixture.run(each.arguments)
+        fixture.expectNoStrayLogin(result)
+        #expect(fixture.b.logins.isEmpty, "B has no credentials here")
+        guard each.requestsB else { return }
         let text = result.errors + result.output
-        #expect(text.contains("no credentials for \(scene.servers.b.address)") || result.exitCode == 0, "\(text)")
-        #expect(text.contains("--server \(scene.servers.b.address)") || result.exitCode == 0, "\(text)")
+        #expect(text.contains("no credentials for \(fixture.servers.b.address)") || result.exitCode == 0, "\(text)")
+        #expect(text.contains("--server \(fixture.servers.b.address)") || result.exitCode == 0, "\(text)")
     }
 
     /// Flags apply to the server of the same command: with `--server A`, they are not used for B.
     @Test(arguments: cases) func flagsApplyToTheServerOfTheCommand(_ each: Case) async throws {
-        let scene = try Scene()
-        try await scene.make(each.past)
-        let secret = scene.bench.runner.home.path + "-a"
+        let fixture = try Fixture()
+        try await fixture.make(each.past)
+        let secret = fixture.bench.runner.home.path + "-a"
         try Data(Self.canaryOfA.utf8).write(to: URL(fileURLWithPath: secret))
         chmod(secret, 0o600)
         defer { try? FileManager.default.removeItem(atPath: secret) }
         var arguments = each.arguments + ["--user", "uploader", "--password-file", secret]
-        if each.arguments[1] != "delete" { arguments += ["--server", scene.servers.a.address] }
-        scene.expectNoStrayLogin(try await scene.run(arguments))
-        #expect(scene.b.logins.isEmpty)
+        if each.arguments[1] != "delete" { arguments += ["--server", fixture.servers.a.address] }
+        fixture.expectNoStrayLogin(try await fixture.run(arguments))
+        #expect(fixture.b.logins.isEmpty)
     }
 
     /// B's own credentials are used, from a profile that is not the default and from netrc.
-    @Test(arguments: cases.filter(\.asksB), [true, false])
+    @Test(arguments: cases.filter(\.requestsB), [true, false])
     func theServersOwnCredentialsAreUsed(_ each: Case, fromProfile: Bool) async throws {
-        var scene = try Scene()
-        try await scene.make(each.past)
+        var fixture = try Fixture()
+        try await fixture.make(each.past)
         if fromProfile {
-            let directory = scene.bench.runner.home.file("config/mediactl")
+            let directory = fixture.bench.runner.home.file("config/mediactl")
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             let text = """
                 profiles:
-                  b: {server: "\(scene.servers.b.address)", user: b-user, password_command: [printf, "%s-of-server-B", canary]}
+                  b: {server: "\(fixture.servers.b.address)", user: b-user, password_command: [printf, "%s-of-server-B", canary]}
                 """
             try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/config.yaml"))
         } else {
-            let netrc = scene.bench.runner.home.path + "-netrc"
+            let netrc = fixture.bench.runner.home.path + "-netrc"
             try Data("machine 127.0.0.1 login b-user password \(Self.canaryOfB)\n".utf8)
                 .write(to: URL(fileURLWithPath: netrc))
             chmod(netrc, 0o600)
-            scene.bench.runner.environment["NETRC"] = netrc
+            fixture.bench.runner.environment["NETRC"] = netrc
         }
-        defer { try? FileManager.default.removeItem(atPath: scene.bench.runner.home.path + "-netrc") }
-        let result = try await scene.run(each.arguments)
-        scene.expectNoStrayLogin(result)
-        #expect(!scene.b.logins.isEmpty && scene.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" })
+        defer { try? FileManager.default.removeItem(atPath: fixture.bench.runner.home.path + "-netrc") }
+        let result = try await fixture.run(each.arguments)
+        fixture.expectNoStrayLogin(result)
+        #expect(!fixture.b.logins.isEmpty && fixture.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" })
     }
 
     /// A `default` entry of netrc applies only to the server of the command.
     @Test func theDefaultEntryOfNetrcAppliesToTheServerOfTheCommand() async throws {
-        var scene = try Scene()
-        try await scene.make(.uploaded)
-        let netrc = scene.bench.runner.home.path + "-netrc"
+        var fixture = try Fixture()
+        try await fixture.make(.uploaded)
+        let netrc = fixture.bench.runner.home.path + "-netrc"
         try Data("default login uploader password \(Self.canaryOfA)\n".utf8).write(to: URL(fileURLWithPath: netrc))
         chmod(netrc, 0o600)
         defer { try? FileManager.default.removeItem(atPath: netrc) }
-        scene.bench.runner.environment["NETRC"] = netrc
-        scene.bench.runner.environment["MEDIACTL_PASSWORD"] = nil
-        let result = try await scene.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
-        #expect(result.exitCode == 4 && scene.b.heads.isEmpty)
-        scene.expectNoStrayLogin(result)
+        fixture.bench.runner.environment["NETRC"] = netrc
+        fixture.bench.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let result = try await fixture.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
+        #expect(result.exitCode == 4 && fixture.b.heads.isEmpty)
+        fixture.expectNoStrayLogin(result)
     }
 
     /// The command of the hint works when pasted on a terminal: it prompts for user and password of B.
     @Test func theHintWorksWhenPasted() async throws {
-        let scene = try Scene()
-        try await scene.make(.uploaded)
-        let refused = try await scene.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
-        #expect(refused.exitCode == 4 && scene.b.heads.isEmpty)
+        let fixture = try Fixture()
+        try await fixture.make(.uploaded)
+        let refused = try await fixture.run(["uploads", "delete", "18", "--host", "HOST", "--yes"])
+        #expect(refused.exitCode == 4 && fixture.b.heads.isEmpty)
         let hint = refused.errors.split(separator: "\n").first { $0.contains("hint: mediactl ") }
         let words = try #require(
             hint?.components(separatedBy: "hint: mediactl ").last?.split(separator: " ").map(String.init)
         )
-        let child = try scene.bench.runner.start(words + ["--yes"], streams: .terminal(columns: 200))
-        try await child.wait(for: "User name for \(scene.servers.b.address): ")
+        let child = try fixture.bench.runner.start(words + ["--yes"], streams: .terminal(columns: 200))
+        try await child.wait(for: "User name for \(fixture.servers.b.address): ")
         child.write("b-user\n")
-        try await child.wait(for: "Password for b-user at \(scene.servers.b.address): ")
+        try await child.wait(for: "Password for b-user at \(fixture.servers.b.address): ")
         child.write("\(Self.canaryOfB)\n")
         let result = try await child.finish()
         #expect(result.exitCode == 0)
-        #expect(scene.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" } && !scene.b.logins.isEmpty)
+        #expect(fixture.b.logins.allSatisfy { $0 == "b-user:\(Self.canaryOfB)" } && !fixture.b.logins.isEmpty)
     }
 
     /// A redirect or an upload address on another server does not send a login there.
     @Test func anAddressInAResponseGetsNoRequest() async throws {
-        let scene = try Scene()
-        let secret = scene.bench.runner.home.path + "-b"
+        let fixture = try Fixture()
+        let secret = fixture.bench.runner.home.path + "-b"
         try Data(Self.canaryOfB.utf8).write(to: URL(fileURLWithPath: secret))
         chmod(secret, 0o600)
         defer { try? FileManager.default.removeItem(atPath: secret) }
-        let login = ["--server", scene.servers.b.address, "--user", "b-user", "--password-file", secret]
-        let result = try await scene.run(["upload", try scene.bench.file(), "--transport", "tus"] + login)
-        #expect(scene.b.heads.contains { $0.hasPrefix("PATCH /files/0123456789abcdef") })
-        scene.expectNoStrayLogin(result)
+        let login = ["--server", fixture.servers.b.address, "--user", "b-user", "--password-file", secret]
+        let result = try await fixture.run(["upload", try fixture.bench.file(), "--transport", "tus"] + login)
+        #expect(fixture.b.heads.contains { $0.hasPrefix("PATCH /files/0123456789abcdef") })
+        fixture.expectNoStrayLogin(result)
     }
 }

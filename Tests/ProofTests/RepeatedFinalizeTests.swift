@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: ["d1", "d3"]) func theLostTokenIsReportedByTheNextProcess(dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(
             dialect: dialect,
-            faults: ["finalize:delay-answer=60,times=1"]
+            faults: ["finalize:delay-response=60,times=1"]
         )
         let bench = try Bench(sandbox.baseURL)
         let file = try bench.movie(100_000)
@@ -31,7 +31,7 @@ import Testing
 
     /// Where uploads over tus get no delete token, none is lost (gighive-d4 contract section 3).
     @Test func aRepeatedFinalizeWithoutTokensLosesNothing() async throws {
-        let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["finalize:drop-answer,times=1"])
+        let sandbox = try await SandboxProcess.start(dialect: "d4", faults: ["finalize:drop-response,times=1"])
         let bench = try Bench(sandbox.baseURL)
         let file = try bench.movie(100_000)
         let first = try await bench.runner.run(

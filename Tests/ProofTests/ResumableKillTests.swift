@@ -25,7 +25,7 @@ import Testing
     func killedUploadEndsAsOneObject(at point: String, _ continuation: Continuation) async throws {
         let sandbox = try await SandboxProcess.start(
             // Long enough for the program to detect that its request was sent, even on a busy machine.
-            faults: point == "finalizeSent" ? ["finalize:delay-answer=60,times=1"] : []
+            faults: point == "finalizeSent" ? ["finalize:delay-response=60,times=1"] : []
         )
         let bench = try Bench(sandbox.baseURL)
         let file = try bench.movie(Self.byteCount)

@@ -23,12 +23,12 @@ import Testing
         let index = try await undisturbed.index()
         for (place, passes) in Self.deathsOfPull {
             let bench = try await PhotoBench.loggedIn(to: sandbox)
-            let before = try await bench.pagesAsked
+            let before = try await bench.pagesRequested
             try await bench.die(["sync"], at: place, after: passes)
             let again = try await bench.succeed("sync", "--json")
             // At most the page in progress, and the one that was requested ahead, are requested twice.
-            let asked = try await bench.pagesAsked - before
-            #expect((3...5).contains(asked), "\(place) \(passes): \(asked)")
+            let requested = try await bench.pagesRequested - before
+            #expect((3...5).contains(requested), "\(place) \(passes): \(requested)")
             #expect(again.records.last?["complete"] as? Bool == true)
             let summary = { (result: ChildResult) in result.records.last?["index"] as? [String: Int] }
             #expect(summary(again) == summary(expected) && summary(again)?["total"] == 1200, "\(place) \(passes)")

@@ -9,7 +9,7 @@ import Testing
     /// The points of `TapeFailpoint` that a first `add` reaches.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "folderMade", "manifestWritten", "albumCreated", "linkKept",
-        "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsSettled",
+        "assetsResolved", "linkMade", "linksMade", "manifestRewritten", "assetsAdded", "clipsRecorded",
         "playlistWritten",
     ]
 

@@ -9,7 +9,7 @@ import Testing
     /// The failpoints of `TapeFailpoint` that a first `add` passes with any library.
     static let pointsOfAdd = [
         "clipsCommitted", "lockTaken", "intentKept", "albumCreated", "linkKept", "assetsResolved", "assetsAdded",
-        "clipsSettled",
+        "clipsRecorded",
     ]
 
     @Test(arguments: [2, 3]) func killedAddEndsInOneAlbum(major: Int) async throws {
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// What fails, the reason that is shown, and how it is repaired.
-    enum Trouble: String, CaseIterable {
+    enum Failure: String, CaseIterable {
         case down, revoked, mayNotCreate, mayNotAdd, full
 
         var reason: AssociationReason {
@@ -47,11 +47,11 @@ import Testing
         }
     }
 
-    @Test(arguments: Trouble.allCases) func failuresAreStoredAndRetried(_ trouble: Trouble) async throws {
+    @Test(arguments: Failure.allCases) func failuresAreStoredAndRetried(_ failure: Failure) async throws {
         var bench = try TapeBench()
-        let server = try await bench.useServer(quota: trouble == .full ? 1 : nil)
+        let server = try await bench.useServer(quota: failure == .full ? 1 : nil)
         let before = try await bench.fill()
-        switch trouble {
+        switch failure {
         case .down: try await server.add(faults: ["path": ".*", "drop": true, "times": 1000])
         case .revoked: try await server.revoke("key-1")
         case .mayNotCreate:
@@ -60,7 +60,7 @@ import Testing
             try await server.add(key: "narrow", permissions: ["asset.upload", "album.create", "user.read"])
         case .full: break
         }
-        let isNarrow = [.mayNotCreate, .mayNotAdd].contains(trouble)
+        let isNarrow = [.mayNotCreate, .mayNotAdd].contains(failure)
         if isNarrow { bench.runner.environment["MEDIACTL_API_KEY"] = "narrow" }
         try await bench.succeed("create", "summer")
         let add = ["add", "summer", bench.originals + "/a.jpg", bench.originals + "/b.jpg"]
@@ -70,15 +70,15 @@ import Testing
         #expect(warnings.count == 1 && warnings.first?.contains("2 clips saved") == true, "\(saved.errors)")
         let tape = try #require(try bench.store().tapes(named: "summer").first)
         let clips = try bench.store().clips(of: tape.id)
-        #expect(clips.count == 2 && clips.allSatisfy { $0.association == .pending && $0.reason == trouble.reason })
-        if trouble != .full { #expect(tape.association == .pending && tape.reason == trouble.reason, "\(tape)") }
+        #expect(clips.count == 2 && clips.allSatisfy { $0.association == .pending && $0.reason == failure.reason })
+        if failure != .full { #expect(tape.association == .pending && tape.reason == failure.reason, "\(tape)") }
         // The same with --strict-albums is a partial failure.
         let strict = try await bench.run(add + ["--strict-albums"])
         #expect(strict.exitCode == 3, "\(strict.output)\(strict.errors)")
 
         // Repaired: the next command completes the album.
         var mended = server
-        switch trouble {
+        switch failure {
         case .down: try await server.clearFaults()
         case .revoked: try await server.add(key: "key-1")
         case .mayNotCreate, .mayNotAdd: bench.runner.environment["MEDIACTL_API_KEY"] = "key-1"

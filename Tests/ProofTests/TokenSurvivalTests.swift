@@ -112,7 +112,7 @@ import Testing
         #expect(try bench.journal().map(\.state) == [.done])
     }
 
-    @Test func errorAfterStoringIsFoundByAsking() async throws {
+    @Test func errorAfterStoringIsFoundByAQuery() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:500-after-store"])
         let bench = try Bench(sandbox.baseURL)
         let file = try bench.movie(5000)

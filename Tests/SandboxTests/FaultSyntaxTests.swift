@@ -22,6 +22,9 @@ import Testing
             Fault(place: .tusPatch, kind: .status, number: 503, every: 100, skip: 50)
         ),
         ("finalize:status-after=504", Fault(place: .finalize, kind: .statusAfter, number: 504)),
+        ("upload:drop-response", Fault(place: .upload, kind: .dropResponse)),
+        ("upload:drop-answer", Fault(place: .upload, kind: .dropResponse)),
+        ("upload:delay-answer=2", Fault(place: .upload, kind: .delayResponse, seconds: 2)),
         ("tus-create:limit=1000", Fault(place: .tusCreate, kind: .limit, number: 1000)),
         ("tus-head:expire", Fault(place: .tusHead, kind: .expire)),
         ("finalize:forget,times=1", Fault(place: .finalize, kind: .forget, times: 1)),

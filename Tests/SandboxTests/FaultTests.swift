@@ -30,9 +30,9 @@ import Testing
         Case(fault: "upload:status=409", status: 409, isStored: false),
         Case(fault: "upload:early-status=413", status: 413, isStored: false),
         Case(fault: "upload:early-status=417", status: 417, isStored: false),
-        Case(fault: "upload:drop-answer", exitCodes: [52], status: 0, isStored: true),
-        Case(fault: "upload:delay-answer=0.01", status: 201, isStored: true),
-        Case(fault: "upload:delay-answer=60", exitCodes: [28], status: 0, isStored: true),
+        Case(fault: "upload:drop-response", exitCodes: [52], status: 0, isStored: true),
+        Case(fault: "upload:delay-response=0.01", status: 201, isStored: true),
+        Case(fault: "upload:delay-response=60", exitCodes: [28], status: 0, isStored: true),
         Case(fault: "upload:truncate=100", exitCodes: [18, 56], status: 201, isStored: true),
         Case(fault: "upload:wrong-length", exitCodes: [18], status: 201, isStored: true),
         Case(fault: "upload:500-after-store", status: 500, isStored: true),
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func aDelayedResponseIsSentWhenTheFaultsAreCleared() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-answer=600"])
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
         let path = try fixture.file(content: "held")
         async let response = fixture.upload(path)
         try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
@@ -141,7 +141,7 @@ import Testing
             "listing:status=500",
             "media:status=503",
             "health:status=500",
-            "delete:drop-answer"
+            "delete:drop-response"
         )
         #expect(try await fixture.get("/api/uploads/1", user: "uploader").status == 404)
         #expect(try await fixture.get("/db/database.php?format=json").status == 500)

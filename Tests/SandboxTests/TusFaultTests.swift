@@ -50,9 +50,9 @@ import Testing
         Case(fault: "tus-patch:reset,after=body", exitCodes: [56], status: 0, isWritten: false),
         // A 204 ends with its headers: curl may be finished before the reset arrives.
         Case(fault: "tus-patch:reset,after=response-headers", exitCodes: [0, 56], status: 204, isWritten: true),
-        Case(fault: "tus-patch:drop-answer", exitCodes: [52], status: 0, isWritten: true),
+        Case(fault: "tus-patch:drop-response", exitCodes: [52], status: 0, isWritten: true),
         Case(fault: "tus-patch:stall,after=1000,for=0.01", status: 204, isWritten: true),
-        Case(fault: "tus-patch:delay-answer=0.01", status: 204, isWritten: true),
+        Case(fault: "tus-patch:delay-response=0.01", status: 204, isWritten: true),
         Case(fault: "tus-patch:early-status=408", status: 408, isWritten: false),
         Case(fault: "tus-patch:status-after=504", status: 504, isWritten: true),
         Case(fault: "tus-patch:html", status: 200, isWritten: true),
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func finalizeHasFaults() async throws {
-        let fixture = try await Fixture(faults: ["finalize:drop-answer,times=1"])
+        let fixture = try await Fixture(faults: ["finalize:drop-response,times=1"])
         let lost = try await fixture.completeUpload("lost answer")
         #expect(try await fixture.finalize(lost).exitCode == 52)
         let repetition = try await fixture.finalize(lost)

@@ -39,12 +39,12 @@ import Testing
         let first = try await fixture.patch(id, at: 0, "01234")
         #expect(first.status == 204)
         #expect(first.headers["upload-offset"] == "5")
-        let asked = try await fixture.tus("HEAD", id)
-        #expect(asked.status == 200)
-        #expect(asked.headers["upload-offset"] == "5")
-        #expect(asked.headers["upload-length"] == "10")
-        #expect(asked.headers["upload-metadata"] == "filename Y2xpcC5tcDQ=,empty")
-        #expect(asked.headers["cache-control"] == "no-store")
+        let head = try await fixture.tus("HEAD", id)
+        #expect(head.status == 200)
+        #expect(head.headers["upload-offset"] == "5")
+        #expect(head.headers["upload-length"] == "10")
+        #expect(head.headers["upload-metadata"] == "filename Y2xpcC5tcDQ=,empty")
+        #expect(head.headers["cache-control"] == "no-store")
         #expect(try await fixture.patch(id, at: 5, "56789").headers["upload-offset"] == "10")
         #expect(try await fixture.tus("HEAD", id).headers["upload-offset"] == "10")
         // A chunk for a complete upload changes nothing.
@@ -287,8 +287,8 @@ import Testing
     @Test func aClientThatDisconnectsFreesTheLock() async throws {
         let fixture = try await Fixture(faults: ["tus-patch:stall,after=body,times=1"])
         let id = try await fixture.createUpload(length: 10)
-        let patience = ["-u", "uploader:uploader", "--max-time", "1"]
-        #expect(try await fixture.patch(id, at: 0, "0123456789", options: patience).exitCode == 28)
+        let timeouts = ["-u", "uploader:uploader", "--max-time", "1"]
+        #expect(try await fixture.patch(id, at: 0, "0123456789", options: timeouts).exitCode == 28)
         let deadline = ContinuousClock.now + .seconds(120)
         while try await fixture.tus("HEAD", id).status == 423, ContinuousClock.now < deadline {}
         #expect(try await fixture.patch(id, at: 0, "0123456789").status == 204)

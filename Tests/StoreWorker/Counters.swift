@@ -19,7 +19,7 @@ struct Counters {
         var done = 0
         while done != count {
             let file = try await CounterFile.lock(device: device, in: directory)
-            StoreWorker.say("\(try file.take(2))")
+            StoreWorker.report("\(try file.take(2))")
             file.release()
             done += 1
         }

@@ -10,7 +10,7 @@ struct Mix {
     static let rounds: Int64 = 10
 
     func run() async throws {
-        StoreWorker.say("ready")
+        StoreWorker.report("ready")
         _ = readLine()
         for round in 0..<Self.rounds {
             let fileID = number * 1000 + round
@@ -19,7 +19,7 @@ struct Mix {
             try await clearOwnHost(fileID)
             try checkNothingLost(upTo: round)
         }
-        StoreWorker.say("done")
+        StoreWorker.report("done")
     }
 
     private func deleteOne(_ fileID: Int64) async throws {

@@ -11,7 +11,7 @@ struct StoreWorker {
         do {
             try await run(Array(CommandLine.arguments.dropFirst()))
         } catch let error as StoreError {
-            say("error \(error.kind)")
+            report("error \(error.kind)")
             complain(error.description)
             exit(12)
         } catch {
@@ -27,9 +27,9 @@ struct StoreWorker {
         switch arguments[0] {
         case "open":
             _ = try TokenStore(in: directory)
-            say("opened")
+            report("opened")
         case "list":
-            say("\(try TokenStore(in: directory).tokens(host: nil).count)")
+            report("\(try TokenStore(in: directory).tokens(host: nil).count)")
         case "fill": try await fill(directory, count: Int(argument) ?? 0)
         case "commit": try await commitOnce(directory)
         case "commit-forever": try await commitForever(directory)
@@ -43,10 +43,10 @@ struct StoreWorker {
         case "sync": try Synchronization(directory, arguments).run()
         case "index":
             _ = try SyncIndex(in: directory)
-            say("opened")
+            report("opened")
         case "library":
             _ = try LibraryStore(in: directory)
-            say("opened")
+            report("opened")
         case "counters": try await Counters(directory, arguments).run()
         case "copies": try await keepCopies(directory, worker: argument)
         case "spool": try holdSpoolFile(directory, limit: Int64(argument) ?? 0)
@@ -70,19 +70,19 @@ struct StoreWorker {
 
     private static func commitOnce(_ directory: DataDirectory) async throws {
         let store = try TokenStore(in: directory)
-        say("committing")
+        report("committing")
         try await store.commit("u-none", UploadChange(), token: entry("host", 1))
-        say("uploaded")
+        report("uploaded")
     }
 
     private static func commitForever(_ directory: DataDirectory) async throws {
         let store = try TokenStore(in: directory)
-        say("ready")
+        report("ready")
         var number: Int64 = 0
         while true {
             number += 1
             try await store.commit("u-none", UploadChange(), token: entry("forever", number))
-            say("\(number)")
+            report("\(number)")
         }
     }
 
@@ -109,19 +109,19 @@ struct StoreWorker {
                 try await group.waitForAll()
             }
         }
-        say("kept")
+        report("kept")
     }
 
     /// Appends a response from standard input as it arrives, and never releases it.
     private static func holdResponse(_ directory: DataDirectory, uploadID: String) throws {
         let record = try RescueLog(in: directory).reserve(for: uploadID)
-        say("created")
+        report("created")
         var hasBegun = false
         while let line = readLine() {
             if !hasBegun { try record.begin(status: 201) }
             hasBegun = true
             try Array(line.utf8).withUnsafeBytes { try record.append($0) }
-            say("appended")
+            report("appended")
         }
         withExtendedLifetime(record) {}
     }
@@ -130,12 +130,12 @@ struct StoreWorker {
     private static func useLogAgain(_ directory: DataDirectory) async throws {
         let log = RescueLog(in: directory, isOpen: true)
         try log.reserve(for: "u-a").release()
-        say("beginning")
+        report("beginning")
         let record = try log.reserve(for: "u-b")
         try response("b", count: 600, in: record)
         try await record.synchronize()
         record.release()
-        say("ended")
+        report("ended")
         log.close()
     }
 
@@ -148,7 +148,7 @@ struct StoreWorker {
                 count = (count + 1_371) % 12_000
                 let record = try log.reserve(for: "u-\(letter)")
                 try response(letter, count: count, in: record)
-                say("\(letter)")
+                report("\(letter)")
                 record.release()
             }
         }
@@ -176,31 +176,31 @@ struct StoreWorker {
             cache.keep(digest, for: identity)
             if identity.inode % 10 == 0 { cache.flush() }
         }
-        say("kept \(identities.count { cache.digest(of: $0) == digest })")
+        report("kept \(identities.count { cache.digest(of: $0) == digest })")
     }
 
     private static func holdLock(_ directory: DataDirectory, uploadID: String) throws {
         guard let lock = try UploadLock.acquire(uploadID, in: directory) else {
-            say("taken")
+            report("taken")
             return
         }
-        say("locked")
+        report("locked")
         _ = readLine()
         lock.release()
-        say("released")
+        report("released")
         _ = readLine()
     }
 
     private static func holdAlbumLock(_ directory: DataDirectory, tapeID: String) async throws {
         let lock = try await AlbumLock.acquire(.tape(tapeID), in: directory)
-        say("locked")
+        report("locked")
         _ = readLine()
         lock.release()
     }
 
     private static func holdSpoolFile(_ directory: DataDirectory, limit: Int64) throws {
         let file = try SpoolFile(copying: 0, to: directory, limit: limit, reserve: 0) { false }
-        say("spooled \(file.byteCount)")
+        report("spooled \(file.byteCount)")
         while true { pause() }
     }
 
@@ -226,7 +226,7 @@ struct StoreWorker {
         )
     }
 
-    static func say(_ line: String) {
+    static func report(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         _ = write(1, bytes, bytes.count)
     }

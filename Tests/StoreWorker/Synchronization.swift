@@ -23,7 +23,7 @@ struct Synchronization {
 
     func run() throws {
         var run = try index.begin(server, account: "me", kind: .full, restarts: false, now: Date())
-        StoreWorker.say("begun")
+        StoreWorker.report("begun")
         var page = run.cursor.flatMap { Int($0) } ?? 0
         while !run.isAtEnd {
             if waits { _ = readLine() }
@@ -31,10 +31,10 @@ struct Synchronization {
             page += 1
             let cursor = page == pageCount ? nil : "\(page)"
             run = try index.append(photos, cursor: cursor, totalCount: Int64(pageCount * pageSize), to: run)
-            StoreWorker.say("\(page)")
+            StoreWorker.report("\(page)")
         }
         _ = try index.finish(run, now: Date())
-        StoreWorker.say("finished \(run.photosSeen)")
+        StoreWorker.report("finished \(run.photosSeen)")
     }
 
     private static func photo(_ number: Int) -> PhotoRecord {

@@ -83,7 +83,7 @@ final class ScriptedLibrary: AlbumLibrary {
     /// Names of the calls, except access queries.
     var work: [String] { calls.map(\.name).filter { !["identity", "access", "request"].contains($0) } }
 
-    func tell(_ change: (inout Script) -> Void) { script.withLock { change(&$0) } }
+    func configure(_ change: (inout Script) -> Void) { script.withLock { change(&$0) } }
 
     /// Another process is using the library.
     func meddle(_ change: (inout Content) -> Void) { changed { change(&$0) } }
@@ -110,8 +110,8 @@ final class ScriptedLibrary: AlbumLibrary {
 
     private func begin(_ call: Call) async throws(AlbumError) {
         let (before, failure) = script.withLock { script in
-            let isTold = script.failures[call.name]?.isEmpty == false
-            return (script.before, isTold ? script.failures[call.name]?.removeFirst() ?? nil : nil)
+            let isScripted = script.failures[call.name]?.isEmpty == false
+            return (script.before, isScripted ? script.failures[call.name]?.removeFirst() ?? nil : nil)
         }
         changed { $0.calls.append(call) }
         await before?(call)
@@ -183,14 +183,14 @@ final class ScriptedLibrary: AlbumLibrary {
         guard !assets.isEmpty else { return [] }
         let names = assets.map { String(decoding: $0.id, as: UTF8.self) }
         try await begin(.add(names, to: albumID))
-        let told = script.withLock { script in
+        let scripted = script.withLock { script in
             names.map { name in script.results[name]?.isEmpty == false ? script.results[name]?.removeFirst() : nil }
         }
         let results: [AddResult]? = changed { content in
             guard var album = content.albums[albumID] else { return nil }
             defer { content.albums[albumID] = album }
-            return zip(names, told).map { name, told in
-                if let told = told ?? nil, ![.added, .alreadyInAlbum].contains(told) { return told }
+            return zip(names, scripted).map { name, scripted in
+                if let scripted = scripted ?? nil, ![.added, .alreadyInAlbum].contains(scripted) { return scripted }
                 guard !album.assets.contains(name) else { return .alreadyInAlbum }
                 album.assets.append(name)
                 return .added
@@ -206,10 +206,10 @@ final class ScriptedLibrary: AlbumLibrary {
         guard !assetIDs.isEmpty else { return [] }
         let names = assetIDs.map { String(decoding: $0, as: UTF8.self) }
         try await begin(.remove(names, from: albumID))
-        let told = script.withLock { $0.removals }
+        let scripted = script.withLock { $0.removals }
         return changed { content in
             names.map { name in
-                if let told = told[name] { return told }
+                if let scripted = scripted[name] { return scripted }
                 content.albums[albumID]?.assets.removeAll { $0 == name }
                 return .removed
             }
@@ -218,7 +218,7 @@ final class ScriptedLibrary: AlbumLibrary {
 
     func deleteAlbum(_ id: String, hint: [UInt8]?) async throws(AlbumError) -> AlbumDeletion {
         try await begin(.delete(id))
-        if let told = script.withLock({ $0.deletion }) { return told }
+        if let scripted = script.withLock({ $0.deletion }) { return scripted }
         return changed { $0.albums.removeValue(forKey: id) } == nil ? .alreadyGone : .deleted
     }
 

@@ -46,7 +46,7 @@ final class ChildMonitor: Sendable {
 
     /// `MEDIACTL_TEST_PATIENCE` multiplies deadlines: a sanitizer slows programs down, but does not change their
     /// behavior.
-    static func patience(_ deadline: Duration) -> DispatchTimeInterval {
+    static func dispatchTimeout(_ deadline: Duration) -> DispatchTimeInterval {
         let factor = ProcessInfo.processInfo.environment["MEDIACTL_TEST_PATIENCE"].flatMap { Int($0) } ?? 1
         return .seconds(Int(deadline.components.seconds) * max(1, factor))
     }
@@ -55,7 +55,7 @@ final class ChildMonitor: Sendable {
     func block(until condition: @escaping Condition, deadline: Duration) -> Bool {
         let woken = DispatchSemaphore(value: 0)
         if let key = register(condition, { woken.signal() }) {
-            _ = woken.wait(timeout: .now() + Self.patience(deadline))
+            _ = woken.wait(timeout: .now() + Self.dispatchTimeout(deadline))
             state.withLock { _ = $0.waiters.removeValue(forKey: key) }
         }
         return state.withLock { condition($0) }
@@ -65,7 +65,7 @@ final class ChildMonitor: Sendable {
     func wait(until condition: @escaping Condition, deadline: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
             guard let key = register(condition, { continuation.resume() }) else { return continuation.resume() }
-            DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience(deadline)) { [self] in
+            DispatchQueue.global().asyncAfter(deadline: .now() + Self.dispatchTimeout(deadline)) { [self] in
                 state.withLock { $0.waiters.removeValue(forKey: key) }?.wake()
             }
         }
@@ -129,7 +129,7 @@ extension ChildMonitor.State {
     }
 
     /// Whether one of the outputs contains a text.
-    func says(_ text: String) -> Bool {
+    func hasPrinted(_ text: String) -> Bool {
         [output, errors].contains { String(decoding: $0, as: UTF8.self).contains(text) }
     }
 

@@ -138,18 +138,18 @@ public final class ChildProcess: Sendable {
 
     /// Waits until a text has been written to standard output or standard error.
     ///
-    /// - Throws: ``ChildError/neverSaid(_:soFar:)``, also when it ends without.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also when it ends without.
     public func wait(for text: String, deadline: Duration = .seconds(120)) async throws {
-        _ = await monitor.wait(until: { $0.says(text) || $0.hasEnded }, deadline: deadline)
-        guard monitor.state.withLock({ $0.says(text) }) else {
-            throw ChildError.neverSaid(text, soFar: result.output + result.errors)
+        _ = await monitor.wait(until: { $0.hasPrinted(text) || $0.hasEnded }, deadline: deadline)
+        guard monitor.state.withLock({ $0.hasPrinted(text) }) else {
+            throw ChildError.neverPrinted(text, soFar: result.output + result.errors)
         }
     }
 
     /// Waits for the next line of standard output.
     ///
     /// - Returns: The line without its end; nil when the output has ended.
-    /// - Throws: ``ChildError/neverSaid(_:soFar:)``.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``.
     @available(*, noasync) public func nextLine(deadline: Duration = .seconds(120)) throws -> String? {
         try takeLine(monitor.block(until: \.hasLineOrEnd, deadline: deadline))
     }
@@ -163,7 +163,7 @@ public final class ChildProcess: Sendable {
     public var hasLineOrEnd: Bool { monitor.state.withLock { $0.hasLineOrEnd } }
 
     private func takeLine(_ isThere: Bool) throws -> String? {
-        guard isThere else { throw ChildError.neverSaid("\n", soFar: result.output + result.errors) }
+        guard isThere else { throw ChildError.neverPrinted("\n", soFar: result.output + result.errors) }
         return monitor.state.withLock { $0.takeLine() }
     }
 
@@ -237,7 +237,7 @@ public enum ChildError: Error, Sendable, Equatable {
     /// The system refused; contains `errno`.
     case cannotStart(Int32)
     /// The text did not appear in time; contains the output so far.
-    case neverSaid(String, soFar: String)
+    case neverPrinted(String, soFar: String)
     /// The deadline passed before the child ended; it was killed.
     case neverEnded(soFar: String)
 }

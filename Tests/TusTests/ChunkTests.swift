@@ -69,7 +69,7 @@ struct ChunkTests {
             .send(source.content(), to: "abc", options: plainOptions(chunk: 2000, minimum: 10, retries: 0))
         #expect(limit.stored == source.bytes)
         #expect(delivery.digest == (try source.digest))
-        #expect(limit.chunks.prefix(3) == [2000, 1000, 500] && delivery.faults == 2)
+        #expect(limit.chunks.prefix(3) == [2000, 1000, 500] && delivery.retriedFailures == 2)
         #expect(limit.chunks.dropFirst(2).allSatisfy { $0 == 500 })
 
         let never = try TusServer(length: 6000) { request, _ in request.method == "PATCH" ? .response(413) : .obey }

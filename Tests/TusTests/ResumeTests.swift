@@ -38,7 +38,7 @@ struct ResumeTests {
         #expect(server.stored == source.bytes)
         #expect(delivery.digest == (try source.digest))
         // A connection that breaks before the first body byte is replaced by libcurl itself.
-        if count > 0 { #expect(delivery.faults == 1) }
+        if count > 0 { #expect(delivery.retriedFailures == 1) }
         // No byte that the server had was sent again.
         let again = delivery.bytesSent - 5000
         #expect(again >= 0 && again <= 1000)
@@ -57,7 +57,7 @@ struct ResumeTests {
         }
         let delivery = try await send(source, to: server).get()
         #expect(server.stored == source.bytes)
-        #expect(delivery.bytesSent == 3000 && delivery.faults == 1)
+        #expect(delivery.bytesSent == 3000 && delivery.retriedFailures == 1)
         #expect(delivery.digest == (try source.digest))
     }
 
@@ -75,7 +75,7 @@ struct ResumeTests {
         }
         let events = Mutex<[Int64]>([])
         let delivery = try await send(source, to: server, proofs: proofs) { event in
-            if case .proving(let bytes, let total) = event {
+            if case .verifying(let bytes, let total) = event {
                 #expect(total == Int64(offset))
                 events.withLock { $0.append(bytes) }
             }

@@ -15,7 +15,7 @@ struct SendTests {
         let delivery = try await server.client().send(source.content(), to: "abc", options: plainOptions())
         #expect(server.stored == source.bytes)
         #expect(delivery.digest == (try source.digest))
-        #expect(delivery.bytesSent == 10_500 && delivery.resumedAt == 0 && delivery.faults == 0)
+        #expect(delivery.bytesSent == 10_500 && delivery.resumedAt == 0 && delivery.retriedFailures == 0)
         #expect(server.chunks == Array(repeating: 1000, count: 10) + [500])
         #expect(server.methods.first == "HEAD" && server.methods.count == 12)
         #expect(server.connectionCount == 1)

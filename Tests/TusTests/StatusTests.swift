@@ -121,7 +121,7 @@ struct StatusTests {
             .send(source.content(), to: "abc", options: plainOptions())
         #expect(server.stored == source.bytes)
         #expect(delivery.digest == (try source.digest))
-        #expect(delivery.faults > 0)
+        #expect(delivery.retriedFailures > 0)
     }
 
     @Test("an upload that no longer exists counts as discarded", arguments: [204, 200, 404, 410])
@@ -148,7 +148,7 @@ struct StatusTests {
             request.method == "PATCH" && number == 1 ? .response(204, ["Upload-Offset: \(value)"]) : .obey
         }
         let delivery = try await server.client().send(source.content(), to: "abc", options: plainOptions())
-        #expect(server.stored == source.bytes && delivery.faults == 1)
+        #expect(server.stored == source.bytes && delivery.retriedFailures == 1)
     }
 
     @Test("a lock is waited for, with HEAD in between", arguments: ["PATCH", "HEAD", "DELETE"])
@@ -167,7 +167,7 @@ struct StatusTests {
                 to: "abc",
                 options: plainOptions(retries: 0)
             )
-            #expect(server.stored == source.bytes && delivery.faults == 7)
+            #expect(server.stored == source.bytes && delivery.retriedFailures == 7)
         }
     }
 
@@ -177,7 +177,7 @@ struct StatusTests {
         let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .response(423) : .obey }
         let client = try server.client()
         let waits = Mutex<[Duration]>([])
-        let tries = Mutex<[Int]>([])
+        let attempts = Mutex<[Int]>([])
         let error = await tusError { () async throws(TusError) in
             try await client.send(
                 source.content(),
@@ -186,13 +186,13 @@ struct StatusTests {
             ) { event in
                 guard case .retrying(let attempt, let wait, _) = event else { return }
                 waits.withLock { $0.append(wait) }
-                tries.withLock { $0.append(attempt) }
+                attempts.withLock { $0.append(attempt) }
             }
         }
         #expect(error?.kind == .locked && error?.status == 423)
         // 1 + 2 + 4 + 3 = 10.
         #expect(waits.withLock { $0 } == [1, 2, 4, 3].map { .milliseconds($0) })
-        #expect(tries.withLock { $0 } == [1, 2, 3, 4])
+        #expect(attempts.withLock { $0 } == [1, 2, 3, 4])
         #expect(server.methods == ["HEAD"] + (0..<4).flatMap { _ in ["PATCH", "HEAD"] } + ["PATCH"])
     }
 

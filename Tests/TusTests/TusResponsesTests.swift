@@ -9,7 +9,7 @@ import Testing
 @Suite("tus responses")
 struct TusResponsesTests {
     /// The result of a call if the server returns one response to everything, and the requests it received.
-    private func ask<Value>(
+    private func query<Value>(
         _ status: Int,
         _ headers: [String],
         _ call: (TusClient) async throws(TusError) -> Value
@@ -40,7 +40,7 @@ struct TusResponsesTests {
             "Tus-Version: 1.0.0,0.2.2", "Tus-Extension: creation, creation-with-upload,checksum,expiration,x-own",
             "Tus-Max-Size: 6442450944", "Tus-Checksum-Algorithm: md5,sha1,crc32",
         ]
-        let (response, requests) = try await ask(status, headers) { client async throws(TusError) in
+        let (response, requests) = try await query(status, headers) { client async throws(TusError) in
             try await client.features()
         }
         let features = try response.get()
@@ -62,7 +62,8 @@ struct TusResponsesTests {
 
     @Test("a server without a version, or with another one, is not supported", arguments: [[], ["Tus-Version: 2.0.0"]])
     func otherVersion(headers: [String]) async throws {
-        let (response, _) = try await ask(200, headers) { client async throws(TusError) in try await client.features() }
+        let (response, _) = try await query(200, headers) { client async throws(TusError) in try await client.features()
+        }
         #expect(response.failure?.kind == .unsupported)
     }
 
@@ -85,7 +86,7 @@ struct TusResponsesTests {
         ]
     )
     func location(value: String, id: String) async throws {
-        #expect(try await ask(201, ["Location: \(value)"], create).response.get().id == id)
+        #expect(try await query(201, ["Location: \(value)"], create).response.get().id == id)
     }
 
     @Test(
@@ -97,13 +98,13 @@ struct TusResponsesTests {
         ]
     )
     func noID(value: String) async throws {
-        let error = try await ask(201, ["Location: \(value)"], create).response.failure
+        let error = try await query(201, ["Location: \(value)"], create).response.failure
         #expect(error?.kind == .unexpectedResponse && error?.status == 201)
     }
 
     @Test("a creation without Location is invalid")
     func noLocation() async throws {
-        let error = try await ask(201, [], create).response.failure
+        let error = try await query(201, [], create).response.failure
         #expect(error?.kind == .unexpectedResponse && error?.detail == "the response has no Location")
     }
 
@@ -128,11 +129,11 @@ struct TusResponsesTests {
         arguments: ["", ".", "..", "a/b", "a\\b", "a b", "a\r\nb"]
     )
     func foreignID(id: String) async throws {
-        let (status, asked) = try await ask(200, ["Upload-Offset: 0"]) { client async throws(TusError) in
+        let (status, sent) = try await query(200, ["Upload-Offset: 0"]) { client async throws(TusError) in
             try await client.status(of: id)
         }
-        #expect(status.failure?.kind == .refused && asked.isEmpty)
-        let (end, ended) = try await ask(204, []) { client async throws(TusError) in try await client.terminate(id) }
+        #expect(status.failure?.kind == .refused && sent.isEmpty)
+        let (end, ended) = try await query(204, []) { client async throws(TusError) in try await client.terminate(id) }
         #expect(end.failure?.kind == .refused && ended.isEmpty)
     }
 
@@ -141,7 +142,7 @@ struct TusResponsesTests {
         // 1767225600 is `date -ud 2026-01-01 +%s`.
         let headers = ["Location: /files/abc", "Upload-Expires: Thu, 01 Jan 2026 00:00:00 GMT"]
         let metadata = [TusMetadata("filename", "bühne.mp4"), TusMetadata("note", ""), TusMetadata("n", "1")]
-        let (creation, requests) = try await ask(201, headers) { client async throws(TusError) in
+        let (creation, requests) = try await query(201, headers) { client async throws(TusError) in
             try await client.create(byteCount: 6_442_450_944, metadata: metadata)
         }
         #expect(try creation.get() == TusCreation(id: "abc", expiresAt: Date(timeIntervalSince1970: 1_767_225_600)))
@@ -157,7 +158,7 @@ struct TusResponsesTests {
     @Test("invalid metadata is refused before the request", arguments: ["", "a b", "a,b", "\u{fc}", "a\n"])
     func badKey(key: String) async throws {
         for metadata in [[TusMetadata(key, "x")], [TusMetadata("a", "1"), TusMetadata("a", "2")]] {
-            let (response, requests) = try await ask(201, ["Location: /files/abc"]) { client async throws(TusError) in
+            let (response, requests) = try await query(201, ["Location: /files/abc"]) { client async throws(TusError) in
                 try await client.create(byteCount: 1, metadata: metadata)
             }
             #expect(response.failure?.kind == .refused && requests.isEmpty)
@@ -175,7 +176,7 @@ struct TusResponsesTests {
 
     @Test("parts are created as such and concatenated in order")
     func concatenation() async throws {
-        let (_, requests) = try await ask(201, ["Location: /files/abc"]) { client async throws(TusError) in
+        let (_, requests) = try await query(201, ["Location: /files/abc"]) { client async throws(TusError) in
             _ = try await client.create(byteCount: 5, metadata: [], isPartial: true)
             _ = try await client.concatenate(["p1", "p+2"], metadata: [TusMetadata("filename", "a")])
         }
@@ -188,11 +189,11 @@ struct TusResponsesTests {
     @Test("HEAD reports the offset of an upload")
     func offset() async throws {
         let expires = "Upload-Expires: Thu, 01 Jan 2026 00:00:00 GMT"
-        let full = try await ask(200, ["Upload-Offset: 70", "Upload-Length: 100", expires], status).response
+        let full = try await query(200, ["Upload-Offset: 70", "Upload-Length: 100", expires], status).response
         let expiry = Date(timeIntervalSince1970: 1_767_225_600)
         #expect(try full.get() == TusStatus(offset: 70, byteCount: 100, expiresAt: expiry))
         let deferred = ["Upload-Offset: 70", "Upload-Defer-Length: 1", "Upload-Expires: soon"]
-        #expect(try await ask(204, deferred, status).response.get() == TusStatus(offset: 70, byteCount: nil))
+        #expect(try await query(204, deferred, status).response.get() == TusStatus(offset: 70, byteCount: nil))
     }
 
     @Test(
@@ -200,7 +201,7 @@ struct TusResponsesTests {
         arguments: [[], ["Upload-Offset: -1"], ["Upload-Offset: 1e3"]]
     )
     func unreadableStatus(headers: [String]) async throws {
-        #expect(try await ask(200, headers, status).response.failure?.kind == .unexpectedResponse)
+        #expect(try await query(200, headers, status).response.failure?.kind == .unexpectedResponse)
     }
 
     private func status(_ client: TusClient) async throws(TusError) -> TusStatus {

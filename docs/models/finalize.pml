@@ -36,7 +36,7 @@ end:
     fi
 }
 
-/* RescueAdoption.settleFinalize */
+/* RescueAdoption.recordFinalize */
 inline adoptOne() {
     isKept = false;
     if
@@ -123,8 +123,8 @@ inline finalize() {
     again = false
 }
 
-/* UploadResolution.settle, TusUploadRun.run, ResumeRun */
-inline settle() {
+/* UploadResolution.resolve, TusUploadRun.run, ResumeRun */
+inline resolve() {
     if
 #ifdef WITHOUT_ROW_LOCK
     :: true ->
@@ -155,7 +155,7 @@ proctype Client(byte me) {
             adopt();
             if
             :: skip
-            :: !hasFailed -> settle()
+            :: !hasFailed -> resolve()
             fi
         } unless { killed[me] };
         d_step {

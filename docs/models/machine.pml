@@ -6,8 +6,8 @@
  *
  * The sources of the models:
  *   upload, send, fail, retry: UploadRun, UploadVerdict
- *   settleEarlier: EarlierUploads
- *   resolve, settle, ask: UploadResolution, UploadOwnership, OutcomeInquiry
+ *   resolveEarlier: EarlierUploads
+ *   resolve, query: UploadResolution, UploadOwnership, OutcomeInquiry
  *   finalize, mark, QUIET: Finalization, FinalizeVerdict, TusJournal
  *   adopt, adoptOne: RescueAdoption
  *   prepare, receive, release, keeper: RescueLog, ResponseCollector, LockedFile

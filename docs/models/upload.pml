@@ -87,7 +87,7 @@ inline retry() {
     fi
 }
 
-/* UploadRun.sendUntilSettled */
+/* UploadRun.sendUntilFinished */
 inline send() {
     again = true;
     do
@@ -133,7 +133,7 @@ inline send() {
 #ifdef WITHOUT_ASKING
             again = true
 #else
-            ask();
+            query();
             if :: isAbsent -> isAbsent = false; retry() :: else fi
 #endif
         fi;
@@ -148,7 +148,7 @@ inline send() {
     wasLost = false
 }
 
-/* UploadResolution.settle */
+/* UploadResolution.resolve */
 inline resolve() {
     if
 #ifdef WITHOUT_ROW_LOCK
@@ -159,7 +159,7 @@ inline resolve() {
         adopt();
         if
         :: !hasFailed && IS_OPEN(i) ->
-            ask();
+            query();
             if :: isAbsent -> isAbsent = false; fail() :: else fi
         :: else
         fi;
@@ -171,7 +171,7 @@ inline resolve() {
 }
 
 /* EarlierUploads.end: whether the file may be sent. */
-inline settleEarlier() {
+inline resolveEarlier() {
     i = 0;
     mayBegin = true;
     do
@@ -194,7 +194,7 @@ inline upload() {
 #else
     :: atomic { sourceLock == FREE -> sourceLock = me + 1 };
 #endif
-        settleEarlier();
+        resolveEarlier();
         if
         :: mayBegin && !hasFailed && requests < REQUESTS ->
             i = 0;

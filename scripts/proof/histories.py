@@ -27,15 +27,15 @@ from photoclaims import Judge, Moment
 from photofaults import PLANTED
 from photomachine import PhotoMachine
 from photoserver import ALICE, BOB, PhotoServer, digest, later
-from stage import SetupError, mediactl, note, sandbox_program, work_directory
+from harness import SetupError, mediactl, note, sandbox_program, work_directory
 
 SHOWN_FAILURES = 12
 NAMES = ("beach", "Garden party", "IMG_0001", "straße", "cat")
 # The effect of the network or the server on one request (mediactl-sandbox --help).
 REQUEST_FAULTS = (
-    "photos-upload:drop-answer,times=1", "photos-upload:reset,after=1000,times=1", "photos-upload:status-after=500,times=1",
+    "photos-upload:drop-response,times=1", "photos-upload:reset,after=1000,times=1", "photos-upload:status-after=500,times=1",
     "photos-download:truncate=700,times=1", "photos-download:reset,after=response+400,times=1",
-    "photos-download:corrupt-byte,times=1", "photos-list:status=500,times=1", "photos-check:drop-answer,times=1",
+    "photos-download:corrupt-byte,times=1", "photos-list:status=500,times=1", "photos-check:drop-response,times=1",
 )
 
 
@@ -66,9 +66,9 @@ class History:
             self.command()
             if self.failures:
                 return
-        self.settle()
+        self.converge()
 
-    def settle(self):
+    def converge(self):
         """Runs undisturbed commands. Afterwards, the index must match the server's database."""
         for machine in self.machines:
             for words in (

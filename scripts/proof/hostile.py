@@ -28,7 +28,7 @@ STAGES = {
     "health": rb"^GET /db/health\.php",
     "token": rb"^GET /api/upload-token\.php",
 }
-QUESTIONS = ("listing", "media", "asset", "tus-head")
+QUERIES = ("listing", "media", "asset", "tus-head")
 NO_BODY = (204, 205, 304)
 TOKEN = re.compile(rb'"delete_token"\s*:\s*"([^"]+)"')
 
@@ -134,11 +134,11 @@ class Hostile:
         """The number of complete requests of a stage."""
         return sum(each.stage == stage and each.whole for each in self.exchanges)
 
-    def unasked(self, stage):
+    def unqueried(self, stage):
         """The number of complete requests of a stage that followed another one without a query in between."""
         repeats, is_asked = 0, True
         for each in self.exchanges:
-            if each.stage in QUESTIONS:
+            if each.stage in QUERIES:
                 is_asked = True
             elif each.stage == stage and each.whole:
                 repeats += not is_asked

@@ -8,7 +8,7 @@ import tempfile
 from disk import Directory
 from powerloss import SCENARIOS, Explorer
 from recording import Recording
-from stage import work_directory
+from harness import work_directory
 
 STATES = 250
 

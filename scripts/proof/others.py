@@ -7,7 +7,7 @@ import pathlib
 import random
 import sqlite3
 
-from stage import control, movie
+from harness import control, movie
 
 
 class Scenario:

@@ -3,7 +3,7 @@
 import collections
 
 from photoserver import ALICE, digest
-from stage import documented_exit_codes
+from harness import documented_exit_codes
 
 EXIT_CODES = documented_exit_codes() | {0}
 EXTENSIONS = {".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic", ".heif"}
@@ -83,8 +83,8 @@ class Judge:
         bad = [item for item in self.items if item["schema"] in GOOD and item["state" if "state" in item else "kind"]
                not in GOOD[item["schema"]]]
         if last.get("type") == "summary":
-            is_well = not bad and not last.get("error")
-            self.claim((run.code == 0) == is_well, "exit code and items disagree", (run.code, bad, last))
+            is_success = not bad and not last.get("error")
+            self.claim((run.code == 0) == is_success, "exit code and items disagree", (run.code, bad, last))
             self.counters(last)
         else:
             self.claim(run.code != 0, "an error with exit code 0", last)
@@ -121,7 +121,7 @@ class Judge:
             elif after[path].digest in self.server.flipped:
                 self.limits["accepted although a bit of compressed data is wrong"] += 1
             else:
-                self.claim(self.is_photo(after[path].digest), "a file that is not whole has a final name", path)
+                self.claim(self.is_photo(after[path].digest), "an incomplete file has a final name", path)
         self.machine.temporary &= after.keys()
 
     def is_photo(self, content):
@@ -178,27 +178,27 @@ class Judge:
         photo, row = self.server.photos.get(identifier), self.after.own.get(identifier)
         if state == "uploaded":
             is_new = identifier in self.new and row is not None and row.hash == content
-            self.claim(is_new and self.after.states[identifier] == "genuine", "uploaded, and not on the server", item)
+            self.claim(is_new and self.after.states[identifier] == "genuine", "uploaded, but not on the server", item)
             copy = self.machine.copies.get(path)
             if copy and copy.is_certain and copy.digest != content:
                 self.claim("--changed" in self.words, "a changed copy was uploaded as a new photo", item)
         elif state == "present" or (state == "duplicate" and not self.is_dry):
             self.present(item, row, photo, path, content)
         elif state in ("deleted", "forgotten"):
-            self.claim(photo is not None and photo.is_gone and content not in self.after.hashes, f"{state}, and there", item)
+            self.claim(photo is not None and photo.is_gone and content not in self.after.hashes, f"{state}, but on the server", item)
             if state == "forgotten":
-                self.claim(identifier in self.machine.accepted, "accepted by nobody", item)
+                self.claim(identifier in self.machine.accepted, "not accepted", item)
         elif state == "changed":
             # Another file with these bytes, of which nothing is recorded, may have been uploaded after it.
-            self.claim(content not in self.before.hashes, "changed, and on the server as it is", item)
+            self.claim(content not in self.before.hashes, "changed, but on the server unchanged", item)
         elif state == "foreign":
             others = {row.hash for row in self.after.rows.values() if row.email != ALICE}
-            self.claim(content in others and content not in self.after.hashes, "foreign, and not another user's", item)
+            self.claim(content in others and content not in self.after.hashes, "foreign, but not another user's", item)
         elif state in ("planned", "duplicate"):
             hashes = {row.hash for row in self.after.rows.values()}
-            self.claim(content not in hashes, "to be uploaded, and on the server", item)
+            self.claim(content not in hashes, "planned, but on the server", item)
         elif state in ("unconfirmed", "cancelled"):
-            self.claim(self.is_disturbed, f"{state} although nothing happened", item)
+            self.claim(self.is_disturbed, f"{state} without a reason", item)
         elif state in ("skipped", "excluded"):
             self.claim(path.suffix not in EXTENSIONS or not file or not file.size, "a photo was skipped", item)
         if state in ("uploaded", "present", "duplicate") and identifier and not self.is_dry:
@@ -206,7 +206,7 @@ class Judge:
             self.machine.seen.add(identifier)
 
     def present(self, item, row, photo, path, content):
-        self.claim(row is not None, "present, and not on the server", item)
+        self.claim(row is not None, "present, but not on the server", item)
         if row is None:
             return
         # Also a verified copy of a deleted photo, if the server has its original bytes as another photo.
@@ -223,7 +223,7 @@ class Judge:
         stored, bytes_here = self.server.content(row), path.read_bytes()
         is_stamped = row.id.encode() in bytes_here and stored is not None and len(stored) == len(bytes_here)
         known = {copy.digest for copy in self.machine.copies.values() if copy.id == row.id and copy.is_certain}
-        self.claim(is_stamped and not known & photo.genuine - {row.hash}, "present, and other bytes", item)
+        self.claim(is_stamped and not known & photo.genuine - {row.hash}, "present, but with other bytes", item)
         self.limits["recognized by its stamp and length, although a byte is wrong"] += 1
 
     # MARK: Download
@@ -239,16 +239,16 @@ class Judge:
             if not is_right and file is not None and state == "rewritten" and file.digest in self.server.flipped:
                 self.limits["rewritten, although a bit of compressed data is wrong"] += 1
             else:
-                self.claim(is_right, f"{state}, and wrong bytes", item)
+                self.claim(is_right, f"{state}, but with wrong bytes", item)
             # A killed run may already have given the file its name.
             self.claim(path not in self.before.files or not item["bytes_received"], "downloaded over a file", item)
             self.machine.record(path, identifier, item["checksum_sha256"])
         elif state == "unverified":
             self.claim(file is not None and path.name.endswith(".unverified"), "unverified under a final name", item)
-            is_doubtful = self.is_disturbed or stored == "damaged" or not self.server.is_verifiable(identifier)
-            self.claim(is_doubtful, "unverified although intact", item)
+            is_uncertain = self.is_disturbed or stored == "damaged" or not self.server.is_verifiable(identifier)
+            self.claim(is_uncertain, "unverified although intact", item)
         elif state == "undeliverable":
-            self.claim(stored in ("missing", "empty"), "undeliverable, and there", item)
+            self.claim(stored in ("missing", "empty"), "undeliverable, but on the server", item)
         elif state == "present" and not item["error"]:
             is_copy = file is not None and photo is not None and file.digest in photo.genuine
             if not is_copy and file is not None and self.is_rotten(path, file):
@@ -256,12 +256,12 @@ class Judge:
             elif not is_copy and file is not None and file.digest in self.server.flipped:
                 self.limits["present, although a bit of compressed data is wrong"] += 1
             else:
-                self.claim(is_copy, "present, and not a copy", item)
+                self.claim(is_copy, "present, but not a copy", item)
         elif state == "failed":
             is_unknown = item["error"]["code"] == "unknown_photo" and identifier not in self.machine.seen
             self.claim(self.is_disturbed or stored != "genuine" or is_unknown, "failed although intact", item)
         elif state == "cancelled":
-            self.claim(self.is_disturbed or self.run.code != 0, "cancelled although nothing happened", item)
+            self.claim(self.is_disturbed or self.run.code != 0, "cancelled without a reason", item)
 
     def is_rotten(self, path, file):
         return file.modified in self.machine.rotten.get(path, ())
@@ -273,17 +273,17 @@ class Judge:
         path = None if item["path"] is None else self.machine.path / item["path"]
         file, stored = self.after.files.get(path), self.after.states.get(identifier, "gone")
         if kind == "copy_missing":
-            self.claim(file is None, "copy missing, and there", item)
+            self.claim(file is None, "copy missing, but found", item)
         elif kind == "copy_changed":
-            self.claim(file is not None and file.digest != item["expected"], "copy changed, and as it was", item)
+            self.claim(file is not None and file.digest != item["expected"], "copy changed, but unchanged", item)
         elif kind in ("copy_orphaned", "not_on_server"):
-            self.claim(identifier not in self.after.own, f"{kind}, and on the server", item)
+            self.claim(identifier not in self.after.own, f"{kind}, but on the server", item)
         elif kind == "not_indexed":
-            self.claim(identifier in self.after.own, "not indexed, and not on the server", item)
+            self.claim(identifier in self.after.own, "not indexed, but not on the server", item)
         elif kind.startswith("server_"):
             # The server may also have delivered an intact file with errors.
-            is_doubtful = kind == "server_damaged" and (self.is_disturbed or not self.server.is_verifiable(identifier))
-            self.claim(kind in SERVER_KINDS.get(stored, ()) or is_doubtful, f"{kind}, and it is {stored}", item)
+            is_uncertain = kind == "server_damaged" and (self.is_disturbed or not self.server.is_verifiable(identifier))
+            self.claim(kind in SERVER_KINDS.get(stored, ()) or is_uncertain, f"{kind}, but it is {stored}", item)
 
     def verify_summary(self, last):
         self.claim(last["photos"] == len(self.after.own), "photos compared", last)
@@ -326,7 +326,7 @@ class Judge:
             if "--server-content" in self.words and (is_reported or digest(content) not in self.server.flipped):
                 self.claim(is_reported, "a damaged file is not reported", row)
             elif not is_reported and len(content) < row.size * 3 // 4:
-                self.claim(False, "a cut file is not reported", row)
+                self.claim(False, "a truncated file is not reported", row)
             elif not is_reported:
                 self.limits["a damaged file has a plausible length, or a wrong bit of compressed data"] += 1
 
@@ -341,7 +341,7 @@ class Judge:
         if state == "repaired":
             row, old = self.after.own.get(item["new_photo_id"]), self.server.photos[identifier].row
             is_whole = row is not None and row.hash == old.hash and self.after.states[row.id] == "genuine"
-            self.claim(is_whole, "repaired, and not on the server", item)
+            self.claim(is_whole, "repaired, but not on the server", item)
             for copy in self.machine.copies.values():
                 if copy.id == identifier and copy.digest == old.hash:
                     copy.id = item["new_photo_id"]
@@ -349,13 +349,13 @@ class Judge:
             content = self.server.photos[identifier].row.hash
             originals = [path for path, copy in self.machine.copies.items() if copy.is_certain and copy.digest == content
                          and path in self.after.files and self.after.files[path].digest == content]
-            self.claim(not originals, "no original, and there is one", (item, originals))
+            self.claim(not originals, "no original, but there is one", (item, originals))
 
     def forget_item(self, item):
         if item["state"] not in ("forgotten", "planned"):
             return
         photo = self.server.photos.get(item["photo_id"])
-        self.claim(photo is not None and photo.is_gone, "an accepted deletion of a photo that is there", item)
+        self.claim(photo is not None and photo.is_gone, "an accepted deletion of a photo on the server", item)
         if photo is not None and item["state"] == "forgotten":
             # The same bytes may have been deleted more than once.
             self.machine.accepted |= {

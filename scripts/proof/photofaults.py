@@ -21,7 +21,7 @@ def items(run, *states):
     return [item for item in run.items if item.get("state") in states]
 
 
-def tell(run, item, state, **members):
+def report(run, item, state, **members):
     """Changes the state of the item and the count of the summary."""
     if run.last.get("type") == "summary":
         for name, step in ((item["state"], -1), (state, 1)):
@@ -46,7 +46,7 @@ class DamagedDownloadIsVerified(Fault):
             if target.exists():
                 return False
             (machine.path / item["path"]).rename(target)
-            tell(run, item, "rewritten", path=str(target))
+            report(run, item, "rewritten", path=str(target))
         return bool(found)
 
 
@@ -60,7 +60,7 @@ class DeletionIsUndone(Fault):
             if "--dry-run" in run.arguments:
                 continue
             content = (machine.path / item["path"]).read_bytes()
-            tell(run, item, "uploaded", photo_id=history.server.upload("again.jpg", content))
+            report(run, item, "uploaded", photo_id=history.server.upload("again.jpg", content))
             return True
         return False
 
@@ -71,7 +71,7 @@ class ChangedCopyIsPresent(Fault):
     def change(self, history, machine, run, before):
         found = items(run, "changed")
         for item in found:
-            tell(run, item, "present")
+            report(run, item, "present")
         return bool(found)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from photoserver import ALICE, KEYS, digest
-from stage import Machine, Run, SetupError, mediactl
+from harness import Machine, Run, SetupError, mediactl
 
 PARTIAL, UNVERIFIED = ".mediactl-part", ".unverified"
 # Longer runs count as hung. An outage is waited for up to two minutes.

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 import uuid
 
-from stage import Sandbox, control
+from harness import Sandbox, control
 
 ALICE, BOB = "alice@example.test", "bob@example.test"
 KEYS = {ALICE: "a11ce".ljust(64, "0"), BOB: "b0b".ljust(64, "0")}
@@ -107,7 +107,7 @@ class PhotoServer:
         while is_busy and rows != earlier:
             time.sleep(0.05)
             rows, earlier = self.rows(), rows
-        self.control("photosync/settle", "POST")
+        self.control("photosync/rewrite", "POST")
         for row in rows.values():
             if row.id in self.photos:
                 self.photos[row.id].row = row

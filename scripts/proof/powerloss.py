@@ -25,7 +25,7 @@ from disk import Choice, digest
 from events import Op
 from others import OTHER_SCENARIOS
 from recording import Recording
-from stage import (
+from harness import (
     Sandbox, SetupError, assets, build_library, documented_exit_codes, mediactl, note, sandbox_program, token_hashes,
     work_directory,
 )

@@ -8,7 +8,7 @@ import shutil
 
 from disk import Disk, Remainder, materialize
 from events import Op, read
-from stage import Front, Machine, Sandbox, SetupError, records
+from harness import Front, Machine, Sandbox, SetupError, records
 
 # The conditions at a point: the stage of the server, the records printed so far, and the tokens covered by a sync.
 Duties = collections.namedtuple("Duties", "stage printed kept")
@@ -65,7 +65,7 @@ class Recording:
         self.inodes = self.work / "inodes"
         self.events = read(self.work / "trace")
         self._compare()
-        self._answers()
+        self._responses()
         self._tokens_on_disk()
 
     def _record(self):
@@ -97,10 +97,10 @@ class Recording:
         disk.ignored = ignored
         return disk
 
-    def _answers(self):
+    def _responses(self):
         """The server's responses by stage: ids and tokens."""
         self.issued = {}
-        for number, (_, _, status, body) in enumerate(self.front.answers, 1):
+        for number, (_, _, status, body) in enumerate(self.front.responses, 1):
             try:
                 pairs = token_pairs(json.loads(body)) if status < 300 else []
             except ValueError:

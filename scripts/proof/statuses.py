@@ -37,7 +37,7 @@ def at_upload(trial, stage, status, when):
     return file
 
 
-def at_question(trial, stage, status, when):
+def at_query(trial, stage, status, when):
     """The response to the upload is lost, and the server is queried."""
     file = trial.file()
     run = trial.upload(file, "--retries", "0")
@@ -112,8 +112,8 @@ PLANS = [
     ("tus-head", "before", 2, at_head, STATUSES),
     ("finalize", "before", 1, at_upload, ALL),
     ("finalize", "after", 1, at_upload, ALL),
-    ("listing", "before", None, at_question, ALL),
-    ("media", "before", None, at_question, STATUSES),
+    ("listing", "before", None, at_query, ALL),
+    ("media", "before", None, at_query, STATUSES),
     ("asset", "before", None, at_deletion, STATUSES),
     ("delete", "before", None, at_deletion, ALL),
     ("delete", "after", 1, at_deletion, ALL),

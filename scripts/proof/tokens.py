@@ -7,11 +7,11 @@ import pathlib
 import shutil
 import sqlite3
 
-from stage import movie
+from harness import movie
 
 # The file may be on the server, or is there without a token on this machine: reported, not forgotten.
 REPORTED = {"token_lost", "unknown_outcome", "sent", "sending", "finalized", "resumable"}
-SETTLE = ("--settle-timeout", "0.01")
+SHORT_TIMEOUT = ("--settle-timeout", "0.01")
 
 
 def stored_tokens(directory):
@@ -65,7 +65,7 @@ class TokenScenario:
     @property
     def uploads(self):
         """The command that uploads the files again."""
-        return ["upload", *self.files, *self.upload_options, *SETTLE]
+        return ["upload", *self.files, *self.upload_options, *SHORT_TIMEOUT]
 
     # After a loss of power
 
@@ -75,7 +75,7 @@ class TokenScenario:
         if case.chance < 0.03:
             self._upload_at_once(case)
             return
-        status = case.run("uploads", "status", *SETTLE)
+        status = case.run("uploads", "status", *SHORT_TIMEOUT)
         tokens = stored_tokens(case.recording.machine.data) if status.code >= 0 else None
         states = tuple(sorted((item["state"], item["path"]) for item in status.items))
         is_new = tokens is None or case.is_new((tuple(sorted(tokens.items())), states))
@@ -142,7 +142,7 @@ class TokenScenario:
         """Uploads everything again and deletes it, with a separate server."""
         with case.own_server() as server:
             if any(item["resumable"] for item in status.items):
-                case.run("uploads", "resume", "--all", *SETTLE, server=server)
+                case.run("uploads", "resume", "--all", *SHORT_TIMEOUT, server=server)
             again = case.run(*self.uploads, server=server)
             self._one_each(case, server, again)
             tokens = self._tokens(case) or {}

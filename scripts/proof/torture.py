@@ -25,7 +25,7 @@ import tempfile
 import time
 import traceback
 
-from stage import (
+from harness import (
     Machine, Sandbox, SetupError, assets, build_library, control, documented_exit_codes, mediactl, movie, note,
     sandbox_program, token_hashes, work_directory,
 )
@@ -102,8 +102,8 @@ class Upload(Operation):
         digest = hashlib.sha256((machine.path / "clip.mp4").read_bytes()).hexdigest()
         run = machine.run("upload", "clip.mp4", *OPTIONS, limit=LIMIT_SECONDS, **environment)
         stored = [number for number, checksum in assets(self.server.data) if checksum == digest]
-        said = [item for item in run.items if item["state"] == "done"]
-        if said and not stored:
+        reported = [item for item in run.items if item["state"] == "done"]
+        if reported and not stored:
             self.problems.append(f"printed as stored, and not on the server: {run}")
         if not stored:
             return run
@@ -119,7 +119,7 @@ class Upload(Operation):
         reports = [item["state"] for item in run.items + status.items if item["state"] in REPORTED]
         if not reports:
             self.problems.append(f"the token is lost without a word: {run}; then {status}")
-        if any(item["has_delete_token"] for item in said):
+        if any(item["has_delete_token"] for item in reported):
             self.problems.append(f"printed with a token, which is gone: {run}; then {status}")
         return run
 
@@ -186,8 +186,8 @@ class Download(Operation):
         found = self.found(machine)
         if None in found.values():
             self.problems.append(f"a file that is not whole has a name: {found}, {run}")
-        said = [pathlib.Path(item["path"]).name for item in run.items if item["state"] in ("verified", "present")]
-        if set(said) - set(found):
+        reported = [pathlib.Path(item["path"]).name for item in run.items if item["state"] in ("verified", "present")]
+        if set(reported) - set(found):
             self.problems.append(f"printed as downloaded, and not there: {run}")
         again = self.clean(machine.run(*words))
         if again.code != 0 or sorted(self.found(machine).values(), key=str) != list(range(self.COUNT)):

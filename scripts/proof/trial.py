@@ -19,7 +19,7 @@ PASSWORD = "canary-pass word/#42"
 LOGIN = ("uploader", PASSWORD)
 HUNG = "killed: it did not end"
 # Seconds that mediactl waits by default after a lost response, plus a margin.
-SETTLE_SECONDS = 340
+PROCESSING_SECONDS = 340
 # The output of a crashed program.
 CRASH = re.compile(r"Fatal error|Illegal instruction|fatalError|Assertion failed|AddressSanitizer")
 
@@ -151,8 +151,8 @@ class Trial:
         if file and truth.has(file, self.event) and not self.removed:
             self.check_token(file, truth, held)
         for stage in {"upload", "finalize"} - self.retryable:
-            if self.proxy.unasked(stage):
-                self.unmet.append(f"{stage} sent again without asking")
+            if self.proxy.unqueried(stage):
+                self.unmet.append(f"{stage} sent again without a query")
         self.proxy.close()
         self.machine.close()
         return self
@@ -174,7 +174,7 @@ class Trial:
                 for run in self.runs for item in run.items for warning in item.record.get("warnings") or []
             )
             if not warned:
-                self.wrong.append(f"the token is lost, and the journal says {', '.join(sorted(states)) or 'nothing'}")
+                self.wrong.append(f"the token is lost, and the journal has {', '.join(sorted(states)) or 'nothing'}")
 
     def age_journal(self):
         """Sets the times in the journal back, since the server has finished and mediactl need not wait for it."""
@@ -183,7 +183,7 @@ class Trial:
             with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:
                 newest, = connection.execute("SELECT max(updated_at) FROM uploads").fetchone()
                 unit = 1000 if (newest or 0) > 10**11 else 1
-                connection.execute("UPDATE uploads SET updated_at = updated_at - ?", (SETTLE_SECONDS * unit,))
+                connection.execute("UPDATE uploads SET updated_at = updated_at - ?", (PROCESSING_SECONDS * unit,))
 
     def journal(self):
         database = pathlib.Path(self.machine.path, "data/tokens.sqlite")

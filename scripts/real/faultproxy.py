@@ -11,7 +11,7 @@ import urllib.parse
 ACTIONS = {
     "refuse": "reset before the server sees anything",
     "reset-body": "reset in the middle of the request body",
-    "leave": "closed after the last byte of the request; the server works on",
+    "leave": "closed after the last byte of the request; the server continues",
     "lose": "closed without a response; the server has finished",
     "cut": "closed inside the response; the server has finished",
     "gateway": "502 in place of the response; the server has finished",
@@ -93,19 +93,19 @@ class FaultProxy:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.lock = threading.Lock()
-        self.pattern, self.action, self.left, self.struck = None, None, 0, 0
+        self.pattern, self.action, self.left, self.injected = None, None, 0, 0
         self.cut, self.passed, self.watchers = None, 0, []
         threading.Thread(target=self.listen, daemon=True).start()
 
     def arm(self, pattern, action, times=1):
         """Breaks the next exchanges whose request line matches."""
         with self.lock:
-            self.pattern, self.action, self.left, self.struck = re.compile(pattern.encode()), action, times, 0
+            self.pattern, self.action, self.left, self.injected = re.compile(pattern.encode()), action, times, 0
 
     def arm_cut(self, pattern, position, kind):
         """Breaks the connection once, after this many body bytes in all matching requests together."""
         with self.lock:
-            self.cut, self.passed, self.struck = (re.compile(pattern.encode()), position, kind), 0, 0
+            self.cut, self.passed, self.injected = (re.compile(pattern.encode()), position, kind), 0, 0
 
     def watch(self, pattern, moment, call, number=1, after=0):
         """Calls a function in one of the next matching exchanges, selected by its number: at its "request", in its
@@ -139,7 +139,7 @@ class FaultProxy:
             if self.cut is not cut or count < left:
                 self.passed += count
                 return count
-            self.cut, self.struck = None, self.struck + 1
+            self.cut, self.injected = None, self.injected + 1
             return left
 
     def listen(self):
@@ -158,7 +158,7 @@ class FaultProxy:
             if self.left == 0 or not self.pattern.search(line):
                 return None
             self.left -= 1
-            self.struck += 1
+            self.injected += 1
             return self.action
 
     def serve(self, connection):

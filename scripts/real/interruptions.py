@@ -6,7 +6,7 @@ import time
 from client import Truth
 from faultproxy import CUTS
 from large import D4, GUEST_WORDS, MIB, foreign, guest, remove
-from stage import scenario
+from context import scenario
 
 PATCH = r"^PATCH /files/"
 POST = r"^POST /files/"
@@ -15,11 +15,11 @@ MULTIPART = r"^POST /api/(uploads|media-files)"
 FAST = ["--stall-timeout", "4s"]
 
 
-def settled(stage, event):
+def wait_until_processed(context, event):
     """Waits until the server has finished processing for a closed connection."""
     last = None
     for _ in range(10):
-        truth = Truth(stage.server)
+        truth = Truth(context.server)
         if truth.count(event) == last:
             return
         last = truth.count(event)
@@ -31,15 +31,15 @@ def settled(stage, event):
 
 def cut(way, transport, pattern, position, kind, *options):
     @scenario(f"{way} interrupted at {position} MiB: {CUTS[kind]}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.behind_proxy(transport=transport), stage.event("cut")
-        file = stage.maker.large(machine, 42 * MIB)
-        stage.proxy.arm_cut(pattern, position * MIB, kind)
+    def run(context):
+        machine, event = context.behind_proxy(transport=transport), context.event("cut")
+        file = context.maker.large(machine, 42 * MIB)
+        context.proxy.arm_cut(pattern, position * MIB, kind)
         result = machine.upload([file], event, *FAST, *options)
-        stage.expect("disturbed exchanges", stage.proxy.struck, 1)
-        settled(stage, event)
-        stage.stored_once(result, [file], event, 0, 11)
-        remove(stage, event)
+        context.expect("disturbed exchanges", context.proxy.injected, 1)
+        wait_until_processed(context, event)
+        context.stored_once(result, [file], event, 0, 11)
+        remove(context, event)
 
 
 for cut_kind in CUTS:
@@ -64,44 +64,44 @@ MOMENTS = {
     "after finalize without its response": (FINALIZE, "response", 1, 0),
     "after finalize": (FINALIZE, "passed", 1, 0),
 }
-SETTLE = ["--settle-timeout", "10s"]
+SHORT_TIMEOUT = ["--settle-timeout", "10s"]
 RECOVERIES = {
     "the same command": None,
-    "resumed": ["uploads", "resume", "--all", *SETTLE],
-    "resumed with another chunk size": ["uploads", "resume", "--all", "--chunk-size", "3M", *SETTLE],
-    "resumed with another label": ["uploads", "resume", "--all", "--label", "corrected", *SETTLE],
+    "resumed": ["uploads", "resume", "--all", *SHORT_TIMEOUT],
+    "resumed with another chunk size": ["uploads", "resume", "--all", "--chunk-size", "3M", *SHORT_TIMEOUT],
+    "resumed with another label": ["uploads", "resume", "--all", "--label", "corrected", *SHORT_TIMEOUT],
 }
 
 
 def killed(moment, recovery):
     @scenario(f"20 MiB over tus, interrupted by SIGKILL {moment}, {recovery}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.behind_proxy(transport="tus"), stage.event("killed")
-        file = stage.maker.large(machine, 20 * MIB)
+    def run(context):
+        machine, event = context.behind_proxy(transport="tus"), context.event("killed")
+        file = context.maker.large(machine, 20 * MIB)
         pattern, when, number, after = MOMENTS[moment]
         holder = {}
-        stage.proxy.watch(pattern, when, lambda: holder["process"].send_signal(signal.SIGKILL), number, after)
+        context.proxy.watch(pattern, when, lambda: holder["process"].send_signal(signal.SIGKILL), number, after)
         process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
-        stage.check(machine.finish(process), [file], event)
-        stage.expect("killed", process.returncode, -9)
+        context.check(machine.finish(process), [file], event)
+        context.expect("killed", process.returncode, -9)
         words = RECOVERIES[recovery]
         if words:
             result = machine.run(*words)
             if result.items:
-                stage.check(result, [file], event)
-            report(stage, result, file, event)
+                context.check(result, [file], event)
+            report(context, result, file, event)
         result = machine.upload([file], event)
-        truth = stage.all_stored(result, [file], event, 0, 11)
-        stage.expect("rows of the file", len(truth.rows(file, event)), 1)
-        remove(stage, event)
+        truth = context.all_stored(result, [file], event, 0, 11)
+        context.expect("rows of the file", len(truth.rows(file, event)), 1)
+        remove(context, event)
 
 
-def report(stage, result, file, event):
+def report(context, result, file, event):
     """A resumed upload must have the label that mediactl reports."""
-    stored = {row.label for row in Truth(stage.server).rows(file, event)}
+    stored = {row.label for row in Truth(context.server).rows(file, event)}
     for item in result.items:
         if item.state == "done" and item.record.get("label") not in stored:
-            stage.row.wrong.append(f"label {item.record.get('label')!r} reported, {sorted(stored)} stored")
+            context.row.wrong.append(f"label {item.record.get('label')!r} reported, {sorted(stored)} stored")
 
 
 for kill_moment in MOMENTS:
@@ -109,72 +109,72 @@ for kill_moment in MOMENTS:
         killed(kill_moment, kill_recovery)
 
 
-def interrupted_once(stage, name):
+def interrupted_once(context, name):
     """A machine whose upload of a file over tus was killed after its first chunk."""
-    machine, event, holder = stage.behind_proxy(transport="tus"), stage.event(name), {}
-    file = stage.maker.large(machine, 20 * MIB)
-    stage.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
+    machine, event, holder = context.behind_proxy(transport="tus"), context.event(name), {}
+    file = context.maker.large(machine, 20 * MIB)
+    context.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
     process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
     machine.finish(process)
     return machine, file, event
 
 
 @scenario("20 MiB over tus, interrupted, then the same command with another label", releases=D4, needs=("tus",))
-def other_label(stage):
-    machine, file, event = interrupted_once(stage, "label")
-    stage.stored_once(machine.upload([file], event, "--label", f"other {stage.maker.tag}"), [file], event)
+def other_label(context):
+    machine, file, event = interrupted_once(context, "label")
+    context.stored_once(machine.upload([file], event, "--label", f"other {context.maker.tag}"), [file], event)
 
 
 @scenario("20 MiB over tus, interrupted, then the same command with another event", releases=D4, needs=("tus",))
-def other_event(stage):
-    machine, file, _ = interrupted_once(stage, "event")
-    other = stage.event("other")
-    stage.stored_once(machine.upload([file], other), [file], other)
+def other_event(context):
+    machine, file, _ = interrupted_once(context, "event")
+    other = context.event("other")
+    context.stored_once(machine.upload([file], other), [file], other)
 
 
 @scenario("20 MiB over tus, interrupted, then resumed with another organization", releases=D4, needs=("tus",))
-def other_organization(stage):
-    machine, file, event = interrupted_once(stage, "organization")
-    other = stage.event("other")
-    result = machine.run("uploads", "resume", "--all", "--org-name", other[1], *SETTLE)
-    truth = stage.check(result, [file], other)
+def other_organization(context):
+    machine, file, event = interrupted_once(context, "organization")
+    other = context.event("other")
+    result = machine.run("uploads", "resume", "--all", "--org-name", other[1], *SHORT_TIMEOUT)
+    truth = context.check(result, [file], other)
     places = [one for one in (event, other) if truth.has(file, one)]
-    stage.expect("events with the file", len(places), 1)
+    context.expect("events with the file", len(places), 1)
     verified = machine.run("uploads", "verify")
-    stage.claim(f"verify: exit {verified.code}")
-    stage.expect_code(verified, 0)
+    context.claim(f"verify: exit {verified.code}")
+    context.expect_code(verified, 0)
 
 
 @scenario("20 MiB over tus, interrupted, then with multipart, then resumed", releases=D4, needs=("tus",))
-def multipart_meanwhile(stage):
-    machine, file, event = interrupted_once(stage, "meanwhile")
-    stage.stored_once(machine.upload([file], event, transport="multipart"), [file], event)
-    result = machine.run("uploads", "resume", "--all", *SETTLE)
-    truth = stage.check(result, [file], event)
-    stage.expect("rows of the file", len(truth.rows(file, event)), 1)
+def multipart_meanwhile(context):
+    machine, file, event = interrupted_once(context, "meanwhile")
+    context.stored_once(machine.upload([file], event, transport="multipart"), [file], event)
+    result = machine.run("uploads", "resume", "--all", *SHORT_TIMEOUT)
+    truth = context.check(result, [file], event)
+    context.expect("rows of the file", len(truth.rows(file, event)), 1)
     if any(item.state == "linked" for item in result.items):
-        stage.row.wrong.append("linked, but the event had the file")
+        context.row.wrong.append("linked, but the event had the file")
 
 
 def killed_at_random(number):
     @scenario(f"70 MB over tus, interrupted by SIGKILL at random, {number}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event, chance = stage.machine(transport="tus"), stage.event("random"), stage.maker.random
-        file = stage.maker.large(machine, 70_000_000)
+    def run(context):
+        machine, event, chance = context.machine(transport="tus"), context.event("random"), context.maker.random
+        file = context.maker.large(machine, 70_000_000)
         for _ in range(chance.randint(1, 3)):
             process = machine.start(*machine.upload_arguments([file], event, "--limit-rate", "30M"))
             time.sleep(chance.uniform(0.05, 4))
-            stage.check(machine.kill(process), [file], event)
+            context.check(machine.kill(process), [file], event)
         words = chance.choice(list(RECOVERIES.values()))
         result = machine.run(*words) if words else None
         # A process killed early has nothing to resume.
         if result and result.items:
-            stage.check(result, [file], event)
-            report(stage, result, file, event)
+            context.check(result, [file], event)
+            report(context, result, file, event)
         result = machine.upload([file], event)
-        truth = stage.all_stored(result, [file], event, 0, 11)
-        stage.expect("rows of the file", len(truth.rows(file, event)), 1)
-        remove(stage, event)
+        truth = context.all_stored(result, [file], event, 0, 11)
+        context.expect("rows of the file", len(truth.rows(file, event)), 1)
+        remove(context, event)
 
 
 for random_number in range(1, 13):
@@ -186,16 +186,16 @@ for random_number in range(1, 13):
 
 def stopped_at(name, pattern, moment, number, present, stop=signal.SIGINT):
     @scenario(f"20 MiB over tus, interrupted by {stop.name} {name}, then the same command", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.behind_proxy(transport="tus"), stage.event("stop")
-        file, holder = stage.maker.large(machine, 20 * MIB), {}
-        stage.proxy.watch(pattern, moment, lambda: holder["process"].send_signal(stop), number, MIB)
+    def run(context):
+        machine, event = context.behind_proxy(transport="tus"), context.event("stop")
+        file, holder = context.maker.large(machine, 20 * MIB), {}
+        context.proxy.watch(pattern, moment, lambda: holder["process"].send_signal(stop), number, MIB)
         process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
-        truth = stage.check(machine.finish(process), [file], event)
-        stage.expect("files in the event", truth.count(event), present)
+        truth = context.check(machine.finish(process), [file], event)
+        context.expect("files in the event", truth.count(event), present)
         result = machine.upload([file], event)
-        truth = stage.all_stored(result, [file], event, 0)
-        stage.expect("rows of the file", len(truth.rows(file, event)), 1)
+        truth = context.all_stored(result, [file], event, 0)
+        context.expect("rows of the file", len(truth.rows(file, event)), 1)
 
 
 stopped_at("in a chunk", PATCH, "body", 2, 0)
@@ -211,13 +211,13 @@ stopped_at("after the last byte", PATCH, "response", 3, 1, signal.SIGHUP)
 
 def broken_chunk(action, number):
     @scenario(f"20 MiB over tus, interrupted chunk {number}: {action}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.behind_proxy(transport="tus"), stage.event("chunk")
-        file = stage.maker.large(machine, 20 * MIB)
-        stage.proxy.watch(PATCH, "request", lambda: stage.proxy.arm(PATCH, action), number)
+    def run(context):
+        machine, event = context.behind_proxy(transport="tus"), context.event("chunk")
+        file = context.maker.large(machine, 20 * MIB)
+        context.proxy.watch(PATCH, "request", lambda: context.proxy.arm(PATCH, action), number)
         result = machine.upload([file], event, *FAST)
-        settled(stage, event)
-        stage.stored_once(result, [file], event, 0)
+        wait_until_processed(context, event)
+        context.stored_once(result, [file], event, 0)
 
 
 for chunk_action in ("reset-body", "leave", "lose", "cut", "gateway", "stopped"):
@@ -227,19 +227,19 @@ for chunk_action in ("reset-body", "leave", "lose", "cut", "gateway", "stopped")
 
 def without_creation(action, most):
     @scenario(f"20 MiB over tus, interrupted at every creation: {action}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.behind_proxy(transport="tus"), stage.event("creation")
-        file = stage.maker.large(machine, 20 * MIB)
-        before = len(stage.server.tus.uploads())
-        stage.proxy.arm(POST, action, 20)
-        stage.none_stored(machine.upload([file], event, *FAST), [file], event, 6, 7)
-        created = len(stage.server.tus.uploads()) - before
-        stage.claim(f"{created} created")
+    def run(context):
+        machine, event = context.behind_proxy(transport="tus"), context.event("creation")
+        file = context.maker.large(machine, 20 * MIB)
+        before = len(context.server.tus.uploads())
+        context.proxy.arm(POST, action, 20)
+        context.none_stored(machine.upload([file], event, *FAST), [file], event, 6, 7)
+        created = len(context.server.tus.uploads()) - before
+        context.claim(f"{created} created")
         # Each upload takes a place for 24 hours.
         if created > most:
-            stage.row.unmet.append(f"{created} uploads created, at most {most} wanted")
-        stage.proxy.disarm()
-        stage.stored_once(machine.upload([file], event), [file], event)
+            context.row.unmet.append(f"{created} uploads created, at most {most} wanted")
+        context.proxy.disarm()
+        context.stored_once(machine.upload([file], event), [file], event)
 
 
 without_creation("lose", 2)
@@ -254,29 +254,29 @@ def spoiled(name, size, sent, *options):
     """Another client sends chunks while mediactl is interrupted: offset, length and file position of each, in MiB."""
 
     @scenario(f"interrupted, then spoiled by another client: {name}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.behind_proxy(transport="tus"), stage.event("spoiled")
-        file, holder = stage.maker.large(machine, size * MIB), {}
-        stage.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
-        before = {upload.number for upload in stage.server.tus.uploads()}
+    def run(context):
+        machine, event = context.behind_proxy(transport="tus"), context.event("spoiled")
+        file, holder = context.maker.large(machine, size * MIB), {}
+        context.proxy.watch(PATCH, "passed", lambda: holder["process"].send_signal(signal.SIGKILL), 1)
+        before = {upload.number for upload in context.server.tus.uploads()}
         process = holder["process"] = machine.start(*machine.upload_arguments([file], event))
         machine.finish(process)
-        numbers = {upload.number for upload in stage.server.tus.uploads()} - before
-        stage.expect("uploads created", len(numbers), 1)
+        numbers = {upload.number for upload in context.server.tus.uploads()} - before
+        context.expect("uploads created", len(numbers), 1)
         content = file.path.read_bytes()
         for offset, length, place in sent:
-            send(stage, *numbers, offset * MIB, content[place * MIB: (place + length) * MIB])
+            send(context, *numbers, offset * MIB, content[place * MIB: (place + length) * MIB])
         for words in options:
-            stage.check(machine.run(*words), [file], event)
+            context.check(machine.run(*words), [file], event)
         result = machine.upload([file], event)
-        truth = stage.check(result, [file], event)
-        stage.expect_code(result, 0)
+        truth = context.check(result, [file], event)
+        context.expect_code(result, 0)
         # The file completed by the other client is in the event as well.
-        stage.expect("rows of the file", len(truth.rows(file, event)), 1)
-        remove(stage, event)
+        context.expect("rows of the file", len(truth.rows(file, event)), 1)
+        remove(context, event)
 
 
-RESUME = ("uploads", "resume", "--all", *SETTLE)
+RESUME = ("uploads", "resume", "--all", *SHORT_TIMEOUT)
 # After 8 MiB of mediactl. The rows of gighive-d4 contract 4.2.
 spoiled("8, 8, 4 of 20", 20, [(8, 8, 8)])
 spoiled("8, 16 of 24", 24, [(8, 16, 8)])
@@ -292,44 +292,44 @@ spoiled("more bytes than the file has", 20, [(8, 16, 0)])
 spoiled("more bytes than the file has, resumed", 20, [(8, 16, 0)], RESUME)
 
 
-def send(stage, number, offset, content):
+def send(context, number, offset, content):
     """A PATCH by another client."""
-    status, _, _ = stage.server.exchange("PATCH", f"/files/{number}", headers={
+    status, _, _ = context.server.exchange("PATCH", f"/files/{number}", headers={
         "Tus-Resumable": "1.0.0", "Upload-Offset": str(offset), "Content-Type": "application/offset+octet-stream",
     }, body=content)
-    stage.claim(f"foreign PATCH at {offset // MIB} MiB: {status}")
+    context.claim(f"foreign PATCH at {offset // MIB} MiB: {status}")
 
 
 def overtaken(name, size, chunk, length, spliced):
     """Another client sends bytes at the offset of a chunk just before mediactl does."""
 
     @scenario(f"interrupted by another client: {name}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.behind_proxy(transport="tus"), stage.event("overtaken")
-        file = stage.maker.large(machine, size * MIB)
-        before = {upload.number for upload in stage.server.tus.uploads()}
-        garbage = stage.maker.random.randbytes(length * MIB)
+    def run(context):
+        machine, event = context.behind_proxy(transport="tus"), context.event("overtaken")
+        file = context.maker.large(machine, size * MIB)
+        before = {upload.number for upload in context.server.tus.uploads()}
+        garbage = context.maker.random.randbytes(length * MIB)
 
         def overtake():
-            numbers = {upload.number for upload in stage.server.tus.uploads()} - before
-            send(stage, numbers.pop(), (chunk - 1) * 8 * MIB, garbage)
+            numbers = {upload.number for upload in context.server.tus.uploads()} - before
+            send(context, numbers.pop(), (chunk - 1) * 8 * MIB, garbage)
 
-        stage.proxy.watch(PATCH, "request", overtake, chunk)
+        context.proxy.watch(PATCH, "request", overtake, chunk)
         result = machine.upload([file], event)
-        truth = stage.check(result, [file], event)
-        stage.expect("stored with the right bytes", truth.has(file, event), not spliced)
+        truth = context.check(result, [file], event)
+        context.expect("stored with the right bytes", truth.has(file, event), not spliced)
         if spliced:
             wrong = [row for row in truth.stored if row.org == event[1] and row.digest != file.digest]
-            stage.expect("copies with other bytes", len(wrong), 1)
+            context.expect("copies with other bytes", len(wrong), 1)
             text = result.errors + str(result.records)
             for what in (str(wrong[0].number), wrong[0].digest):
-                stage.expect(f"{what[:12]} in the message", what in text, True)
+                context.expect(f"{what[:12]} in the message", what in text, True)
         # The second upload stores the right bytes beside the others.
         again = machine.upload([file], event)
-        truth = stage.check(again, [file], event)
-        stage.expect_code(again, 0)
-        stage.expect("rows of the file", len(truth.rows(file, event)), 1)
-        remove(stage, event)
+        truth = context.check(again, [file], event)
+        context.expect_code(again, 0)
+        context.expect("rows of the file", len(truth.rows(file, event)), 1)
+        remove(context, event)
 
 
 overtaken("a chunk of the same size with other bytes", 24, 2, 8, True)
@@ -341,37 +341,37 @@ overtaken("more bytes than the file has", 24, 2, 24, False)
 
 
 @scenario("interrupted, then expired and removed on the server", releases=D4, needs=("tus",))
-def expired(stage):
-    machine, file, event = interrupted_once(stage, "expired")
-    stage.server.tus.expire(stage.server.tus.counted())
-    stage.stored_once(machine.upload([file], event), [file], event)
+def expired(context):
+    machine, file, event = interrupted_once(context, "expired")
+    context.server.tus.expire(context.server.tus.counted())
+    context.stored_once(machine.upload([file], event), [file], event)
 
 
 @scenario("a file modified while it is interrupted over tus", releases=D4, needs=("tus",))
-def modified(stage):
-    machine, file, event = interrupted_once(stage, "modified")
+def modified(context):
+    machine, file, event = interrupted_once(context, "modified")
     with file.path.open("r+b") as source:
         source.write(b"changed")
     changed = type(file)(file.path)
-    stage.check(machine.run(*RESUME), [changed], event)
-    stage.all_stored(machine.upload([changed], event), [changed], event)
+    context.check(machine.run(*RESUME), [changed], event)
+    context.all_stored(machine.upload([changed], event), [changed], event)
 
 
 def killed_guest(moment):
     name = f"a guest, interrupted by SIGKILL {moment}, then the same command"
 
     @scenario(name, releases=D4, needs=("guest_link", "tus"))
-    def run(stage):
-        machine, event = guest(stage, stage.behind_proxy())
-        file, holder = stage.maker.large(machine, 20 * MIB), {}
+    def run(context):
+        machine, event = guest(context, context.behind_proxy())
+        file, holder = context.maker.large(machine, 20 * MIB), {}
         pattern, when, number, after = MOMENTS[moment]
-        stage.proxy.watch(pattern, when, lambda: holder["process"].send_signal(signal.SIGKILL), number, after)
+        context.proxy.watch(pattern, when, lambda: holder["process"].send_signal(signal.SIGKILL), number, after)
         process = holder["process"] = machine.start("upload", file.name, *GUEST_WORDS)
-        stage.check(machine.finish(process), [file], event)
+        context.check(machine.finish(process), [file], event)
         result = machine.run("upload", file.name, *GUEST_WORDS)
-        truth = stage.check(result, [file], event)
-        stage.expect("rows of the file", len(truth.rows(file, event)), 1)
-        stage.expect_code(result, 0, 11)
+        truth = context.check(result, [file], event)
+        context.expect("rows of the file", len(truth.rows(file, event)), 1)
+        context.expect_code(result, 0, 11)
 
 
 for guest_moment in MOMENTS:
@@ -379,7 +379,7 @@ for guest_moment in MOMENTS:
 
 
 @scenario("five uploads of another client while one is interrupted", releases=D4, needs=("tus",))
-def taken_meanwhile(stage):
-    machine, file, event = interrupted_once(stage, "meanwhile")
-    foreign(stage, 5)
-    stage.stored_once(machine.upload([file], event), [file], event)
+def taken_meanwhile(context):
+    machine, file, event = interrupted_once(context, "meanwhile")
+    foreign(context, 5)
+    context.stored_once(machine.upload([file], event), [file], event)

@@ -5,7 +5,7 @@ import threading
 import time
 
 from client import PRESENT, Truth
-from stage import scenario
+from context import scenario
 
 MIB = 1 << 20
 # Sizes around the limits of the server: 20 MiB for one PATCH, 64 MiB for the transport that mediactl selects.
@@ -41,37 +41,37 @@ class Places:
         self.thread.join()
 
 
-def foreign(stage, count):
+def foreign(context, count):
     """Creates uploads as another client that never resumes them; returns the number that the server accepted."""
     fields = {"filename": "other.mp4", "filetype": "video/mp4", "org_name": "Other", "event_date": "2026-06-15"}
     encoded = ",".join(f"{name} {base64.b64encode(value.encode()).decode()}" for name, value in fields.items())
     headers = {"Tus-Resumable": "1.0.0", "Upload-Length": "1000", "Upload-Metadata": encoded}
-    return sum(stage.server.exchange("POST", "/files/", headers=headers, body=b"")[0] == 201 for _ in range(count))
+    return sum(context.server.exchange("POST", "/files/", headers=headers, body=b"")[0] == 201 for _ in range(count))
 
 
-def remove(stage, event):
+def remove(context, event):
     """Deletes the files of an event as an administrator, since they are large."""
-    for row in Truth(stage.server).stored:
+    for row in Truth(context.server).stored:
         if (row.date, row.org) == event:
-            stage.server.delete_as_admin(row.number)
-    stage.claim("deleted afterwards")
+            context.server.delete_as_admin(row.number)
+    context.claim("deleted afterwards")
 
 
 def upload_of(name, size, transport):
     @scenario(f"{name} {transport}", releases=D4)
-    def run(stage):
-        machine, event = stage.machine(), stage.event("size")
-        file = stage.maker.large(machine, size)
+    def run(context):
+        machine, event = context.machine(), context.event("size")
+        file = context.maker.large(machine, size)
         way = {"by default": "auto", "over tus": "tus", "with multipart": "multipart"}[transport]
         result = machine.upload([file], event, transport=way, limit=LIMIT_SECONDS)
-        stage.stored_once(result, [file], event)
+        context.stored_once(result, [file], event)
         used = "tus" if way == "tus" or size > DIRECT_LIMIT else "multipart"
-        stage.expect("transport", [item.record["transport"] for item in result.items], [used])
-        stage.expect("token", [item.has_token for item in result.items], [used == "multipart"])
-        stage.expect("note about the token", "no delete token" in result.errors, used == "tus")
+        context.expect("transport", [item.record["transport"] for item in result.items], [used])
+        context.expect("token", [item.has_token for item in result.items], [used == "multipart"])
+        context.expect("note about the token", "no delete token" in result.errors, used == "tus")
         again = machine.upload([file], event, transport=way)
-        stage.expect("states of the second run", again.states(), "1 duplicate")
-        remove(stage, event)
+        context.expect("states of the second run", again.states(), "1 duplicate")
+        remove(context, event)
 
 
 for size_name, byte_count in SIZES.items():
@@ -85,17 +85,17 @@ for size_name, byte_count in SIZES.items():
 
 def places(name, count, size, transport, *options):
     @scenario(name, releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.machine(transport=transport), stage.event("places")
-        files = [stage.maker.large(machine, size) for _ in range(count)]
-        with Places(stage.server) as watch:
+    def run(context):
+        machine, event = context.machine(transport=transport), context.event("places")
+        files = [context.maker.large(machine, size) for _ in range(count)]
+        with Places(context.server) as watch:
             result = machine.upload(files, event, *options, limit=LIMIT_SECONDS)
-        stage.stored_once(result, files, event)
-        stage.claim(f"at most {watch.most} of 5 places taken")
+        context.stored_once(result, files, event)
+        context.claim(f"at most {watch.most} of 5 places taken")
         if watch.most > 4:
-            stage.row.unmet.append(f"{watch.most} of five places taken")
-        stage.expect("unfinished uploads", len(stage.server.tus.counted()), 0)
-        remove(stage, event)
+            context.row.unmet.append(f"{watch.most} of five places taken")
+        context.expect("unfinished uploads", len(context.server.tus.counted()), 0)
+        remove(context, event)
 
 
 places("24 files over tus, 16 jobs", 24, 9 * MIB, "tus", "-j", "16")
@@ -104,78 +104,78 @@ places("6 files of 70 MB over tus", 6, 70_000_000, "tus")
 
 
 @scenario("2 processes of one machine with 8 files each over tus", releases=D4, needs=("tus",))
-def places_of_processes(stage):
-    machine, event = stage.machine(transport="tus"), stage.event("places")
-    halves = [[stage.maker.large(machine, 9 * MIB) for _ in range(8)] for _ in range(2)]
-    with Places(stage.server) as watch:
+def places_of_processes(context):
+    machine, event = context.machine(transport="tus"), context.event("places")
+    halves = [[context.maker.large(machine, 9 * MIB) for _ in range(8)] for _ in range(2)]
+    with Places(context.server) as watch:
         started = [machine.start(*machine.upload_arguments(half, event, "-j", "8")) for half in halves]
         results = [machine.finish(process) for process in started]
     for result, half in zip(results, halves):
-        stage.check(result, half, event)
-        stage.expect_code(result, 0)
-    stage.claim(f"at most {watch.most} of 5 places taken")
+        context.check(result, half, event)
+        context.expect_code(result, 0)
+    context.claim(f"at most {watch.most} of 5 places taken")
     if watch.most > 4:
-        stage.row.unmet.append(f"{watch.most} of five places taken")
+        context.row.unmet.append(f"{watch.most} of five places taken")
 
 
 def all_taken(name, transport, codes, stored):
     @scenario(name, releases=D4, needs=("tus",))
-    def run(stage):
-        machine, event = stage.machine(transport=transport), stage.event("taken")
-        file = stage.maker.large(machine, 9 * MIB)
-        stage.expect("uploads of another client", foreign(stage, 6), 5)
+    def run(context):
+        machine, event = context.machine(transport=transport), context.event("taken")
+        file = context.maker.large(machine, 9 * MIB)
+        context.expect("uploads of another client", foreign(context, 6), 5)
         result = machine.upload([file], event)
-        truth = stage.check(result, [file], event)
-        stage.expect_code(result, *codes)
-        stage.expect("files in the event", truth.count(event), stored)
-        stage.expect("24 hours in the message", "24 hours" in result.errors + str(result.records), True)
-        stage.expect("uploads of another client left", len(stage.server.tus.counted()), 5)
+        truth = context.check(result, [file], event)
+        context.expect_code(result, *codes)
+        context.expect("files in the event", truth.count(event), stored)
+        context.expect("24 hours in the message", "24 hours" in result.errors + str(result.records), True)
+        context.expect("uploads of another client left", len(context.server.tus.counted()), 5)
 
 
 all_taken("all places taken by another client, over tus", "tus", (0, 3, 6), 1)
 
 
 @scenario("all places taken by another client, then free", releases=D4, needs=("tus",))
-def taken_then_free(stage):
-    machine, event = stage.machine(transport="tus"), stage.event("taken")
-    file = stage.maker.large(machine, 9 * MIB)
-    foreign(stage, 5)
-    stage.check(machine.upload([file], event), [file], event)
-    stage.server.tus.expire(stage.server.tus.counted())
-    stage.stored_once(machine.upload([file], event), [file], event)
+def taken_then_free(context):
+    machine, event = context.machine(transport="tus"), context.event("taken")
+    file = context.maker.large(machine, 9 * MIB)
+    foreign(context, 5)
+    context.check(machine.upload([file], event), [file], event)
+    context.server.tus.expire(context.server.tus.counted())
+    context.stored_once(machine.upload([file], event), [file], event)
 
 
 @scenario("three places taken by another client, 8 files over tus", releases=D4, needs=("tus",))
-def few_places(stage):
-    machine, event = stage.machine(transport="tus"), stage.event("few")
-    files = [stage.maker.large(machine, 9 * MIB) for _ in range(8)]
-    foreign(stage, 3)
-    stage.stored_once(machine.upload(files, event, "-j", "8"), files, event)
+def few_places(context):
+    machine, event = context.machine(transport="tus"), context.event("few")
+    files = [context.maker.large(machine, 9 * MIB) for _ in range(8)]
+    foreign(context, 3)
+    context.stored_once(machine.upload(files, event, "-j", "8"), files, event)
 
 
 @scenario("an unfinished upload discarded", releases=D4, needs=("tus",))
-def discarded(stage):
-    machine, event = stage.machine(transport="tus"), stage.event("discard")
-    file = stage.maker.large(machine, 20 * MIB)
+def discarded(context):
+    machine, event = context.machine(transport="tus"), context.event("discard")
+    file = context.maker.large(machine, 20 * MIB)
     process = machine.start(*machine.upload_arguments([file], event, "--limit-rate", "4M"))
-    wait_for_place(stage)
+    wait_for_place(context)
     time.sleep(3)
-    stage.check(machine.kill(process), [file], event)
+    context.check(machine.kill(process), [file], event)
     status = machine.run("uploads", "status", "--dry-run")
     numbers = [record["upload_id"] for record in status.records if record.get("upload_id")]
     result = machine.run("uploads", "discard", *numbers, "--yes")
-    stage.claim(f"discard: exit {result.code}")
-    stage.expect_code(result, 0)
-    stage.expect("places taken", len(stage.server.tus.counted()), 1)
+    context.claim(f"discard: exit {result.code}")
+    context.expect_code(result, 0)
+    context.expect("places taken", len(context.server.tus.counted()), 1)
     text = str(result.records) + result.errors
-    stage.expect("until when", "until" in text, True)
-    stage.stored_once(machine.upload([file], event), [file], event)
+    context.expect("until when", "until" in text, True)
+    context.stored_once(machine.upload([file], event), [file], event)
 
 
-def wait_for_place(stage, count=1, seconds=20):
+def wait_for_place(context, count=1, seconds=20):
     """Waits until the server has unfinished uploads."""
     end = time.monotonic() + seconds
-    while len(stage.server.tus.counted()) < count and time.monotonic() < end:
+    while len(context.server.tus.counted()) < count and time.monotonic() < end:
         time.sleep(0.05)
 
 
@@ -189,48 +189,48 @@ HEADS = {
 
 
 @scenario("the printed address of each type is served", releases=D4)
-def served(stage):
-    machine, event = stage.machine(transport="tus"), stage.event("types")
+def served(context):
+    machine, event = context.machine(transport="tus"), context.event("types")
     files = [
-        stage.maker.file(machine, content=head + stage.maker.random.randbytes(30_000), suffix=suffix)
+        context.maker.file(machine, content=head + context.maker.random.randbytes(30_000), suffix=suffix)
         for suffix, head in HEADS.items()
     ]
     for _ in range(2):
         result = machine.upload(files, event)
-        stage.stored_once(result, files, event)
+        context.stored_once(result, files, event)
         for item in result.items:
             address = item.record["media_url"]
-            status = stage.server.request(address[len(stage.server.url):])[0] if address else "no address"
+            status = context.server.request(address[len(context.server.url):])[0] if address else "no address"
             if status != 200:
-                stage.row.wrong.append(f"{item.state} {item.path[-5:]}: the printed address responds with {status}")
+                context.row.wrong.append(f"{item.state} {item.path[-5:]}: the printed address responds with {status}")
 
 
 @scenario("details that tus drops", releases=D4)
-def dropped(stage):
-    machine, event = stage.machine(transport="tus"), stage.event("details")
-    file = stage.maker.file(machine)
+def dropped(context):
+    machine, event = context.machine(transport="tus"), context.event("details")
+    file = context.maker.file(machine)
     options = ["--participants", "Ann", "--keywords", "k", "--location", "L", "--rating", "5", "--notes", "n"]
     result = machine.upload([file], event, *options)
-    stage.stored_once(result, [file], event)
+    context.stored_once(result, [file], event)
     for word in ("participants", "keywords", "location", "rating", "notes"):
-        stage.expect(f"warning about {word}", word in result.errors, True)
-    stage.expect("warnings", [item.record["warnings"] != [] for item in result.items], [True])
+        context.expect(f"warning about {word}", word in result.errors, True)
+    context.expect("warnings", [item.record["warnings"] != [] for item in result.items], [True])
 
 
 def refused(name, transport, *options, org=None, date=None, **file_options):
     @scenario(f"{name}, {transport}", releases=D4, needs=("tus",))
-    def run(stage):
-        machine, (usual_date, usual_org) = stage.machine(transport=transport), stage.event("refused")
+    def run(context):
+        machine, (usual_date, usual_org) = context.machine(transport=transport), context.event("refused")
         event = (date or usual_date, (org or "{}").format(usual_org))
-        file = stage.maker.file(machine, **file_options)
-        before = len(stage.server.tus.uploads())
+        file = context.maker.file(machine, **file_options)
+        before = len(context.server.tus.uploads())
         result = machine.upload([file], event, *options)
-        stage.none_stored(result, [file], event, 2)
-        stage.expect("uploads created", len(stage.server.tus.uploads()) - before, 0)
-        stage.expect("bytes on the server", Truth(stage.server).has_bytes(file), False)
-        if stage.server.files:
-            names = [one for one in stage.server.files() if one.startswith(file.digest)]
-            stage.expect("files on the disk", names, [])
+        context.none_stored(result, [file], event, 2)
+        context.expect("uploads created", len(context.server.tus.uploads()) - before, 0)
+        context.expect("bytes on the server", Truth(context.server).has_bytes(file), False)
+        if context.server.files:
+            names = [one for one in context.server.files() if one.startswith(file.digest)]
+            context.expect("files on the disk", names, [])
 
 
 refused("an organization of 129 characters", "tus", org="{:x<129}")
@@ -245,90 +245,90 @@ refused("content of an unknown type that is allowed", "tus", "--any-extension", 
 
 
 @scenario("the same bytes over tus under another name and label", releases=D4)
-def other_label(stage):
-    machine, event = stage.machine(transport="tus"), stage.event("label")
-    content = stage.maker.content(3000)
+def other_label(context):
+    machine, event = context.machine(transport="tus"), context.event("label")
+    content = context.maker.content(3000)
     for label in ("first", "second"):
-        file = stage.maker.file(machine, content=content)
+        file = context.maker.file(machine, content=content)
         # The server keeps the label of the first upload (gighive-d4 contract section 6).
-        stage.stored_once(machine.upload([file], event, "--label", f"{label} {stage.maker.tag}"), [file], event)
+        context.stored_once(machine.upload([file], event, "--label", f"{label} {context.maker.tag}"), [file], event)
 
 
 @scenario("known bytes over tus: the same event, then another", releases=D4)
-def known_bytes(stage):
-    first, second, one, two = stage.machine(), stage.machine(transport="tus"), stage.event("one"), stage.event("two")
-    file = stage.maker.file(first, 300_000)
-    stage.all_stored(first.upload([file], one, transport="multipart"), [file], one)
-    other = stage.maker.file(second, content=file.path.read_bytes())
+def known_bytes(context):
+    first, second, one, two = context.machine(), context.machine(transport="tus"), context.event("one"), context.event("two")
+    file = context.maker.file(first, 300_000)
+    context.all_stored(first.upload([file], one, transport="multipart"), [file], one)
+    other = context.maker.file(second, content=file.path.read_bytes())
     for options in ([], ["--again"]):
         result = second.upload([other], one, *options)
-        stage.all_stored(result, [other], one)
+        context.all_stored(result, [other], one)
     result = second.upload([other], two)
-    truth = stage.all_stored(result, [other], two)
-    stage.expect("numbers of the file", len(truth.numbers(file)), 1)
+    truth = context.all_stored(result, [other], two)
+    context.expect("numbers of the file", len(truth.numbers(file)), 1)
 
 
 @scenario("known bytes under another extension, deleted", releases=D4, needs=("files",))
-def twin(stage):
-    first, second, event = stage.machine(), stage.machine(transport="tus"), stage.event("twin")
-    content = HEADS[".mov"] + stage.maker.random.randbytes(30_000)
-    file = stage.maker.file(first, content=content, suffix=".mov")
-    truth = stage.all_stored(first.upload([file], event, transport="multipart"), [file], event)
-    other = stage.maker.file(second, content=content, suffix=".mp4")
-    stage.check(second.upload([other], stage.event("twin 2"), "--again"), [other], stage.events[-1])
-    copies = [name for name in stage.server.files() if name.startswith(file.digest)]
-    stage.claim(f"{len(copies)} copies")
+def twin(context):
+    first, second, event = context.machine(), context.machine(transport="tus"), context.event("twin")
+    content = HEADS[".mov"] + context.maker.random.randbytes(30_000)
+    file = context.maker.file(first, content=content, suffix=".mov")
+    truth = context.all_stored(first.upload([file], event, transport="multipart"), [file], event)
+    other = context.maker.file(second, content=content, suffix=".mp4")
+    context.check(second.upload([other], context.event("twin 2"), "--again"), [other], context.events[-1])
+    copies = [name for name in context.server.files() if name.startswith(file.digest)]
+    context.claim(f"{len(copies)} copies")
     deletion = first.run("uploads", "delete", *truth.numbers(file), "--yes")
-    stage.claim(f"delete: exit {deletion.code}")
-    left = [name for name in stage.server.files() if name.startswith(file.digest)]
+    context.claim(f"delete: exit {deletion.code}")
+    left = [name for name in context.server.files() if name.startswith(file.digest)]
     if deletion.code == 0 and left and "still" not in deletion.errors + str(deletion.records):
-        stage.row.unmet.append(f"deleted, and a copy with the extension {left[0].split('.')[1]} is still served")
+        context.row.unmet.append(f"deleted, and a copy with the extension {left[0].split('.')[1]} is still served")
 
 
 @scenario("a tus upload: deleted by its uploader, then by an administrator", releases=D4)
-def deletion_without_token(stage):
-    machine, admin, event = stage.machine(transport="tus"), stage.machine("admin"), stage.event("delete")
-    files = stage.maker.files(machine, 2)
-    truth = stage.all_stored(machine.upload(files, event), files, event)
+def deletion_without_token(context):
+    machine, admin, event = context.machine(transport="tus"), context.machine("admin"), context.event("delete")
+    files = context.maker.files(machine, 2)
+    truth = context.all_stored(machine.upload(files, event), files, event)
     numbers = sorted(number for file in files for number in truth.numbers(file))
     refusal = machine.run("uploads", "delete", *numbers, "--yes")
-    stage.claim(f"by the uploader: exit {refusal.code}")
-    stage.expect("files after a refused deletion", Truth(stage.server).count(event), 2)
+    context.claim(f"by the uploader: exit {refusal.code}")
+    context.expect("files after a refused deletion", Truth(context.server).count(event), 2)
     if refusal.code == 0:
-        stage.row.wrong.append("exit 0, nothing was deleted")
+        context.row.wrong.append("exit 0, nothing was deleted")
     run = admin.run("media", "delete", *numbers, "--yes")
-    stage.claim(f"by an administrator: exit {run.code}")
-    left = Truth(stage.server).count(event)
+    context.claim(f"by an administrator: exit {run.code}")
+    left = Truth(context.server).count(event)
     if run.code == 0 and left:
-        stage.row.wrong.append(f"exit 0, {left} files are left")
-    stage.expect_code(run, 0)
+        context.row.wrong.append(f"exit 0, {left} files are left")
+    context.expect_code(run, 0)
     verified = machine.run("uploads", "verify")
-    stage.claim(f"verify: exit {verified.code}")
+    context.claim(f"verify: exit {verified.code}")
     if verified.code == 0:
-        stage.row.wrong.append("verify: exit 0, the files were deleted")
+        context.row.wrong.append("verify: exit 0, the files were deleted")
 
 
 @scenario("doctor and the five places", releases=D4)
-def doctor(stage):
-    result = stage.machine().run("doctor")
-    stage.claim(f"doctor: exit {result.code}")
-    stage.expect_code(result, 0)
+def doctor(context):
+    result = context.machine().run("doctor")
+    context.claim(f"doctor: exit {result.code}")
+    context.expect_code(result, 0)
     facts = {fact["name"]: fact["value"] for record in result.records for fact in record.get("facts") or []}
-    stage.expect("dialect", facts.get("dialect"), "d4")
+    context.expect("dialect", facts.get("dialect"), "d4")
 
 
 # Guests
 
 
-def guest(stage, machine=None):
+def guest(context, machine=None):
     """A machine with an event link, and the event."""
-    owner, event = stage.machine(), stage.event("guests")
-    first = stage.maker.file(owner)
-    stage.all_stored(owner.upload([first], event), [first], event)
-    link = stage.server.guest_link(event)
-    machine = machine or stage.machine()
-    if machine.url != stage.server.url:
-        link = link.replace(stage.server.url, machine.url)
+    owner, event = context.machine(), context.event("guests")
+    first = context.maker.file(owner)
+    context.all_stored(owner.upload([first], event), [first], event)
+    link = context.server.guest_link(event)
+    machine = machine or context.machine()
+    if machine.url != context.server.url:
+        link = link.replace(context.server.url, machine.url)
     (machine.path / "link").write_text(link)
     (machine.path / "link").chmod(0o600)
     machine.account = ("", "")
@@ -340,20 +340,20 @@ GUEST_WORDS = ["--event-link-file", "link", "--accept-terms", "--settle-timeout"
 
 def guest_without_response(name, action, again):
     @scenario(name, releases=D4, needs=("guest_link", "tus"))
-    def run(stage):
-        machine, event = guest(stage, stage.behind_proxy())
-        file = stage.maker.large(machine, 9 * MIB)
-        stage.proxy.arm(r"^POST /api/uploads(\.php)?/finalize", action)
-        before = len(stage.server.tus.uploads())
+    def run(context):
+        machine, event = guest(context, context.behind_proxy())
+        file = context.maker.large(machine, 9 * MIB)
+        context.proxy.arm(r"^POST /api/uploads(\.php)?/finalize", action)
+        before = len(context.server.tus.uploads())
         result = machine.run("upload", file.name, *GUEST_WORDS)
-        stage.check(result, [file], event)
-        stage.expect("disturbed exchanges", stage.proxy.struck, 1)
-        stage.expect_code(result, 0, 11)
+        context.check(result, [file], event)
+        context.expect("disturbed exchanges", context.proxy.injected, 1)
+        context.expect_code(result, 0, 11)
         if again:
             second = machine.run("upload", file.name, *GUEST_WORDS)
-            truth = stage.check(second, [file], event)
-            stage.expect("rows of the file", len(truth.rows(file, event)), 1)
-            stage.expect("uploads created", len(stage.server.tus.uploads()) - before, 1)
+            truth = context.check(second, [file], event)
+            context.expect("rows of the file", len(truth.rows(file, event)), 1)
+            context.expect("uploads created", len(context.server.tus.uploads()) - before, 1)
 
 
 guest_without_response("a guest, interrupted: finalize without a response", "lose", False)
@@ -363,11 +363,11 @@ guest_without_response("a guest, interrupted: finalize left, then the same comma
 
 
 @scenario("a guest with 6 files of 9 MiB", releases=D4, needs=("guest_link", "tus"))
-def guest_batch(stage):
-    machine, event = guest(stage)
-    files = [stage.maker.large(machine, 9 * MIB) for _ in range(6)]
+def guest_batch(context):
+    machine, event = guest(context)
+    files = [context.maker.large(machine, 9 * MIB) for _ in range(6)]
     result = machine.run("upload", *[file.name for file in files], *GUEST_WORDS, "-j", "8")
-    stage.check(result, files, event)
-    stage.expect_code(result, 0)
+    context.check(result, files, event)
+    context.expect_code(result, 0)
     present = sum(item.state in PRESENT for item in result.items)
-    stage.expect("files claimed", present, 6)
+    context.expect("files claimed", present, 6)

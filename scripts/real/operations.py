@@ -4,34 +4,34 @@ import shutil
 
 from client import Truth
 from servers import RELEASES
-from stage import scenario
+from context import scenario
 
 # Operator tasks
 
 
 def deletion_by_filter(name, *filters):
     @scenario(name)
-    def run(stage):
-        owner, admin, event = stage.machine(), stage.machine("admin"), stage.event("operator")
-        files = stage.maker.files(owner, 3)
-        truth = stage.all_stored(owner.upload(files, event), files, event)
+    def run(context):
+        owner, admin, event = context.machine(), context.machine("admin"), context.event("operator")
+        files = context.maker.files(owner, 3)
+        truth = context.all_stored(owner.upload(files, event), files, event)
         label = files[0].path.stem
         words = {"date": event[0], "org": event[1], "label": label, "sha256": files[0].digest}
         chosen = [word.format(**words) for word in filters]
         wanted = {number for file in (files if "--label" not in filters and "--sha256" not in filters else files[:1])
                   for number in truth.numbers(file)}
         found = admin.run("media", "find", *chosen)
-        stage.claim(f"find: exit {found.code}")
+        context.claim(f"find: exit {found.code}")
         numbers = {record["file_id"] for record in found.records if record.get("type") == "item"}
         if numbers != wanted:
-            stage.row.wrong.append(f"found {sorted(numbers)}, stored are {sorted(wanted)}")
+            context.row.wrong.append(f"found {sorted(numbers)}, stored are {sorted(wanted)}")
         deletion = admin.run("media", "delete", *chosen, "--yes")
-        stage.claim(f"delete: exit {deletion.code}")
-        left = Truth(stage.server)
-        stage.expect("files after the deletion", left.count(event), len(files) - len(wanted))
+        context.claim(f"delete: exit {deletion.code}")
+        left = Truth(context.server)
+        context.expect("files after the deletion", left.count(event), len(files) - len(wanted))
         claimed = {record["file_id"] for record in deletion.records if record.get("state") == "deleted"}
         if claimed != wanted - {row.number for row in left.stored}:
-            stage.row.wrong.append(f"claims to have deleted {sorted(claimed)}")
+            context.row.wrong.append(f"claims to have deleted {sorted(claimed)}")
 
 
 deletion_by_filter("files found and deleted by date and organization", "--event-date", "{date}", "--org-name", "{org}")
@@ -42,71 +42,71 @@ deletion_by_filter("a file found and deleted by its checksum", "--sha256", "{sha
 
 
 @scenario("deletion by number, one of three unknown")
-def one_unknown(stage):
-    owner, admin, event = stage.machine(), stage.machine("admin"), stage.event("unknown")
-    files = stage.maker.files(owner, 2)
-    truth = stage.all_stored(owner.upload(files, event), files, event)
+def one_unknown(context):
+    owner, admin, event = context.machine(), context.machine("admin"), context.event("unknown")
+    files = context.maker.files(owner, 2)
+    truth = context.all_stored(owner.upload(files, event), files, event)
     numbers = sorted(number for file in files for number in truth.numbers(file))
     unknown = max(row.number for row in truth.stored) + 1_000_000
     run = admin.run("media", "delete", *numbers, unknown, "--yes")
-    stage.claim(f"delete: exit {run.code}")
-    stage.expect("files after the deletion", Truth(stage.server).count(event), 0)
+    context.claim(f"delete: exit {run.code}")
+    context.expect("files after the deletion", Truth(context.server).count(event), 0)
     claimed = sorted(record["file_id"] for record in run.records if record.get("state") == "deleted")
     if claimed != numbers:
-        stage.row.wrong.append(f"claims to have deleted {claimed}, not {numbers}")
+        context.row.wrong.append(f"claims to have deleted {claimed}, not {numbers}")
 
 
 @scenario("a lost token: deleted by an administrator without an entry")
-def without_entry(stage):
-    owner, admin, event = stage.machine(), stage.machine("admin"), stage.event("lost")
-    files = stage.maker.files(owner, 2)
-    truth = stage.all_stored(owner.upload(files, event), files, event)
+def without_entry(context):
+    owner, admin, event = context.machine(), context.machine("admin"), context.event("lost")
+    files = context.maker.files(owner, 2)
+    truth = context.all_stored(owner.upload(files, event), files, event)
     number, other = (sorted(truth.numbers(file))[0] for file in files)
     refused = admin.run("uploads", "delete", number, "--as-admin", "--yes", "--sha256", files[1].digest)
-    stage.claim(f"with another checksum: exit {refused.code}")
-    stage.expect("files after a refused deletion", Truth(stage.server).count(event), 2)
+    context.claim(f"with another checksum: exit {refused.code}")
+    context.expect("files after a refused deletion", Truth(context.server).count(event), 2)
     shutil.copy(files[0].path, admin.path)
     run = admin.run("uploads", "delete", number, "--as-admin", "--yes", "--file", files[0].name)
-    stage.claim(f"with its file: exit {run.code}")
-    left = Truth(stage.server)
+    context.claim(f"with its file: exit {run.code}")
+    left = Truth(context.server)
     if run.code == 0 and left.has_bytes(files[0]):
-        stage.row.wrong.append("exit 0, the file is left")
-    stage.expect("files after the deletion", left.count(event), 1)
-    stage.expect("the other file", left.numbers(files[1]), {other})
+        context.row.wrong.append("exit 0, the file is left")
+    context.expect("files after the deletion", left.count(event), 1)
+    context.expect("the other file", left.numbers(files[1]), {other})
 
 
 @scenario("an upload checked later, after an administrator has deleted one file")
-def verified_later(stage):
-    machine, event = stage.machine(), stage.event("verify")
-    files = stage.maker.files(machine, 3)
-    truth = stage.all_stored(machine.upload(files, event, "--verify"), files, event)
+def verified_later(context):
+    machine, event = context.machine(), context.event("verify")
+    files = context.maker.files(machine, 3)
+    truth = context.all_stored(machine.upload(files, event, "--verify"), files, event)
     first = machine.run("uploads", "verify")
-    stage.claim(f"verify: exit {first.code}")
-    stage.expect_code(first, 0)
-    stage.server.delete_as_admin(*truth.numbers(files[1]))
+    context.claim(f"verify: exit {first.code}")
+    context.expect_code(first, 0)
+    context.server.delete_as_admin(*truth.numbers(files[1]))
     second = machine.run("uploads", "verify")
-    stage.claim(f"verify again: exit {second.code}")
-    present = sum(Truth(stage.server).has(file, event) for file in files)
-    stage.expect("files after the deletion", present, 2)
+    context.claim(f"verify again: exit {second.code}")
+    present = sum(Truth(context.server).has(file, event) for file in files)
+    context.expect("files after the deletion", present, 2)
     confirmed = [record["confirmed"] for record in second.records if record.get("type") == "summary"]
     if second.code == 0 or confirmed != [present]:
-        stage.row.wrong.append(f"exit {second.code}, {confirmed} confirmed, {present} in the event")
+        context.row.wrong.append(f"exit {second.code}, {confirmed} confirmed, {present} in the event")
 
 
 def smoke(role, codes):
     @scenario(f"smoke as {role}")
-    def run(stage):
-        machine = stage.machine(role)
+    def run(context):
+        machine = context.machine(role)
         # The event used by smoke.
         event = "2000-01-01", "mediactl smoke test"
-        before = Truth(stage.server).count(event)
+        before = Truth(context.server).count(event)
         result = machine.run("smoke")
-        left = Truth(stage.server).count(event) - before
-        stage.claim(f"smoke: exit {result.code}")
+        left = Truth(context.server).count(event) - before
+        context.claim(f"smoke: exit {result.code}")
         if result.code == 0 and left:
-            stage.row.wrong.append(f"exit 0, {left} files are left")
-        stage.expect("files left", left, 0)
-        stage.expect_code(result, *codes)
+            context.row.wrong.append(f"exit 0, {left} files are left")
+        context.expect("files left", left, 0)
+        context.expect_code(result, *codes)
 
 
 smoke("user", (0,))
@@ -118,25 +118,25 @@ smoke("admin", (0,))
 
 def guests(name, transport):
     @scenario(name, needs=("guest_link",))
-    def run(stage):
-        owner, guest, event = stage.machine(), stage.machine(), stage.event("guests")
-        first = stage.maker.file(owner)
-        stage.all_stored(owner.upload([first], event), [first], event)
-        link = stage.server.guest_link(event)
+    def run(context):
+        owner, guest, event = context.machine(), context.machine(), context.event("guests")
+        first = context.maker.file(owner)
+        context.all_stored(owner.upload([first], event), [first], event)
+        link = context.server.guest_link(event)
         (guest.path / "link").write_text(link)
         (guest.path / "link").chmod(0o600)
         guest.account = ("", "")
-        file = stage.maker.file(guest)
+        file = context.maker.file(guest)
         words = ["upload", file.name, "--event-link-file", "link", "--accept-terms", "--transport", transport]
         result = guest.run(*words, "--settle-timeout", "10s")
-        stage.check(result, [file], event)
-        stage.expect_code(result, 0)
+        context.check(result, [file], event)
+        context.expect_code(result, 0)
         listed = guest.run("uploads", "list")
         states = [record.get("guest_status") for record in listed.records if record.get("type") == "item"]
-        stage.claim(f"list: {states}")
+        context.claim(f"list: {states}")
         secret = link.rsplit("/", 1)[1]
         if any(secret in text for text in (result.errors, listed.errors, *map(str, result.records + listed.records))):
-            stage.row.wrong.append("the link is in the output")
+            context.row.wrong.append("the link is in the output")
 
 
 guests("a guest with an event link", "auto")
@@ -148,17 +148,17 @@ guests("a guest with an event link", "auto")
 def stopped(name, part, transport, codes, *recovery):
     # If tus runs in PHP, there is no separate program to stop.
     @scenario(name, releases=[release for release in RELEASES if part != "tus" or release != "d4"])
-    def run(stage):
-        machine, event = stage.machine(transport=transport), stage.event("stopped")
-        before, files = stage.maker.files(machine, 1), stage.maker.files(machine, 4)
-        stage.all_stored(machine.upload(before, event), before, event)
-        with stage.server.stopped(part):
+    def run(context):
+        machine, event = context.machine(transport=transport), context.event("stopped")
+        before, files = context.maker.files(machine, 1), context.maker.files(machine, 4)
+        context.all_stored(machine.upload(before, event), before, event)
+        with context.server.stopped(part):
             result = machine.upload(files, event)
-        stage.check(result, files, event)
-        stage.expect_code(result, *codes)
+        context.check(result, files, event)
+        context.expect_code(result, *codes)
         if recovery:
-            stage.claim(f"{recovery[1]}: exit {machine.run(*recovery).code}")
-        stage.all_stored(machine.upload(files, event), before + files, event, 0, 3, 11)
+            context.claim(f"{recovery[1]}: exit {machine.run(*recovery).code}")
+        context.all_stored(machine.upload(files, event), before + files, event, 0, 3, 11)
 
 
 stopped("PHP stopped, then the same command", "php", "multipart", (6, 7))

@@ -47,7 +47,7 @@ from client import mediactl
 from operations import can_run, stops_server
 from scenarios import NEEDS_VIEWER, needs_plain_http
 from servers import RELEASES, Sandbox, SetupError, real_servers
-from stage import SCENARIOS, VERDICTS, Stage
+from context import SCENARIOS, VERDICTS, Context
 
 START, END = "<!-- real servers: begin -->", "<!-- real servers: end -->"
 
@@ -98,15 +98,15 @@ def run_scenario(server, name, function, arguments, seed, operation=fcntl.LOCK_S
     if name == NEEDS_VIEWER and "viewer" not in server.accounts or not can_run(name, function, server):
         return None
     with locked(arguments.lock, operation):
-        stage = Stage(server, name, f"{seed} {server.release} {name}")
+        context = Context(server, name, f"{seed} {server.release} {name}")
         try:
-            function(stage)
-            row = stage.finish()
+            function(context)
+            row = context.finish()
         except (SetupError, OSError, KeyError, IndexError, subprocess.CalledProcessError) as error:
             # A server that makes the harness fail proves nothing.
-            stage.row.unmet.append(f"not finished: {error}")
-            stage.close()
-            row = stage.row
+            context.row.unmet.append(f"not finished: {error}")
+            context.close()
+            row = context.row
     reasons = [f"    {text}" for text in dict.fromkeys(row.wrong + row.unmet)]
     print("\n".join([f"{server.release}  {row.verdict:11}  {name}", *reasons]), flush=True)
     return row

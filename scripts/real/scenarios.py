@@ -5,45 +5,45 @@ import time
 
 from client import PRESENT, Truth
 from faultproxy import ACTIONS
-from stage import scenario
+from context import scenario
 
 
 # Uploads
 
 
 @scenario("one file, deleted with its token")
-def one_file(stage):
-    machine, event = stage.machine(), stage.event("one")
-    file = stage.maker.file(machine)
+def one_file(context):
+    machine, event = context.machine(), context.event("one")
+    file = context.maker.file(machine)
     run = machine.upload([file], event)
-    truth = stage.all_stored(run, [file], event)
+    truth = context.all_stored(run, [file], event)
     numbers = truth.numbers(file)
-    stage.expect("stored tokens", set(machine.uploads()), numbers)
+    context.expect("stored tokens", set(machine.uploads()), numbers)
     deletion = machine.run("uploads", "delete", *numbers, "--yes")
-    stage.claim(f"delete: exit {deletion.code}")
-    after = Truth(stage.server)
+    context.claim(f"delete: exit {deletion.code}")
+    after = Truth(context.server)
     if deletion.code == 0 and after.has_bytes(file):
-        stage.row.wrong.append("deleted but on the server")
-    stage.expect("files after the deletion", after.count(event), 0)
-    stage.expect("stored tokens after the deletion", machine.uploads(), [])
+        context.row.wrong.append("deleted but on the server")
+    context.expect("files after the deletion", after.count(event), 0)
+    context.expect("stored tokens after the deletion", machine.uploads(), [])
 
 
 def batch(name, count, *options, transport="multipart", prepared=False):
     @scenario(name)
-    def run(stage):
-        machine, event = stage.machine(), stage.event("batch")
+    def run(context):
+        machine, event = context.machine(), context.event("batch")
         before = []
         if prepared:
-            before = stage.maker.files(machine, 1)
-            stage.all_stored(machine.upload(before, event, transport="multipart"), before, event)
-        files = stage.maker.files(machine, count)
+            before = context.maker.files(machine, 1)
+            context.all_stored(machine.upload(before, event, transport="multipart"), before, event)
+        files = context.maker.files(machine, count)
         result = machine.upload(files, event, *options, transport=transport)
-        truth = stage.check(result, files, event)
-        stage.expect("files in the event", truth.count(event), count + len(before))
-        stage.expect_code(result, 0)
+        truth = context.check(result, files, event)
+        context.expect("files in the event", truth.count(event), count + len(before))
+        context.expect_code(result, 0)
         with_token = {item.path for item in result.items if item.has_token}
-        has_tokens = transport != "tus" or stage.server.gives_tokens_over_tus
-        stage.expect("files with a token", len(with_token), count if has_tokens else 0)
+        has_tokens = transport != "tus" or context.server.gives_tokens_over_tus
+        context.expect("files with a token", len(with_token), count if has_tokens else 0)
 
 
 batch("12 files into a new event", 12)
@@ -57,18 +57,18 @@ batch("6 files, transport chosen by mediactl", 6, transport="auto")
 
 def processes(name, count, each):
     @scenario(name)
-    def run(stage):
-        event = stage.event("processes")
+    def run(context):
+        event = context.event("processes")
         started = []
         for _ in range(count):
-            machine = stage.machine()
-            files = stage.maker.files(machine, each)
+            machine = context.machine()
+            files = context.maker.files(machine, each)
             started.append((machine, files, machine.start(*machine.upload_arguments(files, event))))
         results = [(machine.finish(process), files) for machine, files, process in started]
-        truth = Truth(stage.server)
+        truth = Truth(context.server)
         for result, files in results:
-            stage.check(result, files, event, truth)
-        stage.expect("files in the event", truth.count(event), count * each)
+            context.check(result, files, event, truth)
+        context.expect("files in the event", truth.count(event), count * each)
 
 
 processes("2 processes with 6 files each into a new event", 2, 6)
@@ -79,43 +79,43 @@ processes("8 processes with 1 file each into a new event", 8, 1)
 
 
 @scenario("the same file twice into one event")
-def twice(stage):
-    machine, event = stage.machine(), stage.event("twice")
-    file = stage.maker.file(machine)
-    truth = stage.all_stored(machine.upload([file], event), [file], event)
-    stage.all_stored(machine.upload([file], event), [file], event)
+def twice(context):
+    machine, event = context.machine(), context.event("twice")
+    file = context.maker.file(machine)
+    truth = context.all_stored(machine.upload([file], event), [file], event)
+    context.all_stored(machine.upload([file], event), [file], event)
     # The token of the first upload must still work.
     deletion = machine.run("uploads", "delete", *truth.numbers(file), "--yes")
-    stage.claim(f"delete: exit {deletion.code}")
-    stage.expect("files after the deletion", Truth(stage.server).count(event), 0)
+    context.claim(f"delete: exit {deletion.code}")
+    context.expect("files after the deletion", Truth(context.server).count(event), 0)
 
 
 @scenario("the same file from another machine into one event")
-def from_elsewhere(stage):
-    first, second, event = stage.machine(), stage.machine(), stage.event("elsewhere")
-    file = stage.maker.file(first)
-    stage.all_stored(first.upload([file], event), [file], event)
+def from_elsewhere(context):
+    first, second, event = context.machine(), context.machine(), context.event("elsewhere")
+    file = context.maker.file(first)
+    context.all_stored(first.upload([file], event), [file], event)
     shutil.copy(file.path, second.path)
     run = second.upload([file], event)
-    stage.all_stored(run, [file], event)
-    stage.expect("token", [item.has_token for item in run.items], [False])
+    context.all_stored(run, [file], event)
+    context.expect("token", [item.has_token for item in run.items], [False])
 
 
 def second_event(name, same_machine):
     @scenario(name)
-    def run(stage):
-        first, one, two = stage.machine(), stage.event("one"), stage.event("two")
-        file = stage.maker.file(first)
-        stage.all_stored(first.upload([file], one), [file], one)
-        machine = first if same_machine else stage.machine()
+    def run(context):
+        first, one, two = context.machine(), context.event("one"), context.event("two")
+        file = context.maker.file(first)
+        context.all_stored(first.upload([file], one), [file], one)
+        machine = first if same_machine else context.machine()
         if machine is not first:
             shutil.copy(file.path, machine.path)
         result = machine.upload([file], two)
-        truth = stage.check(result, [file], two)
+        truth = context.check(result, [file], two)
         # The others link the bytes to the event; D2 refuses them and leaves it empty (gighive contract section 3).
-        stage.expect("files in the second event", truth.count(two), 0 if stage.server.release == "d2" else 1)
-        stage.expect("files in the first event", truth.count(one), 1)
-        stage.expect_code(result, 10 if stage.server.release == "d2" else 0)
+        context.expect("files in the second event", truth.count(two), 0 if context.server.release == "d2" else 1)
+        context.expect("files in the first event", truth.count(one), 1)
+        context.expect_code(result, 10 if context.server.release == "d2" else 0)
 
 
 second_event("the same file into a second event", True)
@@ -123,83 +123,83 @@ second_event("the same file from another machine into a second event", False)
 
 
 @scenario("two paths with the same bytes in one batch")
-def twins(stage):
-    machine, event = stage.machine(), stage.event("twins")
-    content = stage.maker.content(3000)
-    files = [stage.maker.file(machine, content=content) for _ in range(2)]
+def twins(context):
+    machine, event = context.machine(), context.event("twins")
+    content = context.maker.content(3000)
+    files = [context.maker.file(machine, content=content) for _ in range(2)]
     run = machine.upload(files, event, "-j", "2")
-    truth = stage.all_stored(run, files, event)
-    stage.expect("numbers of the file", len(truth.numbers(files[0])), 1)
+    truth = context.all_stored(run, files, event)
+    context.expect("numbers of the file", len(truth.numbers(files[0])), 1)
 
 
 @scenario("the same bytes from 4 processes at once")
-def race_for_bytes(stage):
-    event, content = stage.event("bytes"), stage.maker.content(3000)
+def race_for_bytes(context):
+    event, content = context.event("bytes"), context.maker.content(3000)
     started = []
     for _ in range(4):
-        machine = stage.machine()
-        file = stage.maker.file(machine, content=content)
+        machine = context.machine()
+        file = context.maker.file(machine, content=content)
         started.append((machine, file, machine.start(*machine.upload_arguments([file], event))))
     results = [(machine.finish(process), file) for machine, file, process in started]
-    truth = Truth(stage.server)
+    truth = Truth(context.server)
     for result, file in results:
-        stage.check(result, [file], event, truth)
-    stage.expect("numbers of the file", len(truth.numbers(results[0][1])), 1)
+        context.check(result, [file], event, truth)
+    context.expect("numbers of the file", len(truth.numbers(results[0][1])), 1)
     tokens = sum(item.has_token for result, _ in results for item in result.items)
     if tokens > 1:
-        stage.row.wrong.append(f"{tokens} processes claim a token")
+        context.row.wrong.append(f"{tokens} processes claim a token")
 
 
 @scenario("one event under two spellings")
-def spellings(stage):
-    machine, (date, org) = stage.machine(), stage.event("Spelling")
-    files = stage.maker.files(machine, 2)
-    stage.all_stored(machine.upload(files[:1], (date, org)), files[:1], (date, org))
+def spellings(context):
+    machine, (date, org) = context.machine(), context.event("Spelling")
+    files = context.maker.files(machine, 2)
+    context.all_stored(machine.upload(files[:1], (date, org)), files[:1], (date, org))
     # The database treats both as one (gighive contract T27).
     other = (date, org.upper().replace(" ", "  "))
     run = machine.upload(files[1:], other)
-    stage.check(run, files[1:], other)
-    stage.expect_code(run, 0)
+    context.check(run, files[1:], other)
+    context.expect_code(run, 0)
 
 
 @scenario("one label in two events")
-def one_label(stage):
-    machine, one, two = stage.machine(), stage.event("one"), stage.event("two")
-    files = stage.maker.files(machine, 2)
-    label = ["--label", f"shared {stage.maker.tag}"]
+def one_label(context):
+    machine, one, two = context.machine(), context.event("one"), context.event("two")
+    files = context.maker.files(machine, 2)
+    label = ["--label", f"shared {context.maker.tag}"]
     # The older releases list both files in both events; each must be listed in its own event.
     for file, event in zip(files, (one, two)):
         run = machine.upload([file], event, *label)
-        stage.check(run, [file], event)
-        stage.expect_code(run, 0)
+        context.check(run, [file], event)
+        context.expect_code(run, 0)
 
 
 # Text, files and accounts that the server refuses
 
 
 @scenario("all fields, with accents")
-def all_fields(stage):
-    machine, event = stage.machine(), stage.event("Größe – Café’s")
-    file = stage.maker.file(machine)
+def all_fields(context):
+    machine, event = context.machine(), context.event("Größe – Café’s")
+    file = context.maker.file(machine)
     options = ["--participants", "Ann, Bób", "--keywords", "k1,k2", "--location", "Zürich", "--rating", "5"]
-    stage.all_stored(machine.upload([file], event, *options, "--notes", "n"), [file], event)
+    context.all_stored(machine.upload([file], event, *options, "--notes", "n"), [file], event)
 
 
 @scenario("a label of 255 characters")
-def longest_label(stage):
-    machine, event = stage.machine(), stage.event("longest")
-    file = stage.maker.file(machine)
-    stage.all_stored(machine.upload([file], event, "--label", "ü" * 200 + stage.maker.tag.rjust(55)), [file], event)
+def longest_label(context):
+    machine, event = context.machine(), context.event("longest")
+    file = context.maker.file(machine)
+    context.all_stored(machine.upload([file], event, "--label", "ü" * 200 + context.maker.tag.rjust(55)), [file], event)
 
 
 def refused(name, *options, codes=(2,), **file_options):
     @scenario(name)
-    def run(stage):
-        machine, event = stage.machine(), stage.event("refused")
-        file = stage.maker.file(machine, **file_options)
+    def run(context):
+        machine, event = context.machine(), context.event("refused")
+        file = context.maker.file(machine, **file_options)
         result = machine.upload([file], event, *options)
-        stage.none_stored(result, [file], event, *codes)
-        stage.expect("bytes on the server", Truth(stage.server).has_bytes(file), False)
+        context.none_stored(result, [file], event, *codes)
+        context.expect("bytes on the server", Truth(context.server).has_bytes(file), False)
 
 
 refused("a label of 256 characters", "--label", "x" * 256)
@@ -210,19 +210,19 @@ refused("an unknown extension", suffix=".xyz", codes=(2, 7))
 
 
 @scenario("an impossible date")
-def impossible_date(stage):
-    machine, (_, org) = stage.machine(), stage.event("date")
-    file, event = stage.maker.file(machine), ("2026-02-30", org)
-    stage.none_stored(machine.upload([file], event), [file], event, 2)
+def impossible_date(context):
+    machine, (_, org) = context.machine(), context.event("date")
+    file, event = context.maker.file(machine), ("2026-02-30", org)
+    context.none_stored(machine.upload([file], event), [file], event, 2)
 
 
 def long_text(name, option):
     @scenario(name)
-    def run(stage):
-        machine, event = stage.machine(), stage.event("long")
-        file = stage.maker.file(machine)
+    def run(context):
+        machine, event = context.machine(), context.event("long")
+        file = context.maker.file(machine)
         # The releases differ; the claim must match the result.
-        stage.check(machine.upload([file], event, option, "x" * 256), [file], event)
+        context.check(machine.upload([file], event, option, "x" * 256), [file], event)
 
 
 long_text("a location of 256 characters", "--location")
@@ -230,44 +230,44 @@ long_text("a participant of 256 characters", "--participants")
 
 
 @scenario("a wrong password")
-def wrong_password(stage):
-    machine, event = stage.machine(), stage.event("password")
+def wrong_password(context):
+    machine, event = context.machine(), context.event("password")
     machine.account = (machine.account[0], "wrong")
-    files = stage.maker.files(machine, 3)
-    stage.none_stored(machine.upload(files, event), files, event, 4)
+    files = context.maker.files(machine, 3)
+    context.none_stored(machine.upload(files, event), files, event, 4)
 
 
 NEEDS_VIEWER = "a user who may not upload"
 
 
 @scenario(NEEDS_VIEWER)
-def viewer(stage):
-    machine, event = stage.machine("viewer"), stage.event("viewer")
-    file = stage.maker.file(machine)
-    stage.none_stored(machine.upload([file], event), [file], event, 4)
+def viewer(context):
+    machine, event = context.machine("viewer"), context.event("viewer")
+    file = context.maker.file(machine)
+    context.none_stored(machine.upload([file], event), [file], event, 4)
 
 
 @scenario("a dry run")
-def dry_run(stage):
-    machine, event = stage.machine(), stage.event("dry")
-    files = stage.maker.files(machine, 2)
-    stage.none_stored(machine.upload(files, event, "--dry-run"), files, event, 0)
+def dry_run(context):
+    machine, event = context.machine(), context.event("dry")
+    files = context.maker.files(machine, 2)
+    context.none_stored(machine.upload(files, event, "--dry-run"), files, event, 0)
 
 
 @scenario("a file that grows during the upload")
-def growing(stage):
-    machine, event = stage.machine(), stage.event("growing")
-    file = stage.maker.file(machine, 600_000)
+def growing(context):
+    machine, event = context.machine(), context.event("growing")
+    file = context.maker.file(machine, 600_000)
     process = machine.start(*machine.upload_arguments([file], event, "--limit-rate", "300K"))
     time.sleep(1)
     with file.path.open("ab") as more:
         more.write(b"more")
-    run, truth = machine.finish(process), Truth(stage.server)
-    stage.claim(f"{run.states()}, exit {run.code}")
+    run, truth = machine.finish(process), Truth(context.server)
+    context.claim(f"{run.states()}, exit {run.code}")
     # An error about the source makes no claim about the sent bytes; a success does.
     succeeded = run.code == 0 or any(item.state in PRESENT for item in run.items)
     if succeeded and not truth.has(file, event):
-        stage.row.wrong.append("success, but the bytes of the start are not in the event")
+        context.row.wrong.append("success, but the bytes of the start are not in the event")
 
 
 # Interruptions
@@ -275,16 +275,16 @@ def growing(stage):
 
 def killed(name, transport, seconds, *recovery):
     @scenario(name)
-    def run(stage):
-        machine, event = stage.machine(transport=transport), stage.event("killed")
-        files = stage.maker.files(machine, 6, 60_000)
+    def run(context):
+        machine, event = context.machine(transport=transport), context.event("killed")
+        files = context.maker.files(machine, 6, 60_000)
         process = machine.start(*machine.upload_arguments(files, event, "--limit-rate", "200K"))
         time.sleep(seconds)
-        stage.check(machine.kill(process), files, event)
+        context.check(machine.kill(process), files, event)
         if recovery:
             machine.run(*recovery)
         # If the killed process never read the response, the file is stored without its token: exit code 3 or 11.
-        stage.all_stored(machine.upload(files, event), files, event, 0, 3, 11)
+        context.all_stored(machine.upload(files, event), files, event, 0, 3, 11)
 
 
 killed("killed in the middle of a batch, then the same command", "multipart", 1.0)
@@ -296,43 +296,43 @@ killed("killed over tus, resumed, then the same command", "tus", 1.4, "uploads",
 
 
 @scenario("3 files deleted in one command")
-def delete_three(stage):
-    machine, event = stage.machine(), stage.event("three")
-    files = stage.maker.files(machine, 3)
-    truth = stage.all_stored(machine.upload(files, event, "-j", "1"), files, event)
+def delete_three(context):
+    machine, event = context.machine(), context.event("three")
+    files = context.maker.files(machine, 3)
+    truth = context.all_stored(machine.upload(files, event, "-j", "1"), files, event)
     numbers = [number for file in files for number in truth.numbers(file)]
     run = machine.run("uploads", "delete", *numbers, "--yes")
-    stage.claim(f"delete: exit {run.code}")
-    left = Truth(stage.server).count(event)
+    context.claim(f"delete: exit {run.code}")
+    left = Truth(context.server).count(event)
     if run.code == 0 and left:
-        stage.row.wrong.append(f"exit 0, {left} files are left")
-    stage.expect("files after the deletion", left, 0)
+        context.row.wrong.append(f"exit 0, {left} files are left")
+    context.expect("files after the deletion", left, 0)
 
 
 @scenario("a file that an administrator has deleted")
-def gone(stage):
-    machine, event = stage.machine(), stage.event("gone")
-    file = stage.maker.file(machine)
-    truth = stage.all_stored(machine.upload([file], event), [file], event)
+def gone(context):
+    machine, event = context.machine(), context.event("gone")
+    file = context.maker.file(machine)
+    truth = context.all_stored(machine.upload([file], event), [file], event)
     numbers = truth.numbers(file)
-    stage.expect("deleted by the administrator", [stage.server.delete_as_admin(one) for one in numbers], [True])
+    context.expect("deleted by the administrator", [context.server.delete_as_admin(one) for one in numbers], [True])
     run = machine.run("uploads", "delete", *numbers, "--yes")
-    stage.claim(f"delete: exit {run.code}")
-    stage.expect("stored tokens", machine.uploads(), [])
-    stage.expect("files after the deletion", Truth(stage.server).count(event), 0)
+    context.claim(f"delete: exit {run.code}")
+    context.expect("stored tokens", machine.uploads(), [])
+    context.expect("files after the deletion", Truth(context.server).count(event), 0)
 
 
 @scenario("an upload by an administrator, deleted by the same")
-def admin(stage):
-    machine, event = stage.machine("admin"), stage.event("admin")
-    file = stage.maker.file(machine)
-    truth = stage.all_stored(machine.upload([file], event), [file], event)
+def admin(context):
+    machine, event = context.machine("admin"), context.event("admin")
+    file = context.maker.file(machine)
+    truth = context.all_stored(machine.upload([file], event), [file], event)
     run = machine.run("uploads", "delete", *truth.numbers(file), "--yes")
-    stage.claim(f"delete: exit {run.code}")
-    left = Truth(stage.server).count(event)
+    context.claim(f"delete: exit {run.code}")
+    left = Truth(context.server).count(event)
     if run.code == 0 and left:
-        stage.row.wrong.append("exit 0, the file is left")
-    stage.expect("files after the deletion", left, 0)
+        context.row.wrong.append("exit 0, the file is left")
+    context.expect("files after the deletion", left, 0)
 
 
 # Connections broken at every step in every way
@@ -347,38 +347,38 @@ STEPS = {
 
 def broken(step, pattern, transport, action):
     @scenario(f"{step}: {ACTIONS[action]}")
-    def run(stage):
-        machine, event = stage.faulty(pattern, action), stage.event("broken")
-        file = stage.maker.file(machine, 200_000)
+    def run(context):
+        machine, event = context.faulty(pattern, action), context.event("broken")
+        file = context.maker.file(machine, 200_000)
         result = machine.upload([file], event, transport=transport)
-        settled(stage, event)
-        stage.expect("disturbed exchanges", stage.proxy.struck, 1)
-        stage.check(result, [file], event)
+        wait_until_processed(context, event)
+        context.expect("disturbed exchanges", context.proxy.injected, 1)
+        context.check(result, [file], event)
 
 
 def broken_deletion(action):
     @scenario(f"the deletion: {ACTIONS[action]}")
-    def run(stage):
-        machine, event = stage.faulty(r"^POST /db/delete_media_files.php", action), stage.event("broken")
-        file = stage.maker.file(machine)
-        truth = stage.all_stored(machine.upload([file], event), [file], event)
+    def run(context):
+        machine, event = context.faulty(r"^POST /db/delete_media_files.php", action), context.event("broken")
+        file = context.maker.file(machine)
+        truth = context.all_stored(machine.upload([file], event), [file], event)
         result = machine.run("uploads", "delete", *truth.numbers(file), "--yes")
-        settled(stage, event)
-        stage.claim(f"delete: exit {result.code}")
-        left = Truth(stage.server).count(event)
+        wait_until_processed(context, event)
+        context.claim(f"delete: exit {result.code}")
+        left = Truth(context.server).count(event)
         kept = machine.uploads()
         # Exit code 6 means that the outcome is unknown.
         if result.code != 6 and (result.code == 0) != (left == 0):
-            stage.row.wrong.append(f"exit {result.code}, {left} files are left")
+            context.row.wrong.append(f"exit {result.code}, {left} files are left")
         if left and not kept:
-            stage.row.wrong.append("the file is left, its token is not")
+            context.row.wrong.append("the file is left, its token is not")
 
 
-def settled(stage, event):
+def wait_until_processed(context, event):
     """Waits until the server has finished processing for a closed connection."""
     counts = []
     for _ in range(20):
-        counts.append(Truth(stage.server).count(event))
+        counts.append(Truth(context.server).count(event))
         if counts[-3:] == [counts[-1]] * 3:
             return
         time.sleep(0.5)

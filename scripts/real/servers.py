@@ -93,8 +93,8 @@ class Server:
     def request(self, path, role="user", body=None):
         """Status and body of a response; HTTP errors are also responses."""
         headers = {} if body is None else {"Content-Type": "application/json"}
-        status, _, answer = self.exchange("GET" if body is None else "POST", path, role, headers, body)
-        return status, answer
+        status, _, content = self.exchange("GET" if body is None else "POST", path, role, headers, body)
+        return status, content
 
     def exchange(self, method, path, role="user", headers=None, body=None):
         """Status, headers and body of a response."""
@@ -130,8 +130,8 @@ class Server:
     def delete_as_admin(self, number):
         """Deletes a file as an administrator does."""
         body = json.dumps({"file_ids": [number], "asset_ids": [number]}).encode()
-        status, answer = self.request("/db/delete_media_files.php", "admin", body)
-        return status == 200 and json.loads(answer).get("deleted_count") == 1
+        status, content = self.request("/db/delete_media_files.php", "admin", body)
+        return status == 200 and json.loads(content).get("deleted_count") == 1
 
 
 def rows_of_command(command):

@@ -232,7 +232,7 @@ final class TransferSlots: Sendable {
 
 /// One upload's use of the slots: held from before the intent until the response has arrived, and again for each retry.
 /// Storing a response or a token, or querying the outcome of a lost response, needs no slot.
-final class TransferTurn: Sendable {
+final class TransferPermit: Sendable {
     private struct State {
         var isHeld = false
         var hasBegun = false

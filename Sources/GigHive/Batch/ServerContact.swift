@@ -118,7 +118,7 @@ final class ContactPass: Sendable {
         case .retrying(_, _, let error) where error.httpStatus != nil:
             contact.establish(by: item)
         // These are about an earlier request, and may take minutes.
-        case .resolving, .waitingForQuiet, .proving:
+        case .resolving, .waitingForServer, .verifying:
             stopTimer()
             contact.leave(item)
         case .progress, .retrying, .resuming, .restarting, .finalizing, .waitingForToken, .limited, .switching,

@@ -28,16 +28,16 @@ actor ServerInventory {
     }
 
     private enum State {
-        case unasked
-        case asking(Task<GigHiveError?, Never>)
+        case notListed
+        case listing(Task<GigHiveError?, Never>)
         case listed
         case unavailable
     }
 
     /// Number of single queries that cost less than the listing.
-    private var singleQuestions = 2
+    private var singleQueries = 2
     private let client: GigHiveClient
-    private var state = State.unasked
+    private var state = State.notListed
     private var index = InventoryIndex()
     /// Why there is no listing.
     private(set) var refusal: GigHiveError?
@@ -53,8 +53,8 @@ actor ServerInventory {
         if case .listed = state {
             return true
         }
-        singleQuestions -= 1
-        return singleQuestions < 0
+        singleQueries -= 1
+        return singleQueries < 0
     }
 
     /// Looks for a file by its SHA-256 (64 hexadecimal characters). A listing begun before `moment` is repeated unless
@@ -73,14 +73,14 @@ actor ServerInventory {
         while true {
             switch state {
             case .listed where isOlder(than: moment) && index.find(checksum, in: event)?.isInEvent != true:
-                state = .unasked
+                state = .notListed
             case .listed:
                 return index.find(checksum, in: event).map { .stored($0) } ?? .absent
             case .unavailable:
                 return .unavailable
-            case .unasked:
-                state = .asking(Task { await list(control, isBrief: isBrief) })
-            case .asking(let task):
+            case .notListed:
+                state = .listing(Task { await list(control, isBrief: isBrief) })
+            case .listing(let task):
                 let error = await task.value
                 if control.isStopRequested {
                     throw GigHiveError(.cancelled)
@@ -121,7 +121,7 @@ actor ServerInventory {
             state = .listed
         case .failure(let error) where error.transport != nil || error.code == .cancelled,
             .failure(let error) where isBrief && error.code == .serverUnavailable:
-            state = .unasked
+            state = .notListed
             return error
         case .failure(let error):
             state = .unavailable

@@ -262,15 +262,15 @@ private final class BatchRun: Sendable {
             var last: UploadResult?
             defer { pass.end(last) }
             guard await pass.enter() else { return nil }
-            let turn = TransferTurn(slots, plansAhead: uploader.groupsCommits) { [events] in events.began(index) }
-            defer { turn.end() }
+            let permit = TransferPermit(slots, plansAhead: uploader.groupsCommits) { [events] in events.began(index) }
+            defer { permit.end() }
             var uploader = uploader
-            uploader.turn = turn
+            uploader.permit = permit
             uploader.contact = pass
             uploader.onRunFailure = { [self] in endRun($0, of: index) }
             uploader.runFailure = { [failure] in failure.other(than: index) }
             // If several items have this file, another one may have computed its digest since the start.
-            uploader.askedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
+            uploader.queriedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             var result = await uploader.send(upload, control: transfer) { [events] event in
                 pass.note(event)
                 // Querying an earlier upload may take minutes: it is shown although the file has no slot yet.
@@ -290,7 +290,7 @@ private final class BatchRun: Sendable {
                 }
                 return result.failed(other)
             }
-            if !turn.hasBegun {
+            if !permit.hasBegun {
                 guard result.state != .cancelled else {
                     events.withdrew(index)
                     return nil

@@ -430,12 +430,12 @@ struct CheckList: Sendable {
     @discardableResult
     mutating func run(
         _ name: String,
-        _ look: () async throws(GigHiveError) -> ServerCheck
+        _ probe: () async throws(GigHiveError) -> ServerCheck
     ) async -> Bool {
         let began = ContinuousClock.now
         var check: ServerCheck
         do {
-            check = try await look()
+            check = try await probe()
         } catch {
             check = ServerCheck(.failed, "\(error)", error: error)
         }

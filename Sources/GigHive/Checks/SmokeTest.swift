@@ -67,7 +67,7 @@ public struct SmokeTest: Sendable {
         if control.isStopRequested {
             for name in ["checksum", "token", "listed", "served"] { list.skip(name, "stopped") }
         } else {
-            await look(at: stored, &list)
+            await checkStored(at: stored, &list)
         }
         await delete(stored, control, &list)
         return list.checks
@@ -135,7 +135,7 @@ public struct SmokeTest: Sendable {
         )
     }
 
-    private func look(at stored: UploadResult, _ list: inout CheckList) async {
+    private func checkStored(at stored: UploadResult, _ list: inout CheckList) async {
         let client = uploader.client
         await list.run("checksum") { () throws(GigHiveError) in
             guard stored.isVerified == true else {
@@ -156,7 +156,7 @@ public struct SmokeTest: Sendable {
                 event: InventoryEvent(date: Self.event.date, orgName: Self.event.organization)
             )
             let fileID: Int64
-            switch await inquiry.lookOnce(control: TransferControl()) {
+            switch await inquiry.checkOnce(control: TransferControl()) {
             case .present(let copy) where copy.placement == .event: fileID = copy.fileID ?? 0
             case .noResponse(let error): throw error
             case .present, .absent, .stopped:
@@ -201,12 +201,12 @@ public struct SmokeTest: Sendable {
             return
         }
         await list.run("gone") { () throws(GigHiveError) in
-            let look = Task {
+            let search = Task {
                 await Result(awaiting: { () async throws(GigHiveError) in
-                    try await lookForRemains(of: stored, fileID)
+                    try await checkForRemains(of: stored, fileID)
                 })
             }
-            guard let finding = await end(of: look, control) else {
+            guard let finding = await end(of: search, control) else {
                 let detail = "the server did not confirm the deletion"
                 throw GigHiveError(.networkTimeout, detail: detail, isRetryable: true, fileID: fileID)
             }
@@ -260,7 +260,7 @@ public struct SmokeTest: Sendable {
         return facts
     }
 
-    private func lookForRemains(of stored: UploadResult, _ fileID: Int64) async throws(GigHiveError) -> ServerCheck {
+    private func checkForRemains(of stored: UploadResult, _ fileID: Int64) async throws(GigHiveError) -> ServerCheck {
         guard try await uploader.client.asset(fileID) == nil else {
             throw GigHiveError(.notDeleted, detail: "the file is still listed", fileID: fileID)
         }

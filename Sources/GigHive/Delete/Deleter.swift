@@ -61,11 +61,11 @@ public struct Deleter: Sendable {
             let response = await send(body, fileID: entry.fileID, token: entry.token)
             switch response {
             case .rejected(let status):
-                return await settleRejected(entry, status, onInvalidToken)
+                return await handleRejected(entry, status, onInvalidToken)
             case .refused(let error) where error.neededLogin == .uploader:
                 return await deleteVerified(target)
             default:
-                return await settle(target, response)
+                return await handle(target, response)
             }
         }.value
     }
@@ -85,7 +85,7 @@ public struct Deleter: Sendable {
             if try await verify(target) {
                 let ids: JSONValue = [.integer(target.fileID)]
                 let response = await send(["file_ids": ids, "asset_ids": ids], fileID: target.fileID)
-                result = await settle(target, response)
+                result = await handle(target, response)
             } else {
                 result = removed(target, .gone, 404)
             }
@@ -186,7 +186,7 @@ public struct Deleter: Sendable {
 
     // MARK: Outcomes
 
-    private func settle(_ target: AdminDeletion, _ verdict: Verdict) async -> DeleteResult {
+    private func handle(_ target: AdminDeletion, _ verdict: Verdict) async -> DeleteResult {
         switch verdict {
         case .deleted(let status):
             return await confirmed(target, status)
@@ -195,12 +195,12 @@ public struct Deleter: Sendable {
         case .refused(let error):
             return failed(target, error)
         case .unclear(let error, let isClaimed):
-            return await settleUnclear(target, error, isClaimed: isClaimed)
+            return await handleUnclear(target, error, isClaimed: isClaimed)
         }
     }
 
     /// A lost or inconclusive response: a query for the file decides.
-    private func settleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool) async -> DeleteResult {
+    private func handleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool) async -> DeleteResult {
         do throws(GigHiveError) {
             guard let asset = try await client.asset(target.fileID) else {
                 return removed(target, isClaimed ? .deleted : .gone, error.httpStatus)
@@ -214,7 +214,7 @@ public struct Deleter: Sendable {
         }
     }
 
-    private func settleRejected(
+    private func handleRejected(
         _ entry: TokenEntry,
         _ status: Int,
         _ onInvalidToken: @Sendable (TokenEntry) async -> InvalidTokenChoice

@@ -126,7 +126,7 @@ extension GigHiveClient {
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
         // Counted in Unicode scalars; nil if it is blank.
         let displayName = try DetailRule("display_name").limited(displayName, limit: 100)
-        let response = try await ask("/api/upload-token.php", (name: "token", value: token.secret))
+        let response = try await submit("/api/upload-token.php", (name: "token", value: token.secret))
         let content = ResponseText.content(of: response.body)
         guard response.status == 200 else {
             throw GigHiveError.ofResponse(response.head, content, to: .guest)
@@ -149,7 +149,7 @@ extension GigHiveClient {
     /// Queries the status of a guest's upload (`GET /api/guest-status.php`); nil if the server does not have
     /// it. No login is sent.
     public func guestState(_ receipt: GuestReceipt) async throws(GigHiveError) -> GuestState? {
-        let response = try await ask("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
+        let response = try await submit("/api/guest-status.php", (name: "nonce", value: receipt.nonce))
         let content = ResponseText.content(of: response.body)
         let members = content.members
         if response.status == 404, content.form == .json, members.text("error") == "not found" {
@@ -186,7 +186,7 @@ extension GigHiveClient {
 
     /// A request without a login. The changing query bypasses the server's own cache: a revoked link would look valid
     /// for a day (gighive contract section 6).
-    private func ask(
+    private func submit(
         _ path: String,
         _ secret: (name: String, value: String)
     ) async throws(GigHiveError) -> HTTPResponse {

@@ -176,7 +176,7 @@ package struct UploadResponse: Sendable, Equatable {
     }
 
     /// Whether a success identifies its file: by a token, usable or not, or by the ID.
-    var saysStored: Bool { deleteToken != nil || hasUnusableToken || (form != .broken && fileID != nil) }
+    var reportsStored: Bool { deleteToken != nil || hasUnusableToken || (form != .broken && fileID != nil) }
 
     /// The error for a success that identifies no file.
     var asHollowSuccess: GigHiveError {

@@ -9,40 +9,40 @@ struct DiscardRun {
     let evenUnreachable: Bool
     let control: TransferControl
     let onLock: @Sendable (Duration) -> Void
-    var settlement: UploadSettlement
+    var recorder: UploadOutcomeRecorder
 
     mutating func perform() async -> UploadResult {
         do {
             try await discard()
         } catch {
-            settlement.result.error = error
+            recorder.result.error = error
         }
-        return settlement.result
+        return recorder.result
     }
 
     private mutating func discard() async throws(GigHiveError) {
-        if settlement.record.transport == .multipart, !settlement.record.state.isFinal {
+        if recorder.record.transport == .multipart, !recorder.record.state.isFinal {
             // First determine whether the server has the file.
-            settlement.result = await uploader.resolve(settlement.record, control: control) { _ in }
-            guard settlement.result.state == .failed else { return }
+            recorder.result = await uploader.resolve(recorder.record, control: control) { _ in }
+            guard recorder.result.state == .failed else { return }
         }
-        let uploadID = settlement.record.uploadID
-        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
+        let uploadID = recorder.record.uploadID
+        let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
         defer { lock.release() }
         // Its response may be on disk without being adopted yet.
         _ = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory, owning: uploadID)
         guard let row = try GigHiveError.reading(uploader.store.upload(uploadID)) else { return }
-        settlement = UploadSettlement(store: uploader.store, record: row)
+        recorder = UploadOutcomeRecorder(store: uploader.store, record: row)
         try Uploader.checkDiscardable(row, in: uploader.store)
         if let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)) { try await removeBytes(tus) }
-        settlement.end(.cancelled, nil)
+        recorder.end(.cancelled, nil)
         // A copy of standard input; a leftover is removed with the next upload.
         if row.identity == nil { try? SpoolFile.kept(for: uploadID, in: uploader.directory)?.remove() }
     }
 
     /// A lock that outlasts the deadline is an error: the upload can be discarded later.
     private mutating func removeBytes(_ tus: TusRecord) async throws(GigHiveError) {
-        let deadline = ContinuousClock.now + uploader.options.settleTime
+        let deadline = ContinuousClock.now + uploader.options.processingTime
         var isLockNoted = false
         for id in tus.tusIDs {
             let limit = max(.zero, deadline - .now)
@@ -52,12 +52,12 @@ struct DiscardRun {
                     isLockNoted = true
                 }
             } catch  where error.kind == .cancelled {
-                throw .tus(error, path: settlement.record.path)
+                throw .tus(error, path: recorder.record.path)
             } catch  where error.kind == .unsupported {
                 // A server that cannot remove uploads keeps their bytes until it cleans up by itself
                 // (gighive-d4 contract 4.5).
                 let created = tus.parts.first { $0.tusID == id }?.createdAt
-                settlement.result.warnings.append(.keptByServer(until: created.map { $0 + 24 * 3600 }))
+                recorder.result.warnings.append(.keptByServer(until: created.map { $0 + 24 * 3600 }))
             } catch {
                 guard evenUnreachable else { throw .tus(error) }
             }

@@ -8,12 +8,12 @@ internal import Tus
 /// Stores an upload whose bytes are on the tus server, at most once (gighive contract 4.3 and 4.4).
 ///
 /// The caller holds the upload's lock, so that two finalizes of one upload never run concurrently. A finalize whose
-/// response was lost is repeated only when the server can no longer be working on it: after `settleTime`, or when the
-/// upload ID is gone.
+/// response was lost is repeated only when the server can no longer be working on it: after `processingTime`, or when
+/// the upload ID is gone.
 struct Finalization {
-    enum End: Sendable {
-        /// The settlement has the result.
-        case settled
+    enum Outcome: Sendable {
+        /// The recorder has the result.
+        case finished
         /// The server does not have the bytes, or no longer has them, and has not stored them: they must be sent.
         case sendAgain(GigHiveError)
         /// The server can never complete this upload; another may be created.
@@ -23,11 +23,11 @@ struct Finalization {
     enum Step {
         /// Send finalize (again).
         case request
-        case end(End)
+        case end(Outcome)
     }
 
     /// The state of the upload on the tus server.
-    private enum Look {
+    private enum TusState {
         case complete
         case incomplete
         case gone(GigHiveError)
@@ -45,14 +45,14 @@ struct Finalization {
     /// The content on the server before the upload.
     let storedBefore: ServerInventory.Stored?
     /// The result, for the caller.
-    private(set) var settlement: UploadSettlement
+    private(set) var recorder: UploadOutcomeRecorder
 
     /// When another finalize of this ID was last in flight: a success without token then repeats it, and
     /// the token is lost.
     var lostAt: Date?
     /// Whether the server stores the file with its last chunk, so that finalize only queries (gighive-d4
     /// contract section 5).
-    var isQuestion = false
+    var isQuery = false
     private var earlyAttempts: Backoff
     var pendingAttempts: Backoff
     private var refusals: Backoff
@@ -70,7 +70,7 @@ struct Finalization {
         startedAt: Date?,
         journal: TusJournal,
         uploader: Uploader,
-        settlement: UploadSettlement,
+        recorder: UploadOutcomeRecorder,
         pass: EventPass? = nil,
         storedBefore: ServerInventory.Stored? = nil,
         isSourceUnchanged: @escaping @Sendable () -> Bool = { true },
@@ -81,7 +81,7 @@ struct Finalization {
         self.details = details
         self.journal = journal
         self.uploader = uploader
-        self.settlement = settlement
+        self.recorder = recorder
         self.isSourceUnchanged = isSourceUnchanged
         self.control = control
         self.onEvent = onEvent
@@ -97,20 +97,20 @@ struct Finalization {
         lostAt = startedAt
     }
 
-    mutating func run() async -> End {
-        isQuestion = await journal.record.isInChunks
+    mutating func run() async -> Outcome {
+        isQuery = await journal.record.isInChunks
         do throws(StoreError) {
             var step = Step.request
             // A query may be repeated immediately.
-            if let lostAt, !isPureQuestion { step = await waitForQuiet(since: lostAt, endsWhenGone: true) }
+            if let lostAt, !isPureQuery { step = await waitForServer(since: lostAt, endsWhenGone: true) }
             while case .request = step {
                 step = try await request()
             }
-            guard case .end(let end) = step else { return .settled }
+            guard case .end(let end) = step else { return .finished }
             return end
         } catch {
-            settlement.end(lostAt == nil ? .failed : .unknownOutcome, .store(error))
-            return .settled
+            recorder.end(lostAt == nil ? .failed : .unknownOutcome, .store(error))
+            return .finished
         }
     }
 
@@ -119,20 +119,20 @@ struct Finalization {
     private mutating func request() async throws(StoreError) -> Step {
         defer { pass.leave() }
         // Every byte is sent: an upload that waits for its event releases its slot, which another upload may need.
-        uploader.turn?.end()
+        uploader.permit?.end()
         // A file that is already stored is queried in any case: a stop changes nothing about it.
-        if !isQuestion {
+        if !isQuery {
             guard !control.isStopRequested, await pass.enter() else { return stopped() }
         }
-        let rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
-        if lostAt != nil, !isQuestion { try await settlement.noteLoss() }
+        let rescue = try uploader.rescueLog.reserve(for: recorder.record.uploadID)
+        if lostAt != nil, !isQuery { try await recorder.noteLoss() }
         try await journal.finalizing()
         onEvent(.finalizing)
         let began = ContinuousClock.now
-        let pulse = journal.pulse(every: max(uploader.options.settleTime / 20, .milliseconds(1)))
-        let request = FinalizeRequest(tusID, details: details, sizeBytes: settlement.record.sizeBytes, uploader)
+        let pulse = journal.pulse(every: max(uploader.options.processingTime / 20, .milliseconds(1)))
+        let request = FinalizeRequest(tusID, details: details, sizeBytes: recorder.record.sizeBytes, uploader)
         let attempt =
-            isQuestion
+            isQuery
             ? await control.abandoning(evenIfStopped: false) {
                 await request.send(rescue: rescue, control: $0, onEvent: onEvent)
             }
@@ -141,12 +141,12 @@ struct Finalization {
         await pulse.value
         let verdict = FinalizeVerdict.of(attempt.outcome)
         pass.leave(attempt.response?.dialect)
-        settlement.note(status: attempt.response?.status)
-        settlement.note(response: attempt.response, isConfirmation: verdict.isStored)
+        recorder.note(status: attempt.response?.status)
+        recorder.note(response: attempt.response, isConfirmation: verdict.isStored)
         let rescuePath = attempt.rescueError == nil ? rescue.path : nil
-        let step = try await settle(verdict, rescuePath, since: began)
-        await settlement.finish(response: attempt.response, rescuePath: rescue.path)
-        if settlement.keepsResponse {
+        let step = try await handle(verdict, rescuePath, since: began)
+        await recorder.finish(response: attempt.response, rescuePath: rescue.path)
+        if recorder.keepsResponse {
             rescue.keep()
         } else {
             rescue.release()
@@ -154,7 +154,7 @@ struct Finalization {
         return step
     }
 
-    private mutating func settle(
+    private mutating func handle(
         _ verdict: FinalizeVerdict,
         _ rescuePath: String?,
         since began: ContinuousClock.Instant
@@ -163,9 +163,9 @@ struct Finalization {
         case .stored(let response):
             return await store(response, rescuePath, since: began)
         case .duplicate(let response):
-            return await settleDuplicate(response, since: began)
+            return await handleDuplicate(response, since: began)
         case .collided(let error) where isOfOwnGuestUpload(error):
-            return try await settleGuestRepetition(error)
+            return try await handleGuestRepetition(error)
         case .pending(let error):
             return try await waitForCompletion(error)
         case .dead(let error):
@@ -175,24 +175,24 @@ struct Finalization {
             try await journal.forget()
             return fail(error, isKnown: true)
         case .collided(let error):
-            return try await settleCollision(error)
+            return try await handleCollision(error)
         case .tooEarly(let error):
             try await noteResponded()
             return try await waitForHook(error)
         case .unknownUpload(let error):
             try await noteResponded()
-            return try await settleGone(error)
+            return try await handleGone(error)
         case .usedUp(let error):
-            return try await settleUsedUp(error)
+            return try await handleUsedUp(error)
         case .refused(let error, let mayRepeat):
-            return try await settleRefusal(error, mayRepeat: mayRepeat)
+            return try await handleRefusal(error, mayRepeat: mayRepeat)
         case .unsupportedMedia(let error):
             if lostAt == nil { try await uploader.removeBytes(of: tusID, journal, control: control) }
-            return try await settleRefusal(error, mayRepeat: false)
+            return try await handleRefusal(error, mayRepeat: false)
         case .broken(let error):
-            return try await settleBroken(error)
+            return try await handleBroken(error)
         case .lost(let error):
-            return try await settleLoss(error)
+            return try await handleLoss(error)
         }
     }
 
@@ -203,15 +203,15 @@ struct Finalization {
         _ rescuePath: String?,
         since began: ContinuousClock.Instant
     ) async -> Step {
-        let sent = settlement.record.checksumSHA256
-        let response = await uploader.identified(response, settlement, of: details, sent: sent, control)
+        let sent = recorder.record.checksumSHA256
+        let response = await uploader.identified(response, recorder, of: details, sent: sent, control)
         UploadFailpoint.beforeTokenCommit.reach()
         if lostAt != nil && response.isWithoutToken && response.guest == nil && !response.hasNoTokens {
-            settlement.endAsRemembered(response)
+            recorder.endAsRemembered(response)
         } else {
             let isUnchanged = isSourceUnchanged()
             let tokenless = await tokenlessState(response, since: began)
-            await settlement.commit(
+            await recorder.commit(
                 response,
                 isSourceUnchanged: isUnchanged,
                 tokenless: tokenless,
@@ -228,40 +228,40 @@ struct Finalization {
         guard response.isWithoutToken else { return nil }
         if let state = stateOfKnownContent(response) { return state }
         return await uploader.duplicateCheck(details, control)
-            .state(ofTokenless: response, checksum: settlement.record.checksumSHA256, since: began)
+            .state(ofTokenless: response, checksum: recorder.record.checksumSHA256, since: began)
     }
 
     func inquiry(_ checksum: String) -> OutcomeInquiry {
-        uploader.inquiry(settlement, of: details, checksum: checksum)
+        uploader.inquiry(recorder, of: details, checksum: checksum)
     }
 
-    private mutating func settleDuplicate(_ response: UploadResponse, since began: ContinuousClock.Instant) async
+    private mutating func handleDuplicate(_ response: UploadResponse, since began: ContinuousClock.Instant) async
         -> Step
     {
         let finding = await uploader.duplicateCheck(details, control).refusal(
             response,
-            checksum: settlement.record.checksumSHA256,
+            checksum: recorder.record.checksumSHA256,
             since: began
         )
-        settlement.end(finding, of: response)
+        recorder.end(finding, of: response)
         return await ended()
     }
 
     /// A lost race (trap T19). The data may be consumed or still exist: the same ID is finalized again while it exists,
     /// otherwise the file is sent again.
-    private mutating func settleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
+    private mutating func handleCollision(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await noteResponded()
-        if let checksum = settlement.record.checksumSHA256, lostAt == nil,
-            case .present(let copy) = await inquiry(checksum).lookOnce(control: control),
+        if let checksum = recorder.record.checksumSHA256, lostAt == nil,
+            case .present(let copy) = await inquiry(checksum).checkOnce(control: control),
             copy.placement == .event || copy.placement == .noEvent
         {
-            settlement.endAfterCollision(copy, error)
+            recorder.endAfterCollision(copy, error)
             return await ended()
         }
         guard !control.isStopRequested else { return stopped() }
         guard let delay = collisions.next() else { return fail(error) }
         hasCollided = true
-        return await retry(settlement.result.attempts, after: delay, because: error)
+        return await retry(recorder.result.attempts, after: delay, because: error)
     }
 
     /// The upload ID is used up. Removes its record, and the parts that the server would keep beside the file.
@@ -271,19 +271,19 @@ struct Finalization {
             guard (try? await uploader.tus.terminate(part, control: control)) != nil else { break }
         }
         try? await journal.forget()
-        return .end(.settled)
+        return .end(.finished)
     }
 
     /// tus reported the last chunk before its hook notified the application (trap T9).
     private mutating func waitForHook(_ error: GigHiveError) async throws(StoreError) -> Step {
-        switch await look() {
+        switch await tusState() {
         case .complete:
             guard let delay = earlyAttempts.next() else { return fail(error) }
             return await retry(earlyAttempts.failures, after: delay, because: error)
         case .incomplete:
             return .end(.sendAgain(error))
         case .gone(let gone):
-            return try await settleGone(gone)
+            return try await handleGone(gone)
         case .noResponse(let reason):
             return fail(reason)
         }
@@ -299,7 +299,7 @@ struct Finalization {
         }
     }
 
-    private mutating func settleRefusal(_ error: GigHiveError, mayRepeat: Bool) async throws(StoreError) -> Step {
+    private mutating func handleRefusal(_ error: GigHiveError, mayRepeat: Bool) async throws(StoreError) -> Step {
         try await noteResponded()
         guard error.code != .cancelled else { return stopped() }
         guard mayRepeat, let delay = refusals.next(after: error) else { return fail(error) }
@@ -315,7 +315,7 @@ struct Finalization {
     /// Another finalize has taken the bytes: one whose response was lost, or one of another process that may
     /// still run. The server remembers its response once it has finished; a server that does not remember it is
     /// queried for the file.
-    private mutating func settleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
+    private mutating func handleUsedUp(_ error: GigHiveError) async throws(StoreError) -> Step {
         if hasCollided, lostAt == nil {
             try await journal.forget()
             var race = error
@@ -328,21 +328,21 @@ struct Finalization {
         lostAt = since
         try await journal.finalizing(at: since)
         guard usedUpResponses == 1 else {
-            return try await ask(error, for: remaining(since: since))
+            return try await query(error, for: remaining(since: since))
         }
-        return wasLost ? await waitForQuiet(since: since, endsWhenGone: false) : .request
+        return wasLost ? await waitForServer(since: since, endsWhenGone: false) : .request
     }
 
-    private mutating func settleLoss(_ error: GigHiveError) async throws(StoreError) -> Step {
+    private mutating func handleLoss(_ error: GigHiveError) async throws(StoreError) -> Step {
         let now = uploader.now()
         lostAt = now
         try await journal.finalizing(at: now)
-        settlement.end(.unknownOutcome, error.asUnknownOutcome)
-        guard !control.isStopRequested, let delay = losses.next() else { return .end(.settled) }
-        if isPureQuestion {
-            return await control.waitForStop(upTo: delay) ? .end(.settled) : .request
+        recorder.end(.unknownOutcome, error.asUnknownOutcome)
+        guard !control.isStopRequested, let delay = losses.next() else { return .end(.finished) }
+        if isPureQuery {
+            return await control.waitForStop(upTo: delay) ? .end(.finished) : .request
         }
-        return await waitForQuiet(since: now, endsWhenGone: true)
+        return await waitForServer(since: now, endsWhenGone: true)
     }
 
     // MARK: Ends
@@ -350,26 +350,26 @@ struct Finalization {
     /// Refused; the bytes stay on the server, so the upload can be resumed.
     mutating func fail(_ error: GigHiveError, isKnown: Bool = false) -> Step {
         var error = error
-        error.path = settlement.record.path
+        error.path = recorder.record.path
         // The server may already have stored the file, and only the query failed.
-        let hasNoResponse = isQuestion && (error.httpStatus ?? 500) >= 500
+        let hasNoResponse = isQuery && (error.httpStatus ?? 500) >= 500
         let isKnown = isKnown || (lostAt == nil && !hasNoResponse)
-        settlement.end(isKnown ? .failed : .unknownOutcome, isKnown ? error : error.asUnknownOutcome)
-        return .end(.settled)
+        recorder.end(isKnown ? .failed : .unknownOutcome, isKnown ? error : error.asUnknownOutcome)
+        return .end(.finished)
     }
 
     mutating func stopped() -> Step {
-        if lostAt == nil, !isQuestion {
-            settlement.suspend(GigHiveError(.cancelled, path: settlement.record.path))
+        if lostAt == nil, !isQuery {
+            recorder.suspend(GigHiveError(.cancelled, path: recorder.record.path))
         } else {
-            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome, detail: "stopped", isRetryable: true))
+            recorder.end(.unknownOutcome, GigHiveError(.unknownOutcome, detail: "stopped", isRetryable: true))
         }
-        return .end(.settled)
+        return .end(.finished)
     }
 
     // MARK: Waiting
 
-    private func look() async -> Look {
+    private func tusState() async -> TusState {
         await control.abandoning { inner in
             do throws(TusError) {
                 let status = try await uploader.tus.status(of: tusID, control: inner)
@@ -382,27 +382,27 @@ struct Finalization {
 
     /// The time for which the server may still be working on a request that ended at `start`.
     private func remaining(since start: Date) -> Duration {
-        uploader.settleTime(forBytes: settlement.record.sizeBytes, since: start)
+        uploader.processingTime(forBytes: recorder.record.sizeBytes, since: start)
     }
 
-    /// Waits until the server can no longer be working on a finalize: after `settleTime`, or once tus has nothing
+    /// Waits until the server can no longer be working on a finalize: after `processingTime`, or once tus has nothing
     /// left of the upload.
-    mutating func waitForQuiet(since start: Date, endsWhenGone: Bool) async -> Step {
+    mutating func waitForServer(since start: Date, endsWhenGone: Bool) async -> Step {
         let limit = remaining(since: start)
-        onEvent(.waitingForQuiet(limit))
+        onEvent(.waitingForServer(limit))
         // From here on by a monotonic clock: the system clock may be days behind `start`, or jump ahead.
         let end = ContinuousClock.now + limit
-        var looks = 0
+        var checks = 0
         while !control.isStopRequested {
             let rest = ContinuousClock.now.duration(to: end)
             if rest <= .zero {
                 return .request
             }
-            if endsWhenGone, case .gone = await look() {
+            if endsWhenGone, case .gone = await tusState() {
                 return .request
             }
-            looks += 1
-            _ = await control.waitForStop(upTo: min(uploader.schedule.pause(after: looks), rest))
+            checks += 1
+            _ = await control.waitForStop(upTo: min(uploader.schedule.pause(after: checks), rest))
         }
         return stopped()
     }
@@ -411,13 +411,13 @@ struct Finalization {
 /// Responses of servers that store the file with its last chunk (gighive-d4 contract sections 5 and 8).
 extension Finalization {
     /// Whether finalize changes nothing on the server; for a guest it registers the upload.
-    var isPureQuestion: Bool { isQuestion && uploader.options.guest == nil }
+    var isPureQuery: Bool { isQuery && uploader.options.guest == nil }
 
     /// The server has not completed the upload. If it reports less than the whole file, the rest is sent. One that it
     /// reports as whole but never completes is unusable (gighive-d4 contract 4.2).
     mutating func waitForCompletion(_ error: GigHiveError) async throws(StoreError) -> Step {
         try await journal.finalizeRefused()
-        switch await look() {
+        switch await tusState() {
         case .complete: break
         case .incomplete:
             try await journal.undelivered()
@@ -442,7 +442,7 @@ extension Finalization {
     /// Content that was on the server keeps its ID, and an event that has it does not change (gighive-d4 contract
     /// section 6). The response does not show that; a listing or an earlier upload from this machine does.
     func stateOfKnownContent(_ response: UploadResponse) -> UploadState? {
-        let record = settlement.record
+        let record = recorder.record
         guard response.hasNoTokens, uploader.options.guest == nil, let fileID = response.fileID else { return nil }
         if let storedBefore, storedBefore.fileID == fileID {
             return storedBefore.isInEvent ? .duplicate : .linked
@@ -464,9 +464,9 @@ extension Finalization {
     }
 
     /// The file is stored, and the only response with the guest's receipt is lost.
-    mutating func settleGuestRepetition(_ error: GigHiveError) async throws(StoreError) -> Step {
-        guard case .complete = await look() else { return fail(error) }
-        settlement.endWithoutReceipt()
+    mutating func handleGuestRepetition(_ error: GigHiveError) async throws(StoreError) -> Step {
+        guard case .complete = await tusState() else { return fail(error) }
+        recorder.endWithoutReceipt()
         return await ended()
     }
 }
@@ -474,37 +474,37 @@ extension Finalization {
 /// Determines the state of the file on the server when the response does not show it.
 extension Finalization {
     /// The upload ID is gone. Without an earlier finalize nothing was stored.
-    mutating func settleGone(_ error: GigHiveError) async throws(StoreError) -> Step {
+    mutating func handleGone(_ error: GigHiveError) async throws(StoreError) -> Step {
         guard let lostAt else {
             try await journal.forget()
             return .end(.sendAgain(error))
         }
-        return try await ask(error, for: remaining(since: lostAt))
+        return try await query(error, for: remaining(since: lostAt))
     }
 
     /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the
     /// bytes, it has not.
-    mutating func settleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
-        switch await look() {
+    mutating func handleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
+        switch await tusState() {
         case .complete, .incomplete:
             try await noteResponded()
             return fail(error)
         case .gone, .noResponse:
-            return try await ask(error, for: nil)
+            return try await query(error, for: nil)
         }
     }
 
     /// Queries the file by its digest, for as long as the server may still be working on it (nil: it has finished).
-    mutating func ask(_ error: GigHiveError, for limit: Duration?) async throws(StoreError) -> Step {
-        guard let checksum = settlement.record.checksumSHA256 else {
-            settlement.end(.unknownOutcome, error.asUnknownOutcome)
-            return .end(.settled)
+    mutating func query(_ error: GigHiveError, for limit: Duration?) async throws(StoreError) -> Step {
+        guard let checksum = recorder.record.checksumSHA256 else {
+            recorder.end(.unknownOutcome, error.asUnknownOutcome)
+            return .end(.finished)
         }
         onEvent(.resolving(for: limit ?? .zero))
         switch await inquiry(checksum).run(for: limit, control: control) {
         case .present(let copy) where copy.placement != .otherEvent:
-            await settlement.storeToken(confirmedBy: copy.fileID)
-            settlement.endAsPresent(copy, cause: error)
+            await recorder.storeToken(confirmedBy: copy.fileID)
+            recorder.endAsPresent(copy, cause: error)
             return await ended()
         case .present where limit == nil, .absent where limit == nil:
             // The failure would repeat; sending everything again is the user's decision.
@@ -513,9 +513,9 @@ extension Finalization {
         case .present, .absent:
             try await journal.forget()
             return .end(.sendAgain(error))
-        case .noResponse(let reason): settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
-        case .stopped: settlement.end(.unknownOutcome, error.asUnknownOutcome)
+        case .noResponse(let reason): recorder.end(.unknownOutcome, error.asUnknownOutcome(reason))
+        case .stopped: recorder.end(.unknownOutcome, error.asUnknownOutcome)
         }
-        return .end(.settled)
+        return .end(.finished)
     }
 }

@@ -175,7 +175,7 @@ enum FinalizeVerdict: Sendable {
                 GigHiveError(.uploadExpired, detail: detail, httpStatus: response.status, fileID: response.fileID)
             )
         }
-        if response.saysStored {
+        if response.reportsStored {
             return .stored(response)
         }
         return .broken(response.asHollowSuccess)

@@ -16,23 +16,23 @@ struct ResumeRun: Sendable {
             return try await resume()
         } catch {
             // The upload is unchanged; only this call has failed.
-            var result = UploadSettlement(store: uploader.store, record: record).result
+            var result = UploadOutcomeRecorder(store: uploader.store, record: record).result
             result.error = error
             return result
         }
     }
 
     private func resume() async throws(GigHiveError) -> UploadResult {
-        guard !record.state.isSettled else {
+        guard !record.state.isFinished else {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         try checkAccess()
         try checkDetails()
-        var settled: UploadResult?
-        if try isUnsettled() {
+        var resolved: UploadResult?
+        if try isUnfinished() {
             let end = await uploader.resolve(record, details: details, control: control, onEvent: onEvent)
             guard end.error?.code != .notResumable, try uploader.canResume(record, after: end) else { return end }
-            settled = end
+            resolved = end
             if record.transport == .tus, let error = end.error, try isForgotten() {
                 onEvent(.restarting(because: error))
                 if error.mayBeUnfinished { onEvent(.leavingUnfinished) }
@@ -41,7 +41,7 @@ struct ResumeRun: Sendable {
         let upload = try prepared()
         if record.transport == .multipart {
             var result = await uploader.send(upload, control: control, onEvent: onEvent)
-            result.warnings = (settled?.warnings ?? []) + result.warnings
+            result.warnings = (resolved?.warnings ?? []) + result.warnings
             return result
         }
         guard let features = try await uploader.tusFeatures(control, onEvent) else {
@@ -52,7 +52,7 @@ struct ResumeRun: Sendable {
     }
 
     /// Whether the server may already have stored it.
-    private func isUnsettled() throws(GigHiveError) -> Bool {
+    private func isUnfinished() throws(GigHiveError) -> Bool {
         switch record.transport {
         case .multipart: !record.state.isFinal
         case .tus: record.state == .finalized ? true : try uploader.mayBeFinalizing(record)

@@ -151,7 +151,7 @@ extension TusError {
 
 /// Limits the concurrent uploads of this machine on a server that allows five unfinished ones for all users together
 /// (gighive-d4 contract 4.5): four, so that one remains for the server's own web page. Processes share them by locks.
-final class TusPlaces: Sendable {
+final class TusSlots: Sendable {
     static let limit = 4
 
     private struct State {
@@ -160,14 +160,14 @@ final class TusPlaces: Sendable {
         var watching: [CheckedContinuation<Bool, Never>] = []
     }
 
-    private let slots = TransferSlots(TusPlaces.limit)
+    private let slots = TransferSlots(TusSlots.limit)
     private let state = Mutex(State())
 
     /// Waits for a place, first come, first served. A stop makes every holder release its place, which
     /// ends this wait too.
-    func take() async -> TusPlace {
+    func take() async -> TusSlot {
         _ = await slots.take()
-        return TusPlace(self)
+        return TusSlot(self)
     }
 
     /// Waits until another upload of this process ends, which makes room on the server. False if there
@@ -203,13 +203,13 @@ final class TusPlaces: Sendable {
     }
 }
 
-final class TusPlace: Sendable {
-    private let places: TusPlaces
+final class TusSlot: Sendable {
+    private let owner: TusSlots
     private let state = Mutex((isHeld: true, isCreated: false))
     private let lock = Mutex<UploadLock?>(nil)
 
-    fileprivate init(_ places: TusPlaces) {
-        self.places = places
+    fileprivate init(_ owner: TusSlots) {
+        self.owner = owner
     }
 
     /// Holds a lock that other processes respect, until this place ends.
@@ -223,7 +223,7 @@ final class TusPlace: Sendable {
             defer { state.isCreated = true }
             return state.isHeld && !state.isCreated
         }
-        if isFirst { places.noteCreated() }
+        if isFirst { owner.noteCreated() }
     }
 
     /// The upload that the server has created is no longer sent; another follows.
@@ -232,13 +232,13 @@ final class TusPlace: Sendable {
             defer { state.isCreated = false }
             return state.isHeld && state.isCreated
         }
-        if wasCreated { places.noteEnded() }
+        if wasCreated { owner.noteEnded() }
     }
 
     /// Waits until another upload of this process ends. False if there is none to wait for.
     func waitForAnother() async -> Bool {
         noteAbandoned()
-        return await places.waitForAnother()
+        return await owner.waitForAnother()
     }
 
     /// The upload is finished, or is no longer sent; later calls have no effect.
@@ -251,6 +251,6 @@ final class TusPlace: Sendable {
             lock?.release()
             lock = nil
         }
-        if wasHeld { places.giveBack(wasCreated: wasCreated) }
+        if wasHeld { owner.giveBack(wasCreated: wasCreated) }
     }
 }

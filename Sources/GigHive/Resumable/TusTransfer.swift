@@ -20,7 +20,7 @@ struct TusTransfer: Sendable {
     let control: TransferControl
     let statistics: TransferStatistics
     /// This upload's place if the server limits unfinished uploads; otherwise nil.
-    var place: TusPlace?
+    var slot: TusSlot?
     let onEvent: @Sendable (UploadEvent) -> Void
 
     /// Returns the ID to finalize, and the digest of the whole file. Throws `.journal` when the journal failed.
@@ -83,7 +83,7 @@ struct TusTransfer: Sendable {
                 let id: String
                 if let known = try await known(index, control) {
                     id = known
-                    place?.noteCreated()
+                    slot?.noteCreated()
                     if options.fixedChunkBytes != nil {
                         options.fixedChunkBytes = await journal.record.parts[index].chunkBytes
                     }
@@ -145,7 +145,7 @@ struct TusTransfer: Sendable {
     ) async throws(TusError) -> String {
         let isPartial = parts.count > 1
         let creation = try await creation(of: parts[index].byteCount, isPartial: isPartial, control)
-        place?.noteCreated()
+        slot?.noteCreated()
         if !isPartial {
             _ = try finalizable(creation)
         }
@@ -174,21 +174,21 @@ struct TusTransfer: Sendable {
                     metadata: isPartial ? [] : metadata,
                     isPartial: isPartial,
                     repeatsUnavailable: false,
-                    isRepeatable: place == nil,
+                    isRepeatable: slot == nil,
                     control: control
                 )
             } catch {
                 let reason = GigHiveError.tus(error, path: upload.path)
                 var delay: Duration?
-                if reason.isPendingLimit, let place {
-                    guard await place.waitForAnother() else { throw error }
+                if reason.isPendingLimit, let slot {
+                    guard await slot.waitForAnother() else { throw error }
                     if control.isStopRequested { throw TusError(.cancelled) }
                     continue
                 } else if reason.code == .serverUnavailable {
                     delay = outage.next(after: reason)
-                } else if place != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
+                } else if slot != nil, error.transport?.isBeforeRequest == true, reason.isRetryable {
                     delay = connections.next(after: reason)
-                } else if place != nil, mayRepeat, error.isUnclear {
+                } else if slot != nil, mayRepeat, error.isUnclear {
                     // A creation whose response was lost blocks one of five places for a day (gighive-d4 contract 4.5).
                     mayRepeat = false
                     delay = connections.next(after: reason)
@@ -237,8 +237,8 @@ struct TusTransfer: Sendable {
 
     private func relay(_ event: TusEvent, of index: Int, _ part: TusRecord.Part) {
         switch event {
-        case .proving(let bytes, let byteCount):
-            onEvent(.proving(bytes: bytes, byteCount: byteCount))
+        case .verifying(let bytes, let byteCount):
+            onEvent(.verifying(bytes: bytes, byteCount: byteCount))
         case .progress(let offset, let progress):
             let bytes = statistics.reached(offset, in: index)
             onEvent(
@@ -311,20 +311,20 @@ final class TransferStatistics: Sendable {
 actor TusFeatureCache {
     private typealias Response = Result<TusFeatures?, GigHiveError>
 
-    private var question: Task<Response, Never>?
+    private var query: Task<Response, Never>?
 
     /// nil when there is no tus server.
     func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
-        let asked = question ?? Task { await Self.ask(tus, repeatsUnavailable) }
-        question = asked
-        let response = await asked.value
-        if case .failure = response, question == asked {
-            question = nil
+        let queried = query ?? Task { await Self.query(tus, repeatsUnavailable) }
+        query = queried
+        let response = await queried.value
+        if case .failure = response, query == queried {
+            query = nil
         }
         return try response.get()
     }
 
-    private static func ask(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Response {
+    private static func query(_ tus: TusClient, _ repeatsUnavailable: Bool) async -> Response {
         do {
             let features = try await tus.features(repeatsUnavailable: repeatsUnavailable)
             return .success(features.extensions.contains(.creation) ? features : nil)

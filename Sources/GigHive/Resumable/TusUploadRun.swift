@@ -25,30 +25,30 @@ struct TusUploadRun {
     /// Shared with the finalization if the file is stored with its last chunk.
     let pass: EventPass
     /// This upload's place if the server limits unfinished uploads.
-    var place: TusPlace?
+    var slot: TusSlot?
     /// The content on the server before this upload, if it had it.
     var storedBefore: ServerInventory.Stored?
     /// Whether the upload was restarted because the server could not complete the first one.
     var hasBegunAgain = false
-    var settlement: UploadSettlement
+    var recorder: UploadOutcomeRecorder
 
     mutating func perform() async -> UploadResult {
         do {
             try await run()
         } catch {
-            settlement.refuse(error)
+            recorder.refuse(error)
         }
         releaseSpool()
-        if settlement.result.error != nil { settlement.result.isResumable = isResumable }
-        settlement.result.bytesSent = statistics.bytesSent
-        settlement.result.hasSentContent = statistics.bytesSent > 0
-        settlement.result.duration = .now - started
-        return settlement.result
+        if recorder.result.error != nil { recorder.result.isResumable = isResumable }
+        recorder.result.bytesSent = statistics.bytesSent
+        recorder.result.hasSentContent = statistics.bytesSent > 0
+        recorder.result.duration = .now - started
+        return recorder.result
     }
 
     /// Whether the server has a part of the upload.
     private var isResumable: Bool {
-        guard let row = try? uploader.store.upload(settlement.record.uploadID) else { return false }
+        guard let row = try? uploader.store.upload(recorder.record.uploadID) else { return false }
         return (try? Uploader.isResumable(row, in: uploader.store)) ?? false
     }
 
@@ -56,18 +56,18 @@ struct TusUploadRun {
 
     private mutating func run() async throws(GigHiveError) {
         // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
-        let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
+        let sourceLock = try UploadOwnership.ofSource(upload, host: recorder.record.host, in: uploader.directory)
         defer { sourceLock?.release() }
         var earlier = continued
         if earlier == nil {
             let uploads = uploader.earlierUploads(of: upload, control: control, onEvent: onEvent)
             if let end = try await uploads.end() {
-                settlement.adopt(end)
+                recorder.adopt(end)
                 return
             }
             earlier = try uploader.resumable(upload)
             if earlier == nil, let known = try await findContent() {
-                settlement.adopt(known)
+                recorder.adopt(known)
                 return
             }
         }
@@ -75,14 +75,14 @@ struct TusUploadRun {
             throw GigHiveError(.cancelled)
         }
         let file = try upload.open()
-        if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
-        let lock = try UploadOwnership.ofRow(earlier ?? settlement.record, in: uploader.directory)
+        if let mismatch = upload.mismatch(of: file) { recorder.result.warnings.append(mismatch) }
+        let lock = try UploadOwnership.ofRow(earlier ?? recorder.record, in: uploader.directory)
         defer { lock.release() }
         do throws(StoreError) {
             let journal = try await earlier == nil ? plan() : takeOver(earlier)
             guard let journal else { return }
-            try await settlement.begin(upload.details)
-            await sendUntilSettled(file, journal)
+            try await recorder.begin(upload.details)
+            await sendUntilFinished(file, journal)
         } catch {
             throw .store(error)
         }
@@ -90,7 +90,7 @@ struct TusUploadRun {
 
     /// Releases the copy of standard input once nothing can need it.
     private func releaseSpool() {
-        guard let spool = upload.spool, !Uploader.needsSpool(settlement.record.uploadID, in: uploader.store) else {
+        guard let spool = upload.spool, !Uploader.needsSpool(recorder.record.uploadID, in: uploader.store) else {
             return
         }
         spool.remove()
@@ -98,51 +98,51 @@ struct TusUploadRun {
 
     /// Writes the intent row. The copy of standard input is kept from this step on.
     private mutating func plan() async throws(StoreError) -> TusJournal? {
-        try upload.spool?.keep(for: settlement.record.uploadID, in: uploader.directory)
-        try await uploader.store.plan(settlement.record)
-        settlement.isPlanned = true
+        try upload.spool?.keep(for: recorder.record.uploadID, in: uploader.directory)
+        try await uploader.store.plan(recorder.record)
+        recorder.isPlanned = true
         UploadFailpoint.afterIntent.reach()
-        let record = TusRecord(uploadID: settlement.record.uploadID, parts: [])
+        let record = TusRecord(uploadID: recorder.record.uploadID, parts: [])
         return TusJournal(record, store: uploader.store, now: uploader.now)
     }
 
     /// Takes over a row, reloaded now that no other process can change it; nil if it has ended meanwhile.
     private mutating func takeOver(_ earlier: UploadRecord?) async throws(StoreError) -> TusJournal? {
         guard let earlier, let row = try uploader.store.upload(earlier.uploadID) else { return nil }
-        let warnings = settlement.result.warnings
-        settlement = UploadSettlement(store: uploader.store, record: row)
-        settlement.result.path = upload.path
-        settlement.result.fileName = upload.fileName
-        settlement.result.warnings += warnings
+        let warnings = recorder.result.warnings
+        recorder = UploadOutcomeRecorder(store: uploader.store, record: row)
+        recorder.result.path = upload.path
+        recorder.result.fileName = upload.fileName
+        recorder.result.warnings += warnings
         var record = try uploader.store.tusRecord(row.uploadID) ?? TusRecord(uploadID: row.uploadID, parts: [])
         guard record.finalizeStartedAt == nil else {
             let detail = "another process has finalized it"
-            settlement.result.error = GigHiveError(.unknownOutcome, detail: detail, isRetryable: true)
+            recorder.result.error = GigHiveError(.unknownOutcome, detail: detail, isRetryable: true)
             return nil
         }
-        guard !row.state.isSettled, row.state != .finalized else { return nil }
+        guard !row.state.isFinished, row.state != .finalized else { return nil }
         record = try await forgetOtherDetails(of: row, record)
         return TusJournal(record, store: uploader.store, now: uploader.now)
     }
 
     // MARK: Bytes, then finalize
 
-    private mutating func sendUntilSettled(_ file: FileContent, _ journal: TusJournal) async {
+    private mutating func sendUntilFinished(_ file: FileContent, _ journal: TusJournal) async {
         defer {
-            if let error = settlement.result.error, error.endsRun {
+            if let error = recorder.result.error, error.endsRun {
                 uploader.onRunFailure?(error)
             }
         }
         defer {
-            place?.end()
+            slot?.end()
             pass.leave()
         }
-        tellLimits()
+        reportLimits()
         var restarts = 0
         var collisions = Backoff(uploader.raceRetry)
         while true {
             guard await enterServer() else {
-                settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+                recorder.suspend(GigHiveError(.cancelled, path: upload.path))
                 return
             }
             guard let tusID = await send(file, journal) else { return }
@@ -152,7 +152,7 @@ struct TusUploadRun {
                 startedAt: nil,
                 journal: journal,
                 uploader: uploader,
-                settlement: settlement,
+                recorder: recorder,
                 pass: pass,
                 storedBefore: storedBefore,
                 isSourceUnchanged: { file.isUnchanged },
@@ -162,13 +162,13 @@ struct TusUploadRun {
             let error: GigHiveError
             var mayBeUnfinished = false
             let end = await finalization.run()
-            settlement = finalization.settlement
+            recorder = finalization.recorder
             switch end {
-            case .settled: return
+            case .finished: return
             case .sendAgain(let reason): error = reason
             case .dead(let reason):
                 guard await beginsAgain(journal) else {
-                    settlement.end(.failed, reason)
+                    recorder.end(.failed, reason)
                     return
                 }
                 error = reason
@@ -176,22 +176,22 @@ struct TusUploadRun {
             }
             if error.code == .serverRace {
                 guard let delay = collisions.next() else {
-                    settlement.end(.failed, error)
+                    recorder.end(.failed, error)
                     return
                 }
-                onEvent(.retrying(attempt: settlement.result.attempts, after: delay, because: error))
+                onEvent(.retrying(attempt: recorder.result.attempts, after: delay, because: error))
                 _ = await control.waitForStop(upTo: delay)
             } else {
                 restarts += 1
                 guard restarts <= Self.restartLimit else {
-                    settlement.end(.failed, error)
+                    recorder.end(.failed, error)
                     return
                 }
             }
             onEvent(.restarting(because: error))
             if mayBeUnfinished { onEvent(.leavingUnfinished) }
             guard await uploader.mayBegin(control) else {
-                settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+                recorder.suspend(GigHiveError(.cancelled, path: upload.path))
                 return
             }
         }
@@ -214,10 +214,10 @@ struct TusUploadRun {
             guard file.isUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was sent")
             }
-            uploader.keep(sent.checksum, of: upload, readingBegan: settlement.record.createdAt)
+            uploader.keep(sent.checksum, of: upload, readingBegan: recorder.record.createdAt)
             try await TusError.journalling { () async throws(StoreError) in
                 try await journal.completed(as: sent.tusID)
-                try await settlement.noteSent(checksum: sent.checksum)
+                try await recorder.noteSent(checksum: sent.checksum)
             }
             return sent.tusID
         } catch {
@@ -245,7 +245,7 @@ struct TusUploadRun {
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             statistics: statistics,
-            place: place,
+            slot: slot,
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
         )
         lookAhead?.begin()
@@ -261,7 +261,7 @@ struct TusUploadRun {
 
     /// The upload of an earlier run, if the server has all of it and its digest is known.
     private func completeUpload(_ journal: TusJournal) async throws(TusError) -> String? {
-        guard let tusID = await journal.record.finalTusID, settlement.record.checksumSHA256 != nil else { return nil }
+        guard let tusID = await journal.record.finalTusID, recorder.record.checksumSHA256 != nil else { return nil }
         do throws(TusError) {
             let status = try await uploader.tus.status(of: tusID, control: control)
             guard status.offset == upload.sizeBytes else { return nil }
@@ -289,16 +289,16 @@ struct TusUploadRun {
         case .cancelled:
             if let end = lookAhead?.end {
                 await removeBytes(journal)
-                settlement.endAsKnown(end)
+                recorder.endAsKnown(end)
                 return
             }
-            settlement.suspend(GigHiveError(.cancelled, path: upload.path))
+            recorder.suspend(GigHiveError(.cancelled, path: upload.path))
         case .prefixChanged:
             await giveUp(error, journal)
         case .sourceFailed where !file.isUnchanged:
             await giveUp(error, journal)
         default:
-            settlement.end(.failed, .tus(error, path: upload.path))
+            recorder.end(.failed, .tus(error, path: upload.path))
         }
     }
 
@@ -307,7 +307,7 @@ struct TusUploadRun {
     private mutating func giveUp(_ error: TusError, _ journal: TusJournal) async {
         await removeBytes(journal)
         let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
-        settlement.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
+        recorder.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
     }
 
     private func removeBytes(_ journal: TusJournal) async {
@@ -340,23 +340,23 @@ extension TusUploadRun {
     mutating func enterServer() async -> Bool {
         guard features.offsetUnit == .chunks else { return true }
         guard !control.isStopRequested else { return false }
-        uploader.turn?.end()
+        uploader.permit?.end()
         // Always in this order, so that no upload keeps a place while another with the pass waits for one.
-        place?.end()
-        place = nil
+        slot?.end()
+        slot = nil
         guard await pass.enter() else { return false }
-        let place = await uploader.tusPlaces.take()
-        self.place = place
-        if let lock = await lockAmongProcesses() { place.keep(lock) }
+        let slot = await uploader.tusSlots.take()
+        self.slot = slot
+        if let lock = await lockAmongProcesses() { slot.keep(lock) }
         return await uploader.mayBegin(control)
     }
 
     /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil when the upload was
     /// stopped, or if locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
-        let name = SourceLock.name(ofPlaceOn: settlement.record.host, isGuest: uploader.options.guest != nil)
+        let name = SourceLock.name(ofSlotOn: recorder.record.host, isGuest: uploader.options.guest != nil)
         while !control.isStopRequested {
-            for number in 0..<TusPlaces.limit {
+            for number in 0..<TusSlots.limit {
                 do throws(StoreError) {
                     let lock = try UploadLock.acquire("\(name)-\(number)", in: uploader.directory)
                     if let lock { return lock }
@@ -370,12 +370,12 @@ extension TusUploadRun {
     }
 
     /// Reports, before anything is sent, the limitations compared with multipart (gighive-d4 contract 3 and 4.6).
-    mutating func tellLimits() {
+    mutating func reportLimits() {
         guard features.offsetUnit == .chunks else { return }
         let ignored = upload.details.fields.map(\.name).filter {
             ["participants", "keywords", "location", "rating", "notes"].contains($0)
         }
-        if !ignored.isEmpty { settlement.result.warnings.append(.detailsIgnored(ignored)) }
+        if !ignored.isEmpty { recorder.result.warnings.append(.detailsIgnored(ignored)) }
         let largest = Uploader.fixedChunkSizes.upperBound
         onEvent(
             .limited(
@@ -428,7 +428,7 @@ extension TusUploadRun {
 
     /// Forgets an upload that the server cannot complete. False if another must not be created: this happens only once.
     mutating func beginsAgain(_ journal: TusJournal) async -> Bool {
-        place?.noteAbandoned()
+        slot?.noteAbandoned()
         guard (try? await journal.forget()) != nil, !hasBegunAgain, !control.isStopRequested else { return false }
         hasBegunAgain = true
         return true
@@ -443,7 +443,7 @@ extension TusUploadRun {
         else { return nil }
         do throws(StoreError) {
             try await journal.completed(as: tusID)
-            try await settlement.noteSent(checksum: proof.digest)
+            try await recorder.noteSent(checksum: proof.digest)
             return tusID
         } catch {
             return nil

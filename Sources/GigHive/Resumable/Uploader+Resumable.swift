@@ -43,7 +43,7 @@ extension Uploader {
                 evenUnreachable: evenUnreachable,
                 control: control,
                 onLock: onLock,
-                settlement: UploadSettlement(store: store, record: record)
+                recorder: UploadOutcomeRecorder(store: store, record: record)
             )
             return await run.perform()
         }
@@ -66,7 +66,7 @@ extension Uploader {
     /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, `.unknownOutcome` for
     ///   one that the server may be storing, `.storeUnusable`.
     public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
-        guard !record.state.isSettled, record.state != .finalized else {
+        guard !record.state.isFinished, record.state != .finalized else {
             throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
         }
         guard try !isDiscarded(record, in: store) else {
@@ -116,14 +116,14 @@ extension Uploader {
     }
 
     private static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
-        guard record.transport == .tus, !record.state.isSettled else { return false }
+        guard record.transport == .tus, !record.state.isFinished else { return false }
         guard let tus = try GigHiveError.reading(store.tusRecord(record.uploadID)) else { return false }
         return tus.finalizeStartedAt != nil || tus.mayBeStored
     }
 
     /// Whether an upload can be resumed after it was resolved: the server has not stored it, and is not about to.
-    func canResume(_ record: UploadRecord, after settled: UploadResult) throws(GigHiveError) -> Bool {
-        switch settled.state {
+    func canResume(_ record: UploadRecord, after resolved: UploadResult) throws(GigHiveError) -> Bool {
+        switch resolved.state {
         case .failed, .cancelled: true
         case .planned, .sending, .sent: record.transport == .tus ? try !mayBeFinalizing(record) : false
         case .finalized, .done, .duplicate, .linked, .refusedDuplicate, .unknownOutcome, .tokenLost: false
@@ -237,7 +237,7 @@ extension Uploader {
         var outage = Backoff(options.retry.outage)
         return try await outage.run(
             pausing: { delay in
-                defer { turn?.end() }
+                defer { permit?.end() }
                 return await control.waitForStop(upTo: delay)
             },
             canceled: GigHiveError(.cancelled),
@@ -272,9 +272,9 @@ extension Uploader {
 
     /// The time for which the server may still be working on a file whose response was lost: it hashes, moves and
     /// probes the file (gighive contract 2.6). The probe takes at most 30 seconds, so a small file is finished long
-    /// before `settleTime`.
-    func settleTime(forBytes byteCount: Int64) -> Duration {
-        min(options.settleTime, .seconds(45) + .seconds(byteCount / 2_000_000))
+    /// before `processingTime`.
+    func processingTime(forBytes byteCount: Int64) -> Duration {
+        min(options.processingTime, .seconds(45) + .seconds(byteCount / 2_000_000))
     }
 
     /// The transport for a file, as far as it is known without querying the server.

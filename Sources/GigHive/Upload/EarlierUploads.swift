@@ -26,8 +26,8 @@ struct EarlierUploads {
             }
             return nil
         }
-        for row in rows where try isUnsettled(row) {
-            if let end = try await settle(row) {
+        for row in rows where try isUnfinished(row) {
+            if let end = try await finish(row) {
                 return end
             }
         }
@@ -44,7 +44,7 @@ struct EarlierUploads {
 
     /// Whether the server may have stored the upload of a row. It has stored nothing of a tus upload that was never
     /// finalized; `TusUploadRun` resumes that, or leaves it to `resume`.
-    private func isUnsettled(_ row: UploadRecord) throws(GigHiveError) -> Bool {
+    private func isUnfinished(_ row: UploadRecord) throws(GigHiveError) -> Bool {
         guard !row.state.isFinal else { return false }
         return row.transport == .tus && row.state != .finalized ? try uploader.mayBeFinalizing(row) : true
     }
@@ -52,7 +52,7 @@ struct EarlierUploads {
     // MARK: Interrupted
 
     /// Resolves the upload that a dead process left.
-    private func settle(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
+    private func finish(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         let result = await uploader.resolve(row, control: control, onEvent: onEvent)
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {
             throw error
@@ -81,7 +81,7 @@ struct EarlierUploads {
         }
         guard row.state == .done, !uploader.options.again else { return nil }
         row.httpStatus = nil
-        var result = UploadSettlement(store: uploader.store, record: row).result
+        var result = UploadOutcomeRecorder(store: uploader.store, record: row).result
         if let receipt = result.guest {
             guard try await uploader.client.guestState(receipt) == .approved else { return nil }
         } else {
@@ -122,9 +122,9 @@ struct EarlierUploads {
 
     private func sentFromHere(_ checksum: String) async throws(GigHiveError) -> UploadResult? {
         let sent = try GigHiveError.reading(uploader.store.uploads(checksumSHA256: checksum, host: host))
-        var asked: Set<Int64> = []
+        var queried: Set<Int64> = []
         for row in sent where upload.isForEvent(of: row) && row.state.isStored {
-            guard let fileID = row.fileID, asked.insert(fileID).inserted, try !isRemoved(fileID, checksum),
+            guard let fileID = row.fileID, queried.insert(fileID).inserted, try !isRemoved(fileID, checksum),
                 let served = try await confirmed(row.state, fileID, checksum)
             else { continue }
             return duplicate(of: row, served)
@@ -179,20 +179,20 @@ struct EarlierUploads {
         record.checksumSHA256 = checksum
         record.fileID = stored.fileID
         record.state = .duplicate
-        var result = skipped(UploadSettlement(store: uploader.store, record: record), stored.served)
+        var result = skipped(UploadOutcomeRecorder(store: uploader.store, record: record), stored.served)
         result.uploadID = nil
         return result
     }
 
     private func duplicate(of row: UploadRecord, _ served: ServedName) -> UploadResult {
-        var result = skipped(UploadSettlement(store: uploader.store, record: row), served)
+        var result = skipped(UploadOutcomeRecorder(store: uploader.store, record: row), served)
         if row.state == .tokenLost && !result.hasDeleteToken {
             result.warnings.append(.tokenLostEarlier)
         }
         return result
     }
 
-    private func skipped(_ known: UploadSettlement, _ served: ServedName) -> UploadResult {
+    private func skipped(_ known: UploadOutcomeRecorder, _ served: ServedName) -> UploadResult {
         var result = known.result
         result.mediaURL = known.mediaURL(served)
         result.state = .duplicate

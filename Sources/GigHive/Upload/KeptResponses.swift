@@ -104,7 +104,7 @@ public struct KeptResponses: Sendable {
             }
             let record = try content.record(on: server, now: now())
             if try store.hasToken(token, host: record.host, ofOtherThan: id) { throw AdoptionError.tokenInUse }
-            guard let entry = UploadSettlement(store: store, record: record).entry(response) else {
+            guard let entry = UploadOutcomeRecorder(store: store, record: record).entry(response) else {
                 throw AdoptionError.noFileID
             }
             if hasNoUpload, known == nil,

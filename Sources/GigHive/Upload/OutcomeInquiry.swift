@@ -11,11 +11,11 @@ struct OutcomeInquiry: Sendable {
         var pauses = RetryPolicy.outcomeQuery.delays
         /// Number of checks after a response which shows that the server has finished: one, and one more in case the
         /// listing did not have the row yet.
-        var settledLooks = 2
+        var finishedChecks = 2
         /// Consecutive checks without a web server at the address, after which the inquiry ends.
-        var deadLooks = 3
+        var unreachableChecks = 3
 
-        func pause(after looks: Int) -> Duration { pauses.prefix(looks).last ?? .zero }
+        func pause(after checks: Int) -> Duration { pauses.prefix(checks).last ?? .zero }
     }
 
     /// The location of the bytes on the server.
@@ -70,26 +70,26 @@ struct OutcomeInquiry: Sendable {
     /// still be working on it; nil if it has finished. A stop ends the inquiry immediately.
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
-        var looks = 0
-        var deadLooks = 0
+        var checks = 0
+        var unreachableChecks = 0
         while !control.isStopRequested {
-            looks += 1
+            checks += 1
             let remaining = deadline.map { $0 - .now } ?? .zero
-            let isLast = deadline == nil ? looks >= schedule.settledLooks : remaining <= .zero
+            let isLast = deadline == nil ? checks >= schedule.finishedChecks : remaining <= .zero
             let finding = await control.abandoning { inner in
-                await look(isLast: isLast, hasFinished: deadline == nil, control: inner)
+                await check(isLast: isLast, hasFinished: deadline == nil, control: inner)
             }
-            deadLooks = finding.findsNoServer ? deadLooks + 1 : 0
+            unreachableChecks = finding.findsNoServer ? unreachableChecks + 1 : 0
             switch finding {
             case .present(let copy) where copy.placement == .event || isLast:
                 return finding
             case .absent where isLast:
                 return finding
             case .noResponse(let error)
-            where isLast || !error.isRetryable || deadLooks >= schedule.deadLooks:
+            where isLast || !error.isRetryable || unreachableChecks >= schedule.unreachableChecks:
                 return control.isStopRequested ? .stopped : finding
             case .present, .absent, .noResponse, .stopped:
-                let pause = schedule.pause(after: looks)
+                let pause = schedule.pause(after: checks)
                 _ = await control.waitForStop(upTo: deadline == nil ? pause : min(pause, remaining))
             }
         }
@@ -97,8 +97,8 @@ struct OutcomeInquiry: Sendable {
     }
 
     /// Checks once, as thoroughly as the last check of `run`.
-    func lookOnce(control: TransferControl) async -> Finding {
-        await control.abandoning { inner in await look(isLast: true, hasFinished: true, control: inner) }
+    func checkOnce(control: TransferControl) async -> Finding {
+        await control.abandoning { inner in await check(isLast: true, hasFinished: true, control: inner) }
     }
 
     /// Whether the media are served with this extension. A brief query: it decides only whether the listing
@@ -129,7 +129,7 @@ struct OutcomeInquiry: Sendable {
     /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this check decides.
     ///
     /// A server that has finished without listing the file has stored its bytes without a row.
-    private func look(isLast: Bool, hasFinished: Bool, control: TransferControl) async -> Finding {
+    private func check(isLast: Bool, hasFinished: Bool, control: TransferControl) async -> Finding {
         let served: String?
         do throws(GigHiveError) {
             served = try await servedKind(control: control)
@@ -197,7 +197,7 @@ extension TransferControl {
     /// `evenIfStopped`, only `abandon` does: the outcome is already determined.
     func abandoning<Value: Sendable>(
         evenIfStopped: Bool = true,
-        _ ask: (TransferControl) async -> Value
+        _ query: (TransferControl) async -> Value
     ) async -> Value {
         let inner = TransferControl()
         let watcher = Task {
@@ -211,7 +211,7 @@ extension TransferControl {
             inner.abandon()
         }
         defer { watcher.cancel() }
-        return await ask(inner)
+        return await query(inner)
     }
 }
 
@@ -222,70 +222,70 @@ struct UploadResolution {
     let details: UploadDetails?
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
-    var settlement: UploadSettlement
+    var recorder: UploadOutcomeRecorder
     private let started = ContinuousClock.now
 
     mutating func perform() async -> UploadResult {
         do {
-            try await settle()
+            try await resolve()
         } catch {
-            settlement.result.error = error
+            recorder.result.error = error
         }
-        settlement.result.duration = .now - started
-        return settlement.result
+        recorder.result.duration = .now - started
+        return recorder.result
     }
 
-    private mutating func settle() async throws(GigHiveError) {
-        let uploadID = settlement.record.uploadID
-        let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
+    private mutating func resolve() async throws(GigHiveError) {
+        let uploadID = recorder.record.uploadID
+        let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
         defer { lock.release() }
         // Its response may be on disk without being adopted yet.
         let rescued = try await adopt(uploadID)
-        settlement.result.warnings += rescued.filter(\.isOfStoredToken)
-        if settlement.record.transport == .tus && settlement.record.state != .finalized {
-            try await settleTus(uploadID)
-        } else if !settlement.record.state.isFinal {
-            try await ask()
+        recorder.result.warnings += rescued.filter(\.isOfStoredToken)
+        if recorder.record.transport == .tus && recorder.record.state != .finalized {
+            try await resolveTus(uploadID)
+        } else if !recorder.record.state.isFinal {
+            try await query()
         }
-        guard settlement.result.state == .tokenLost else {
-            if settlement.result.state == .finalized {
-                sayTokenIsKept()
+        guard recorder.result.state == .tokenLost else {
+            if recorder.result.state == .finalized {
+                reportKeptToken()
             }
             return
         }
         // An invalid response may contain a token without an ID; the ID is known now.
-        let asked = settlement
+        let queried = recorder
         let late = try await adopt(uploadID)
-        guard settlement.record.state != .tokenLost else {
-            settlement = asked
+        guard recorder.record.state != .tokenLost else {
+            recorder = queried
             return
         }
-        if settlement.record.state == .finalized {
-            sayTokenIsKept()
+        if recorder.record.state == .finalized {
+            reportKeptToken()
         }
-        settlement.result.warnings += (rescued + late).filter(\.isOfStoredToken)
+        recorder.result.warnings += (rescued + late).filter(\.isOfStoredToken)
     }
 
     /// A tus upload that was never finalized is on no listing; it waits to be resumed. A finalize that may be in
     /// flight is completed.
-    private mutating func settleTus(_ uploadID: String) async throws(GigHiveError) {
-        guard try uploader.mayBeFinalizing(settlement.record) else { return }
-        guard settlement.record.isGuest == (uploader.options.guest != nil) else {
-            let need = settlement.record.isGuest ? "it requires the event link again" : "it requires a login"
-            throw GigHiveError(.notResumable, detail: need, path: settlement.record.path)
+    private mutating func resolveTus(_ uploadID: String) async throws(GigHiveError) {
+        guard try uploader.mayBeFinalizing(recorder.record) else { return }
+        guard recorder.record.isGuest == (uploader.options.guest != nil) else {
+            let need = recorder.record.isGuest ? "it requires the event link again" : "it requires a login"
+            throw GigHiveError(.notResumable, detail: need, path: recorder.record.path)
         }
         guard let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)),
             let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),
-            let details = details ?? UploadDetails(settlement.record.fields)
+            let details = details ?? UploadDetails(recorder.record.fields)
         else {
             throw GigHiveError(
                 .notResumable,
                 detail: "the journal does not have its upload ID",
-                path: settlement.record.path
+                path: recorder.record.path
             )
         }
-        if settlement.record.checksumSHA256 == nil, tus.mayBeStored, let whole = tus.parts[0].proofs.last {
-            settlement.note(checksum: whole.digest)
+        if recorder.record.checksumSHA256 == nil, tus.mayBeStored, let whole = tus.parts[0].proofs.last {
+            recorder.note(checksum: whole.digest)
         }
         var finalization = Finalization(
             tusID,
@@ -293,33 +293,33 @@ struct UploadResolution {
             startedAt: tus.finalizeStartedAt,
             journal: TusJournal(tus, store: uploader.store, now: uploader.now),
             uploader: uploader,
-            settlement: settlement,
+            recorder: recorder,
             control: control,
             onEvent: onEvent
         )
         let end = await finalization.run()
-        settlement = finalization.settlement
+        recorder = finalization.recorder
         switch end {
-        case .settled: break
-        case .sendAgain(let error): settlement.end(.failed, error)
+        case .finished: break
+        case .sendAgain(let error): recorder.end(.failed, error)
         case .dead(let error):
             do {
                 try await TusJournal(tus, store: uploader.store, now: uploader.now).forget()
             } catch {
                 throw .store(error)
             }
-            settlement.end(.failed, error)
+            recorder.end(.failed, error)
         }
     }
 
     /// The server's response was a success, and its token is only in the kept response.
-    private mutating func sayTokenIsKept() {
-        let uploadID = settlement.record.uploadID
+    private mutating func reportKeptToken() {
+        let uploadID = recorder.record.uploadID
         let kept = try? KeptResponses(store: uploader.store, directory: uploader.directory).list()
-        settlement.result.error = GigHiveError(
+        recorder.result.error = GigHiveError(
             .tokenNotStored,
             detail: "the response contains a token but no ID",
-            fileID: settlement.record.fileID,
+            fileID: recorder.record.fileID,
             rescuePath: kept?.first { $0.uploadID == uploadID && $0.hasToken }?.path
         )
     }
@@ -332,15 +332,15 @@ struct UploadResolution {
             owning: uploadID
         )
         if let record = try GigHiveError.reading(uploader.store.upload(uploadID)) {
-            settlement = UploadSettlement(store: uploader.store, record: record)
+            recorder = UploadOutcomeRecorder(store: uploader.store, record: record)
         }
         return warnings
     }
 
-    private mutating func ask() async throws(GigHiveError) {
-        let record = settlement.record
+    private mutating func query() async throws(GigHiveError) {
+        let record = recorder.record
         guard let checksum = await checksum(of: record) else {
-            settlement.end(
+            recorder.end(
                 .unknownOutcome,
                 GigHiveError(
                     .unknownOutcome,
@@ -350,25 +350,25 @@ struct UploadResolution {
             )
             return
         }
-        settlement.note(checksum: checksum)
+        recorder.note(checksum: checksum)
         guard let details = UploadDetails(record.fields) else {
-            settlement.end(
+            recorder.end(
                 .unknownOutcome,
                 GigHiveError(.unknownOutcome, detail: "the journal does not have its details", path: record.path)
             )
             return
         }
-        let limit = uploader.settleTime(forBytes: record.sizeBytes, since: record.updatedAt)
+        let limit = uploader.processingTime(forBytes: record.sizeBytes, since: record.updatedAt)
         onEvent(.resolving(for: limit))
-        let inquiry = uploader.inquiry(settlement, of: details, checksum: checksum)
+        let inquiry = uploader.inquiry(recorder, of: details, checksum: checksum)
         switch await inquiry.run(for: limit, control: control) {
         case .present(let copy) where copy.placement != .otherEvent:
-            settlement.endAsPresent(copy, cause: nil)
+            recorder.endAsPresent(copy, cause: nil)
         case .present where record.state == .finalized, .absent where record.state == .finalized:
             // The server has confirmed the file; a listing without it is no reason to give up its token.
             break
         case .present, .absent:
-            settlement.end(
+            recorder.end(
                 .failed,
                 GigHiveError(
                     .connectionLost,
@@ -378,9 +378,9 @@ struct UploadResolution {
                 )
             )
         case .noResponse(let reason):
-            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome).asUnknownOutcome(reason))
+            recorder.end(.unknownOutcome, GigHiveError(.unknownOutcome).asUnknownOutcome(reason))
         case .stopped:
-            settlement.end(
+            recorder.end(
                 .unknownOutcome,
                 GigHiveError(
                     .unknownOutcome,

@@ -80,24 +80,24 @@ public enum RescueAdoption {
             // The server has confirmed the loss; only a token changes that.
             return releaseUnlessNeeded(abandoned, response, isTokenStored: false, checksum: record.checksumSHA256)
         }
-        var settlement = UploadSettlement(store: store, record: record)
+        var recorder = UploadOutcomeRecorder(store: store, record: record)
         if (200..<300).contains(status) == false, status != 409, response.deleteToken != nil {
-            return try await adoptUnconfirmed(response, abandoned, &settlement)
+            return try await adoptUnconfirmed(response, abandoned, &recorder)
         }
         switch record.transport {
-        case .multipart: await settle(response, abandoned, &settlement)
-        case .tus: try await settleFinalize(response, abandoned, &settlement)
+        case .multipart: await recordResponse(response, abandoned, &recorder)
+        case .tus: try await recordFinalize(response, abandoned, &recorder)
         }
-        if let error = settlement.result.error?.store {
+        if let error = recorder.result.error?.store {
             throw error
         }
-        guard !settlement.keepsResponse, !response.hasUnusableToken,
+        guard !recorder.keepsResponse, !response.hasUnusableToken,
             !response.mayHoldUnreadToken(besides: record.checksumSHA256)
         else {
             return releaseUnlessNeeded(abandoned, response, isTokenStored: false, checksum: record.checksumSHA256)
         }
         abandoned.release()
-        guard response.deleteToken != nil, let fileID = settlement.result.fileID else { return nil }
+        guard response.deleteToken != nil, let fileID = recorder.result.fileID else { return nil }
         return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
@@ -106,12 +106,12 @@ public enum RescueAdoption {
     private static func adoptUnconfirmed(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,
-        _ settlement: inout UploadSettlement
+        _ recorder: inout UploadOutcomeRecorder
     ) async throws(StoreError) -> UploadWarning? {
-        let record = settlement.record
+        let record = recorder.record
         let isReported = record.state == .tokenLost
-        guard let fileID = response.fileID, let entry = settlement.entry(response) else {
-            settlement.end(.unknownOutcome, GigHiveError(.unknownOutcome, httpStatus: response.status))
+        guard let fileID = response.fileID, let entry = recorder.entry(response) else {
+            recorder.end(.unknownOutcome, GigHiveError(.unknownOutcome, httpStatus: response.status))
             return .tokenKept(rescuePath: abandoned.path)
         }
         let change = UploadChange(
@@ -120,51 +120,51 @@ public enum RescueAdoption {
             clearsFailure: isReported,
             updatedAt: record.updatedAt
         )
-        try await settlement.store.commit(record.uploadID, change, token: entry)
+        try await recorder.store.commit(record.uploadID, change, token: entry)
         abandoned.release()
         return .rescued(uploadID: abandoned.uploadID, fileID: fileID)
     }
 
-    private static func settle(
+    private static func recordResponse(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,
-        _ settlement: inout UploadSettlement
+        _ recorder: inout UploadOutcomeRecorder
     ) async {
         // Whether the body was complete is unknown here; a refusal that depends on it is left to a query.
         switch UploadVerdict.of(response, head: HTTPResponseHead(status: response.status), bodyComplete: true) {
         case .stored(let response):
-            await settlement.commit(response, isSourceUnchanged: true, rescuePath: abandoned.path)
+            await recorder.commit(response, isSourceUnchanged: true, rescuePath: abandoned.path)
         case .duplicate(let response):
-            settlement.endAsUnconfirmedDuplicate(response)
+            recorder.endAsUnconfirmedDuplicate(response)
         case .refused(let error, _):
-            settlement.end(.failed, error)
+            recorder.end(.failed, error)
         case .unknown(let error, _), .collided(let error):
-            settlement.end(.unknownOutcome, error.asUnknownOutcome)
+            recorder.end(.unknownOutcome, error.asUnknownOutcome)
         }
     }
 
     /// The response to a finalize. One without a result only shows whether that finalize may still be in flight.
-    private static func settleFinalize(
+    private static func recordFinalize(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,
-        _ settlement: inout UploadSettlement
+        _ recorder: inout UploadOutcomeRecorder
     ) async throws(StoreError) {
         // After a lost response the row has this state until its end.
-        let isRepeat = settlement.record.state == .unknownOutcome
+        let isRepeat = recorder.record.state == .unknownOutcome
         switch FinalizeVerdict.of(response, head: HTTPResponseHead(status: response.status)) {
         case .stored(let response)
         where isRepeat && response.isWithoutToken && response.guest == nil && !response.hasNoTokens:
-            settlement.endAsRemembered(response)
+            recorder.endAsRemembered(response)
         case .stored(let response):
-            await settlement.commit(response, isSourceUnchanged: true, rescuePath: abandoned.path)
+            await recorder.commit(response, isSourceUnchanged: true, rescuePath: abandoned.path)
         case .duplicate(let response):
-            settlement.endAsUnconfirmedDuplicate(response)
+            recorder.endAsUnconfirmedDuplicate(response)
         case .tooEarly, .pending, .dead, .unknownUpload, .refused, .unsupportedMedia:
-            guard !isRepeat, let tus = try settlement.store.tusRecord(settlement.record.uploadID) else { return }
-            try await TusJournal(tus, store: settlement.store).finalizeRefused()
+            guard !isRepeat, let tus = try recorder.store.tusRecord(recorder.record.uploadID) else { return }
+            try await TusJournal(tus, store: recorder.store).finalizeRefused()
         case .deleted(let error):
-            settlement.end(.failed, error)
-            try await TusJournal(TusRecord(uploadID: settlement.record.uploadID, parts: []), store: settlement.store)
+            recorder.end(.failed, error)
+            try await TusJournal(TusRecord(uploadID: recorder.record.uploadID, parts: []), store: recorder.store)
                 .forget()
         case .usedUp, .broken, .collided, .lost:
             break

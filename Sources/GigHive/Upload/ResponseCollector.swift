@@ -109,7 +109,7 @@ extension Uploader {
         let result = await Result(awaiting: { () async throws(TransportError) in
             try await client.http.execute(request, control: control, progress: progress)
         })
-        turn?.end()
+        permit?.end()
         let (body, rescueError) = await collector.finished()
         UploadFailpoint.responseInRescueFile.reach()
         let outcome: RescuedResponse.Outcome =

@@ -145,9 +145,9 @@ enum UploadVerdict: Sendable {
     case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// It may or may not be on the server: a query decides. `isSettled` if the server has finished working on it, so
-    /// that a few checks suffice.
-    case unknown(GigHiveError, isSettled: Bool)
+    /// It may or may not be on the server: a query decides. `isServerFinished` if the server is no longer working on
+    /// it, so that a few checks suffice.
+    case unknown(GigHiveError, isServerFinished: Bool)
 
     var isStored: Bool { if case .stored = self { true } else { false } }
 
@@ -162,12 +162,12 @@ enum UploadVerdict: Sendable {
         let error = GigHiveError.ofResponse(head, message: response.message ?? response.error, isJSON: isJSON)
         if response.deleteToken != nil, bodyComplete, head.status != 409 {
             // The token contradicts the status: the server has finished, and is queried.
-            return .unknown(error, isSettled: true)
+            return .unknown(error, isServerFinished: true)
         }
         switch head.status {
         case 300..<400:
             // Redirects are not followed. A web form stores its file before it redirects, so the server is queried.
-            return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
+            return bodyComplete ? .unknown(error, isServerFinished: true) : .refused(error, mayRepeat: false)
         case 409:
             return .duplicate(response)
         case 400 where !isJSON && !bodyComplete:
@@ -175,7 +175,8 @@ enum UploadVerdict: Sendable {
             return .refused(error, mayRepeat: true)
         case 400..<500 where !refusals.contains(head.status):
             // A proxy may send it while the application continues with a complete body.
-            return bodyComplete ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: error.isRetryable)
+            return bodyComplete
+                ? .unknown(error, isServerFinished: false) : .refused(error, mayRepeat: error.isRetryable)
         case 500 where error.code == .serverRace && bodyComplete:
             return .collided(error)
         case 500 where error.code == .payloadTooLarge:
@@ -191,18 +192,18 @@ enum UploadVerdict: Sendable {
             }
             // A 500 comes from a script that has ended, perhaps after storing the file (trap T7). Other codes come from
             // a proxy, while the script behind it may continue.
-            return .unknown(error, isSettled: head.status == 500)
+            return .unknown(error, isServerFinished: head.status == 500)
         default:
             return .refused(error, mayRepeat: false)
         }
     }
 
     private static func success(_ response: UploadResponse, bodyComplete: Bool) -> UploadVerdict {
-        if response.saysStored {
+        if response.reportsStored {
             return .stored(response)
         }
         let error = response.asHollowSuccess
-        return bodyComplete ? .unknown(error, isSettled: true) : .refused(error, mayRepeat: false)
+        return bodyComplete ? .unknown(error, isServerFinished: true) : .refused(error, mayRepeat: false)
     }
 
     /// The status of a truncated response decides; only a success requires its body.
@@ -215,10 +216,12 @@ enum UploadVerdict: Sendable {
             let error = GigHiveError.transport(failure)
             guard let response, let head = failure.head else {
                 return bodyComplete
-                    ? .unknown(error, isSettled: false) : .refused(error, mayRepeat: error.isRetryable)
+                    ? .unknown(error, isServerFinished: false) : .refused(error, mayRepeat: error.isRetryable)
             }
             let verdict = of(response, head: head, bodyComplete: bodyComplete)
-            if case .unknown(_, let isSettled) = verdict { return .unknown(error, isSettled: isSettled) }
+            if case .unknown(_, let isServerFinished) = verdict {
+                return .unknown(error, isServerFinished: isServerFinished)
+            }
             return verdict
         }
     }

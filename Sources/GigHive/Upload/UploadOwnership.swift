@@ -51,7 +51,7 @@ enum SourceLock {
     }
 
     /// The same for a place among the unfinished uploads on a host; guests have separate places.
-    static func name(ofPlaceOn host: String, isGuest: Bool) -> String {
+    static func name(ofSlotOn host: String, isGuest: Bool) -> String {
         [isGuest ? "g" : "p", hash(of: host)].joined(separator: "-")
     }
 

@@ -145,7 +145,7 @@ public enum UploadEvent: Sendable {
     /// An earlier upload is resumed at this byte.
     case resuming(from: Int64)
     /// The part sent earlier is compared with the file.
-    case proving(bytes: Int64, byteCount: Int64)
+    case verifying(bytes: Int64, byteCount: Int64)
     /// The server no longer has what was sent, or the file has changed: the upload is restarted.
     case restarting(because: GigHiveError)
     /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours
@@ -158,11 +158,11 @@ public enum UploadEvent: Sendable {
     /// Every byte is on the server; waiting for the response to finalize.
     case finalizing
     /// The server may still be working on an earlier finalize, which is repeated after this time.
-    case waitingForQuiet(Duration)
+    case waitingForServer(Duration)
 }
 
 /// Facts from the store and the row.
-extension UploadSettlement {
+extension UploadOutcomeRecorder {
     /// The entry for the token of a response; nil without token or ID.
     func entry(_ response: UploadResponse) -> TokenEntry? {
         guard let token = response.deleteToken, let fileID = response.fileID else { return nil }

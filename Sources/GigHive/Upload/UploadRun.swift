@@ -18,7 +18,7 @@ struct UploadRun {
     private let onEvent: @Sendable (UploadEvent) -> Void
     private let started = ContinuousClock.now
     private let pass: EventPass
-    private var settlement: UploadSettlement
+    private var recorder: UploadOutcomeRecorder
     private var collisions: Backoff
     private var refusals: Backoff
     private var losses: Backoff
@@ -39,7 +39,7 @@ struct UploadRun {
         collisions = Backoff(uploader.raceRetry)
         refusals = Backoff(uploader.options.retry.outage)
         losses = Backoff(uploader.options.retry)
-        settlement = UploadSettlement(planning: upload, over: .multipart, uploader)
+        recorder = UploadOutcomeRecorder(planning: upload, over: .multipart, uploader)
     }
 
     mutating func perform() async -> UploadResult {
@@ -48,15 +48,15 @@ struct UploadRun {
             // A file whose digest is known was probably uploaded earlier: checking that takes no lock.
             if earlier.digest != nil, let end = try await lookUp(earlier, onlyFinished: true) { return adopt(end) }
             // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
-            let sourceLock = try UploadOwnership.ofSource(upload, host: settlement.record.host, in: uploader.directory)
+            let sourceLock = try UploadOwnership.ofSource(upload, host: recorder.record.host, in: uploader.directory)
             defer { sourceLock?.release() }
             if let end = try await lookUp(earlier, onlyFinished: false) { return adopt(end) }
             // Also released at the end of an upload that got no response.
             defer { pass.leave() }
-            let lock = try UploadOwnership.ofRow(settlement.record, in: uploader.directory)
+            let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
             defer { lock.release() }
-            if upload.sizeBytes < Self.aheadLimit, uploader.turn?.planAhead() == true {
-                try await settlement.plan(isUrgent: false)
+            if upload.sizeBytes < Self.aheadLimit, uploader.permit?.planAhead() == true {
+                try await recorder.plan(isUrgent: false)
             }
             let plannedAt = ContinuousClock.now
             let file: FileContent
@@ -64,38 +64,38 @@ struct UploadRun {
             do throws(GigHiveError) {
                 guard await mayBegin() else { throw GigHiveError(.cancelled) }
                 file = try upload.open()
-                if let mismatch = upload.mismatch(of: file) { settlement.result.warnings.append(mismatch) }
-                rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: settlement.record.uploadID))
+                if let mismatch = upload.mismatch(of: file) { recorder.result.warnings.append(mismatch) }
+                rescue = try GigHiveError.reading(uploader.rescueLog.reserve(for: recorder.record.uploadID))
             } catch {
-                await settlement.withdrawIntent()
+                await recorder.withdrawIntent()
                 throw error
             }
             do throws(GigHiveError) {
-                if !settlement.isPlanned {
-                    try await settlement.plan(isUrgent: true)
+                if !recorder.isPlanned {
+                    try await recorder.plan(isUrgent: true)
                 } else if .now - plannedAt > uploader.intentLifetime {
-                    try await settlement.renewIntent()
+                    try await recorder.renewIntent()
                 }
             } catch {
                 rescue.release()
-                await settlement.withdrawIntent()
+                await recorder.withdrawIntent()
                 throw error
             }
             UploadFailpoint.afterIntent.reach()
-            await sendUntilSettled(file, rescue)
-            if let error = settlement.result.error, error.endsRun { uploader.onRunFailure?(error) }
+            await sendUntilFinished(file, rescue)
+            if let error = recorder.result.error, error.endsRun { uploader.onRunFailure?(error) }
         } catch {
-            settlement.refuse(error)
+            recorder.refuse(error)
         }
-        settlement.result.duration = .now - started
-        return settlement.result
+        recorder.result.duration = .now - started
+        return recorder.result
     }
 
     /// Ends with the result of an earlier upload.
     private mutating func adopt(_ end: UploadResult) -> UploadResult {
-        settlement.adopt(end)
-        settlement.result.duration = .now - started
-        return settlement.result
+        recorder.adopt(end)
+        recorder.result.duration = .now - started
+        return recorder.result
     }
 
     // MARK: Before the first byte
@@ -120,7 +120,7 @@ struct UploadRun {
         {
             guard let contact = uploader.contact, !contact.isOpen else { return true }
             // The server became unavailable while this upload waited.
-            uploader.turn?.end()
+            uploader.permit?.end()
             pass.leave()
         }
         return false
@@ -128,7 +128,7 @@ struct UploadRun {
 
     // MARK: Attempts
 
-    private mutating func sendUntilSettled(_ file: FileContent, _ firstRescue: RescueRecord) async {
+    private mutating func sendUntilFinished(_ file: FileContent, _ firstRescue: RescueRecord) async {
         var rescue = firstRescue
         let lookAhead = LookAhead(uploader, upload, control: control)
         while true {
@@ -139,7 +139,7 @@ struct UploadRun {
                     upload,
                     file: file,
                     rescue: rescue,
-                    uploadID: settlement.record.uploadID,
+                    uploadID: recorder.record.uploadID,
                     uploader: uploader,
                     control: control,
                     transfer: lookAhead?.control ?? control,
@@ -149,22 +149,22 @@ struct UploadRun {
             } catch {
                 await lookAhead?.finish()
                 // Nothing was sent.
-                settlement.end(.failed, error)
+                recorder.end(.failed, error)
                 break
             }
-            settlement.note(attempt)
+            recorder.note(attempt)
             if let dialect = attempt.response.response?.dialect {
                 pass.leave(dialect)
             }
             if let end = lookAhead?.end, case .refused(let error, _) = attempt.verdict, error.code == .cancelled {
-                settlement.endAsKnown(end)
+                recorder.endAsKnown(end)
                 break
             }
             if let checksum = attempt.checksum, attempt.isSourceUnchanged {
-                uploader.keep(checksum, of: upload, readingBegan: settlement.record.createdAt)
+                uploader.keep(checksum, of: upload, readingBegan: recorder.record.createdAt)
             }
-            let again = await settle(attempt, file, rescue)
-            await settlement.finish(response: attempt.response.response, rescuePath: rescue.path)
+            let again = await handle(attempt, file, rescue)
+            await recorder.finish(response: attempt.response.response, rescuePath: rescue.path)
             guard let again else { break }
             pass.leave()
             guard await waitToRepeat(again), await mayBegin() else {
@@ -173,19 +173,19 @@ struct UploadRun {
             }
             do {
                 // After a crash an earlier refusal must not be mistaken for the last response.
-                if settlement.keepsResponse {
+                if recorder.keepsResponse {
                     rescue.keep()
-                    rescue = try uploader.rescueLog.reserve(for: settlement.record.uploadID)
+                    rescue = try uploader.rescueLog.reserve(for: recorder.record.uploadID)
                 } else {
                     try await rescue.reset()
                 }
             } catch {
-                settlement.end(.failed, .store(error))
+                recorder.end(.failed, .store(error))
                 break
             }
-            settlement.reopen()
+            recorder.reopen()
         }
-        if settlement.keepsResponse {
+        if recorder.keepsResponse {
             rescue.keep()
         } else {
             rescue.release()
@@ -195,27 +195,27 @@ struct UploadRun {
     /// The run ended before the next attempt: by the user, or by a failure of another upload.
     private mutating func endUnrepeated(_ error: GigHiveError) {
         if !control.isStopRequested, let failure = uploader.runFailure?() {
-            settlement.end(.failed, failure)
+            recorder.end(.failed, failure)
         } else {
-            settlement.end(.cancelled, GigHiveError(.cancelled, transport: error.transport))
+            recorder.end(.cancelled, GigHiveError(.cancelled, transport: error.transport))
         }
     }
 
     /// Updates the journal after an attempt. Returns when and why the file is sent again; nil if it is not.
-    private mutating func settle(_ attempt: UploadAttempt, _ file: FileContent, _ rescue: RescueRecord) async -> Again?
+    private mutating func handle(_ attempt: UploadAttempt, _ file: FileContent, _ rescue: RescueRecord) async -> Again?
     {
-        settlement.note(response: attempt.response.response, isConfirmation: attempt.verdict.isStored)
+        recorder.note(response: attempt.response.response, isConfirmation: attempt.verdict.isStored)
         switch attempt.verdict {
         case .stored(let response):
             await store(response, attempt, rescue)
         case .duplicate(let response):
-            await settleDuplicate(response, attempt)
+            await handleDuplicate(response, attempt)
         case .collided(let error):
-            return await settleCollision(error, attempt, file)
+            return await handleCollision(error, attempt, file)
         case .refused(let error, let mayRepeat):
             return refuse(error, mayRepeat: mayRepeat, file)
-        case .unknown(let error, let isSettled):
-            return await inquire(error, isSettled: isSettled, attempt)
+        case .unknown(let error, let isServerFinished):
+            return await inquire(error, isServerFinished: isServerFinished, attempt)
         }
         return nil
     }
@@ -230,7 +230,7 @@ struct UploadRun {
         // Not all bytes were sent: the server has nothing to finish.
         let isAtOnce =
             error.code == .connectionLost && error.transport?.metrics.bodyComplete == false
-            && settlement.result.attempts == 1
+            && recorder.result.attempts == 1
         return Again(error: error, delay: isAtOnce ? .zero : delay)
     }
 
@@ -241,7 +241,7 @@ struct UploadRun {
     ) async {
         let response = await uploader.identified(
             response,
-            settlement,
+            recorder,
             of: upload.details,
             sent: attempt.checksum,
             control
@@ -252,9 +252,9 @@ struct UploadRun {
                 .state(ofTokenless: response, checksum: attempt.checksum, since: attempt.began) : nil
         UploadFailpoint.beforeTokenCommit.reach()
         if hasLostResponse, tokenless == .duplicate {
-            settlement.endAsRemembered(response)
+            recorder.endAsRemembered(response)
         } else {
-            await settlement.commit(
+            await recorder.commit(
                 response,
                 isSourceUnchanged: attempt.isSourceUnchanged,
                 tokenless: tokenless,
@@ -264,7 +264,7 @@ struct UploadRun {
         UploadFailpoint.afterTokenCommit.reach()
     }
 
-    private mutating func settleDuplicate(_ response: UploadResponse, _ attempt: UploadAttempt) async {
+    private mutating func handleDuplicate(_ response: UploadResponse, _ attempt: UploadAttempt) async {
         let finding = await uploader.duplicateCheck(upload.details, control).refusal(
             response,
             checksum: attempt.checksum,
@@ -273,40 +273,40 @@ struct UploadRun {
         if hasLostResponse, case .inEvent(let fileID, let served) = finding {
             // The event did not have it before the attempt whose response was lost.
             let copy = OutcomeInquiry.Copy(fileID: fileID, served: served, placement: .event)
-            settlement.endAsPresent(copy, cause: nil)
+            recorder.endAsPresent(copy, cause: nil)
         } else {
-            settlement.end(finding, of: response)
+            recorder.end(finding, of: response)
         }
     }
 
     /// The server has ended this request, with or without the file: it decides whether the file is sent again, which is
     /// safe because it never stores the same bytes twice.
-    private mutating func settleCollision(
+    private mutating func handleCollision(
         _ error: GigHiveError,
         _ attempt: UploadAttempt,
         _ file: FileContent
     ) async -> Again? {
         guard let checksum = attempt.checksum else {
-            settlement.end(.failed, error)
+            recorder.end(.failed, error)
             return nil
         }
-        let finding = await uploader.inquiry(settlement, of: upload.details, checksum: checksum)
-            .lookOnce(control: control)
+        let finding = await uploader.inquiry(recorder, of: upload.details, checksum: checksum)
+            .checkOnce(control: control)
         switch finding {
         case .present(let copy) where copy.placement == .event || copy.placement == .noEvent:
-            settlement.endAfterCollision(copy, error)
+            recorder.endAfterCollision(copy, error)
             return nil
         case .stopped:
-            settlement.end(.unknownOutcome, error.asUnknownOutcome)
+            recorder.end(.unknownOutcome, error.asUnknownOutcome)
             return nil
         case .present, .absent, .noResponse:
             guard file.isUnchanged, !control.isStopRequested, let delay = collisions.next() else { break }
             return Again(error: error, delay: delay)
         }
         if case .noResponse(let reason) = finding {
-            settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
+            recorder.end(.unknownOutcome, error.asUnknownOutcome(reason))
         } else {
-            settlement.end(.failed, error)
+            recorder.end(.failed, error)
         }
         return nil
     }
@@ -317,9 +317,9 @@ struct UploadRun {
         _ file: FileContent
     ) -> Again? {
         if error.code == .cancelled {
-            settlement.end(.cancelled, error)
+            recorder.end(.cancelled, error)
         } else if error.code == .fileUnreadable && !file.isUnchanged {
-            settlement.end(
+            recorder.end(
                 .failed,
                 GigHiveError(
                     .sourceChanged,
@@ -329,11 +329,11 @@ struct UploadRun {
                 )
             )
         } else if mayRepeat, file.isUnchanged,
-            let delay = refusals.next(after: error, attempt: settlement.result.attempts)
+            let delay = refusals.next(after: error, attempt: recorder.result.attempts)
         {
             return again(error, after: delay)
         } else {
-            settlement.end(.failed, error)
+            recorder.end(.failed, error)
         }
         return nil
     }
@@ -342,28 +342,28 @@ struct UploadRun {
 
     private mutating func inquire(
         _ error: GigHiveError,
-        isSettled: Bool,
+        isServerFinished: Bool,
         _ attempt: UploadAttempt
     ) async -> Again? {
         hasLostResponse = true
-        settlement.end(.unknownOutcome, error.asUnknownOutcome)
+        recorder.end(.unknownOutcome, error.asUnknownOutcome)
         guard !control.isStopRequested, let checksum = attempt.checksum else { return nil }
-        let limit = isSettled ? nil : uploader.settleTime(forBytes: upload.sizeBytes) - attempt.timeSinceBody
+        let limit = isServerFinished ? nil : uploader.processingTime(forBytes: upload.sizeBytes) - attempt.timeSinceBody
         onEvent(.resolving(for: limit ?? .zero))
-        let finding = await uploader.inquiry(settlement, of: upload.details, checksum: checksum)
+        let finding = await uploader.inquiry(recorder, of: upload.details, checksum: checksum)
             .run(for: limit, control: control)
         switch finding {
         case .present(let copy) where copy.placement != .otherEvent:
-            await settlement.storeToken(confirmedBy: copy.fileID)
-            settlement.endAsPresent(copy, cause: error)
+            await recorder.storeToken(confirmedBy: copy.fileID)
+            recorder.endAsPresent(copy, cause: error)
         case .present, .absent:
-            guard !isSettled, let delay = losses.next(after: error, attempt: settlement.result.attempts) else {
-                settlement.end(.failed, error)
+            guard !isServerFinished, let delay = losses.next(after: error, attempt: recorder.result.attempts) else {
+                recorder.end(.failed, error)
                 return nil
             }
             return again(error, after: delay)
         case .noResponse(let reason):
-            settlement.end(.unknownOutcome, error.asUnknownOutcome(reason))
+            recorder.end(.unknownOutcome, error.asUnknownOutcome(reason))
         case .stopped:
             break
         }
@@ -374,7 +374,7 @@ struct UploadRun {
 
     /// Waits before the next attempt. False when the user stopped the wait.
     private func waitToRepeat(_ again: Again) async -> Bool {
-        onEvent(.retrying(attempt: settlement.result.attempts, after: again.delay, because: again.error))
+        onEvent(.retrying(attempt: recorder.result.attempts, after: again.delay, because: again.error))
         return await !control.waitForStop(upTo: again.delay)
     }
 }

@@ -27,7 +27,7 @@ public struct Uploader: Sendable {
     /// The log in which responses are stored before they are parsed. A batch uses one log until its end.
     var rescueLog: RescueLog
     /// Set while a batch runs: the slot of this upload.
-    var turn: TransferTurn?
+    var permit: TransferPermit?
     /// Set while a batch of parallel uploads runs: tokens are committed in groups.
     var groupsCommits = false
     /// Set while a batch of parallel uploads runs: limits the number of them that query the server for earlier uploads.
@@ -42,12 +42,12 @@ public struct Uploader: Sendable {
     var contact: ContactPass?
     let directLimit = DirectLimit()
     /// The places of this process on a server that limits unfinished uploads.
-    let tusPlaces = TusPlaces()
+    let tusSlots = TusSlots()
     /// Retries of uploads that the server lost in a race.
     var raceRetry = RetryPolicy.serverRace
     var events = EventGate()
     /// Set while a batch runs: the result of its query for the file's digest.
-    var askedDigest: String??
+    var queriedDigest: String??
 
     /// Creates an uploader. With an event link in the options no login is ever sent; the link's token replaces it.
     /// With a hash cache, a file with a cached digest is not read to check whether the server has it, and computed
@@ -138,7 +138,7 @@ public struct Uploader: Sendable {
             onEvent: onEvent,
             lookAhead: isStoppable ? LookAhead(self, upload, control: control) : nil,
             pass: EventPass(events, upload.details),
-            settlement: UploadSettlement(planning: upload, over: .tus, self)
+            recorder: UploadOutcomeRecorder(planning: upload, over: .tus, self)
         )
         let result = await run.perform()
         guard let error = result.error, error.isPendingLimit, options.guest == nil, fitsDirectly(upload) else {
@@ -172,7 +172,7 @@ public struct Uploader: Sendable {
                 details: details,
                 control: control,
                 onEvent: onEvent,
-                settlement: UploadSettlement(store: store, record: record)
+                recorder: UploadOutcomeRecorder(store: store, record: record)
             )
             return await resolution.perform()
         }
@@ -193,7 +193,7 @@ public struct Uploader: Sendable {
         _ work: @escaping @Sendable () async -> UploadResult
     ) async -> UploadResult {
         // A batch is shielded as a whole.
-        guard turn == nil else { return await work() }
+        guard permit == nil else { return await work() }
         return await withTaskCancellationHandler {
             await Task { await work() }.value
         } onCancel: {
@@ -206,21 +206,21 @@ public struct Uploader: Sendable {
 
     /// Waits for a slot among the running transfers. False if the upload must not be started (again).
     func mayBegin(_ control: TransferControl) async -> Bool {
-        guard !control.isStopRequested, await turn?.begin() ?? true else { return false }
+        guard !control.isStopRequested, await permit?.begin() ?? true else { return false }
         return !control.isStopRequested
     }
 
     /// A response with the server's ID, also for a token without one: the listing has it.
     func identified(
         _ response: UploadResponse,
-        _ settlement: UploadSettlement,
+        _ recorder: UploadOutcomeRecorder,
         of details: UploadDetails,
         sent checksum: String?,
         _ control: TransferControl
     ) async -> UploadResponse {
         var response = response
         if response.fileID == nil, let checksum = response.checksumSHA256 ?? checksum,
-            case .present(let copy) = await inquiry(settlement, of: details, checksum: checksum)
+            case .present(let copy) = await inquiry(recorder, of: details, checksum: checksum)
                 .run(for: nil, control: control)
         {
             response.fileID = copy.fileID
@@ -233,11 +233,11 @@ public struct Uploader: Sendable {
     }
 
     /// For a row of the journal, whose checksum is known by now.
-    func inquiry(_ settlement: UploadSettlement, of details: UploadDetails, checksum: String) -> OutcomeInquiry {
+    func inquiry(_ recorder: UploadOutcomeRecorder, of details: UploadDetails, checksum: String) -> OutcomeInquiry {
         inquiry(
             checksum: checksum,
-            fileName: settlement.result.fileName,
-            sizeBytes: settlement.record.sizeBytes,
+            fileName: recorder.result.fileName,
+            sizeBytes: recorder.record.sizeBytes,
             event: InventoryEvent(details)
         )
     }
@@ -262,7 +262,7 @@ public struct Uploader: Sendable {
 extension Uploader {
     /// The digest of an upload's file, if it is known without reading it.
     func knownDigest(_ upload: PreparedUpload) -> String? {
-        askedDigest ?? upload.identity.flatMap { hashes?.digest(of: $0) }
+        queriedDigest ?? upload.identity.flatMap { hashes?.digest(of: $0) }
     }
 
     /// The same for the items of a batch, in their order.
@@ -288,9 +288,9 @@ extension Uploader {
         return checksum
     }
 
-    /// The rest of `settleTime`. A start in the future, because the clock was set back, counts as now.
-    func settleTime(forBytes byteCount: Int64, since start: Date) -> Duration {
-        max(.zero, settleTime(forBytes: byteCount) - .seconds(max(0, now().timeIntervalSince(start))))
+    /// The rest of `processingTime`. A start in the future, because the clock was set back, counts as now.
+    func processingTime(forBytes byteCount: Int64, since start: Date) -> Duration {
+        max(.zero, processingTime(forBytes: byteCount) - .seconds(max(0, now().timeIntervalSince(start))))
     }
 
     func record(of upload: PreparedUpload) -> UploadRecord {
@@ -324,7 +324,7 @@ public struct UploadOptions: Sendable {
     public var timeouts: TransferTimeouts
     /// Maximum time that a server may continue after a lost response, from the last body byte: its own limit of 300 s
     /// (gighive contract 2.6) plus a margin.
-    public var settleTime: Duration
+    public var processingTime: Duration
     /// The transport of files.
     public var transport: TransportChoice
     /// Size and adaptation of tus chunks.
@@ -355,7 +355,7 @@ public struct UploadOptions: Sendable {
         again: Bool = false,
         retry: RetryPolicy = RetryPolicy(),
         timeouts: TransferTimeouts = TransferTimeouts(),
-        settleTime: Duration = .seconds(330),
+        processingTime: Duration = .seconds(330),
         transport: TransportChoice = .auto,
         chunks: TusSendOptions = TusSendOptions(),
         parallelParts: Int = 1,
@@ -367,7 +367,7 @@ public struct UploadOptions: Sendable {
         self.again = again
         self.retry = retry
         self.timeouts = timeouts
-        self.settleTime = settleTime
+        self.processingTime = processingTime
         self.transport = transport
         self.chunks = chunks
         self.parallelParts = parallelParts

@@ -86,8 +86,8 @@ struct CaptureExchange: Sendable {
             control: control
         )
         CaptureFailpoint.responseReceived.reach()
-        try settle(&progress, response)
-        CaptureFailpoint.settled.reach()
+        try recordOutcome(&progress, response)
+        CaptureFailpoint.outcomeRecorded.reach()
     }
 
     private func payload(of record: CaptureRecord) throws(CaptureError) -> HashOnlyPayload {
@@ -105,7 +105,7 @@ struct CaptureExchange: Sendable {
         return payload
     }
 
-    func settle(_ progress: inout Progress, _ response: SubmissionResponse) throws(CaptureError) {
+    func recordOutcome(_ progress: inout Progress, _ response: SubmissionResponse) throws(CaptureError) {
         switch response {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
@@ -144,7 +144,7 @@ extension CaptureExchange {
     /// outcome has the error.
     ///
     /// - Throws: `CaptureError` if the store fails.
-    func ask(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
+    func query(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
         var progress = progress
         // The reference server has no query by hash (contract 6.4).
         guard sender.device.profile == .mediactl1, let hash = SHA256Digest(hex: progress.record.mediaHash) else {
@@ -207,7 +207,7 @@ extension CaptureExchange {
         case .unknown, .failedInside:
             try keep(&progress, error) { $0.state = .unknownOutcome }
             if progress.record.submissions > 0, !isStopped {
-                return try await ask(progress, error)
+                return try await query(progress, error)
             }
         }
         return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)

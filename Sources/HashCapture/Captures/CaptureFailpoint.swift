@@ -25,5 +25,5 @@ enum CaptureFailpoint: String, CaseIterable, Failpoint {
     /// The server has responded; the response is not stored.
     case responseReceived
     /// The record has its final state.
-    case settled
+    case outcomeRecorded
 }

@@ -63,29 +63,29 @@ struct CaptureSender: Sendable {
         at time: Date,
         control: TransferControl
     ) async throws(CaptureError) -> RemoteCapture? {
-        try await asking(at: time) { headers throws(CaptureError) in
+        try await querying(at: time) { headers throws(CaptureError) in
             try await client.capture(byHash: hash, headers: headers, control: control)
         }
     }
 
     func remote(_ id: String, at time: Date) async throws(CaptureError) -> RemoteCapture {
-        try await asking(at: time) { headers throws(CaptureError) in try await client.capture(id, headers: headers) }
+        try await querying(at: time) { headers throws(CaptureError) in try await client.capture(id, headers: headers) }
     }
 
     /// Sends a query; repeats it once with the server's time if its clock differs (contract 1.3).
-    private func asking<Response>(
+    private func querying<Response>(
         at time: Date,
-        _ ask: ([HTTPHeader]) async throws(CaptureError) -> Response
+        _ query: ([HTTPHeader]) async throws(CaptureError) -> Response
     ) async throws(CaptureError) -> Response {
         do throws(CaptureError) {
-            return try await ask(try await headersOfQuestion(at: time))
+            return try await query(try await headersOfQuery(at: time))
         } catch {
             guard let date = error.serverTime else { throw error }
-            return try await ask(try await headersOfQuestion(at: date))
+            return try await query(try await headersOfQuery(at: date))
         }
     }
 
-    private func headersOfQuestion(at time: Date) async throws(CaptureError) -> [HTTPHeader] {
+    private func headersOfQuery(at time: Date) async throws(CaptureError) -> [HTTPHeader] {
         try await headers(of: SHA256Digest.of([]), counter: try take(1), at: time)
     }
 

@@ -141,11 +141,11 @@ extension CaptureSession {
             return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)
         }
         return try await exchange(record.id, try device(), control) { exchange, record throws(CaptureError) in
-            try await goOn(with: record, choice, exchange)
+            try await resume(with: record, choice, exchange)
         }
     }
 
-    private func goOn(
+    private func resume(
         with record: CaptureRecord,
         _ choice: RetryChoice,
         _ exchange: CaptureExchange
@@ -195,15 +195,16 @@ extension CaptureSession {
             guard isResend, record.submissions < 2 else { return CaptureOutcome(record: record, error: unknown) }
             return try await send(record, exchange)
         }
-        let asked = try await exchange.ask(CaptureExchange.Progress(record: record), unknown)
-        guard asked.record.state == .unknownOutcome || asked.record.state == .queued, let error = asked.error else {
-            return asked
+        let queried = try await exchange.query(CaptureExchange.Progress(record: record), unknown)
+        guard queried.record.state == .unknownOutcome || queried.record.state == .queued, let error = queried.error
+        else {
+            return queried
         }
         // The query failed. A server without the query still responds with 409 to a duplicate; after any other failure,
         // a submission would fail too.
         let cause = (error.underlying as? CaptureError)?.code
-        guard cause == nil || cause == .unexpectedResponse || cause == .notFound else { return asked }
-        return try await send(asked.record, exchange)
+        guard cause == nil || cause == .unexpectedResponse || cause == .notFound else { return queried }
+        return try await send(queried.record, exchange)
     }
 
     // MARK: Old records

@@ -163,7 +163,7 @@ extension CaptureSession {
                 CaptureOutcome(record: unknown, notices: record.notSent(after: unknown), error: error, isKnown: true)
             )
         }
-        return records.first { $0.tellsTheSame(as: record) }.map { .open($0, notices: notices) }
+        return records.first { $0.hasSameDisclosure(as: record) }.map { .open($0, notices: notices) }
     }
 
     private func record(
@@ -310,7 +310,7 @@ extension CaptureRecord {
 
     /// Whether this record is unsent and has the same payload as another; the time is ignored if it is the submission
     /// time.
-    fileprivate func tellsTheSame(as other: CaptureRecord) -> Bool {
+    fileprivate func hasSameDisclosure(as other: CaptureRecord) -> Bool {
         guard state == .pending || state == .queued, signingFailures < CaptureSession.signingLimit,
             (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
             hasDepth == other.hasDepth, settings == other.settings, analysis == other.analysis,

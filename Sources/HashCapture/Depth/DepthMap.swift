@@ -79,10 +79,10 @@ public enum DepthMapFile {
     ///   `.fileUnreadable`, `.notRegularFile`.
     public static func read(_ path: [UInt8], layout: Layout) throws(CaptureError) -> DepthMap {
         let content = try DepthMapContent(path)
-        do throws(DepthMapFlaw) {
+        do throws(DepthMapError) {
             let start = try content.prefix(8)
             if start == DepthImage.signature { return try DepthImage.read(content, layout: layout) }
-            guard layout.scale == nil else { throw DepthMapFlaw("a scale requires a PNG") }
+            guard layout.scale == nil else { throw DepthMapError("a scale requires a PNG") }
             if start.starts(with: NumPyHeader.magic) { return try content.numPyArray(layout: layout) }
             if PortableFloatMapHeader.begins(start) { return try content.portableFloatMap(layout: layout) }
             return try content.rawMap(layout: layout)
@@ -96,23 +96,23 @@ extension DepthMapFile.Layout {
     /// Checks the size in a file's header. Returns the number of samples.
     ///
     /// - Throws: If the size is invalid, too large, or contradicts the layout.
-    func accept(width: Int, height: Int) throws(DepthMapFlaw) -> Int {
+    func accept(width: Int, height: Int) throws(DepthMapError) -> Int {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
-        guard width > 0, height > 0 else { throw DepthMapFlaw("invalid size \(width)x\(height)") }
+        guard width > 0, height > 0 else { throw DepthMapError("invalid size \(width)x\(height)") }
         guard !isTooLarge, count <= DepthMapFile.maximumSampleCount else {
-            throw DepthMapFlaw(
+            throw DepthMapError(
                 "size \(width)x\(height): at most \(DepthMapFile.maximumSampleCount) samples are supported"
             )
         }
         guard self.width ?? width == width, self.height ?? height == height else {
             let expected = "\(self.width.map(String.init) ?? "?")x\(self.height.map(String.init) ?? "?")"
-            throw DepthMapFlaw("the file has \(width)x\(height), expected \(expected)")
+            throw DepthMapError("the file has \(width)x\(height), expected \(expected)")
         }
         return count
     }
 }
 
-struct DepthMapFlaw: Error {
+struct DepthMapError: Error {
     var detail: String
     var code: OutcomeCode
 
@@ -152,11 +152,11 @@ struct DepthMapContent {
     }
 
     /// The first bytes; fewer only at the end of the file.
-    func prefix(_ count: Int) throws(DepthMapFlaw) -> [UInt8] {
+    func prefix(_ count: Int) throws(DepthMapError) -> [UInt8] {
         do {
             return try file.prefix(count)
         } catch {
-            throw DepthMapFlaw("reading failed", code: .fileUnreadable)
+            throw DepthMapError("reading failed", code: .fileUnreadable)
         }
     }
 
@@ -164,11 +164,11 @@ struct DepthMapContent {
     /// been checked against the limit; the file's length is checked before allocating.
     ///
     /// - Throws: An error with found and expected length.
-    func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapFlaw) -> Samples {
+    func samples(at offset: Int, count sampleCount: Int, _ encoding: Encoding) throws(DepthMapError) -> Samples {
         let expected = offset + sampleCount * encoding.byteCount
         guard count == expected else {
             let header = offset > 0 ? "a header of \(offset) bytes and " : ""
-            throw DepthMapFlaw(
+            throw DepthMapError(
                 "\(count) bytes, expected \(expected): \(header)\(sampleCount) samples of \(encoding.byteCount) bytes"
             )
         }
@@ -191,7 +191,7 @@ struct DepthMapContent {
         return samples
     }
 
-    private func fill(_ block: inout [UInt8], count wanted: Int, from offset: Int) throws(DepthMapFlaw) {
+    private func fill(_ block: inout [UInt8], count wanted: Int, from offset: Int) throws(DepthMapError) {
         let read = block.withUnsafeMutableBytes { buffer in
             Result { () throws(FileBytes.Failure) in
                 let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
@@ -202,9 +202,9 @@ struct DepthMapContent {
         do {
             filled = try read.get()
         } catch {
-            throw DepthMapFlaw("reading failed: error \(error.code)", code: .fileUnreadable)
+            throw DepthMapError("reading failed: error \(error.code)", code: .fileUnreadable)
         }
-        guard filled == wanted else { throw DepthMapFlaw("the file ended at byte \(offset + filled) of \(count)") }
+        guard filled == wanted else { throw DepthMapError("the file ended at byte \(offset + filled) of \(count)") }
     }
 }
 
@@ -225,9 +225,9 @@ extension DepthMapContent.Encoding {
 
 extension DepthMapContent {
     /// Reads a file without a header. It must contain exactly the samples of the specified size; no size is guessed.
-    func rawMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+    func rawMap(layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
         guard let width = layout.width, let height = layout.height else {
-            throw DepthMapFlaw("not a PNG, PFM or NPY file; a raw map of \(count) bytes requires --depth-size")
+            throw DepthMapError("not a PNG, PFM or NPY file; a raw map of \(count) bytes requires --depth-size")
         }
         let sampleCount = try layout.accept(width: width, height: height)
         let encoding = Encoding(byteCount: 4, isBigEndian: false)
@@ -240,10 +240,10 @@ extension DepthMap {
         _ width: Int,
         _ height: Int,
         _ samples: DepthMapContent.Samples
-    ) throws(DepthMapFlaw) -> DepthMap {
+    ) throws(DepthMapError) -> DepthMap {
         let (values, extent) = (samples.values, samples.extent)
         guard let map = DepthMap(width: width, height: height, samples: values, extent: extent) else {
-            throw DepthMapFlaw("\(values.count) samples for \(width)x\(height)")
+            throw DepthMapError("\(values.count) samples for \(width)x\(height)")
         }
         return map
     }
@@ -260,55 +260,55 @@ enum DepthImage {
         /// data.
         private static let allowance = 16 << 20
 
-        static func read(_ content: DepthMapContent, layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+        static func read(_ content: DepthMapContent, layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
             guard let scale = layout.scale else {
-                throw DepthMapFlaw("a PNG requires --depth-scale, the meters per unit")
+                throw DepthMapError("a PNG requires --depth-scale, the meters per unit")
             }
             guard scale.isFinite, scale > 0 else {
-                throw DepthMapFlaw("invalid scale \(scale), expected meters per unit")
+                throw DepthMapError("invalid scale \(scale), expected meters per unit")
             }
             guard content.count <= DepthMapFile.maximumSampleCount * 2 + allowance else {
-                throw DepthMapFlaw("a PNG of \(content.count) bytes is too large for a depth map")
+                throw DepthMapError("a PNG of \(content.count) bytes is too large for a depth map")
             }
             let bytes = try content.prefix(content.count)
             let header = try header(of: bytes)
             let (width, height) = (Int(header.width), Int(header.height))
             guard header.is_grey16 != 0 else {
-                throw DepthMapFlaw("the PNG is not 16-bit grayscale")
+                throw DepthMapError("the PNG is not 16-bit grayscale")
             }
             let sampleCount = try layout.accept(width: width, height: height)
             guard sampleCount * 2 <= bytes.count * greatestRatio else {
-                throw DepthMapFlaw("\(bytes.count) bytes of PNG cannot contain \(width)x\(height) samples")
+                throw DepthMapError("\(bytes.count) bytes of PNG cannot contain \(width)x\(height) samples")
             }
             let samples = try samples(of: bytes, count: sampleCount, scale: scale)
             guard let map = DepthMap(width: width, height: height, samples: samples) else {
-                throw DepthMapFlaw("\(samples.count) samples for \(width)x\(height)")
+                throw DepthMapError("\(samples.count) samples for \(width)x\(height)")
             }
             return map
         }
 
-        private static func header(of bytes: [UInt8]) throws(DepthMapFlaw) -> depth_png_header {
+        private static func header(of bytes: [UInt8]) throws(DepthMapError) -> depth_png_header {
             var header = depth_png_header()
-            try complain { depth_png_read_header(bytes, bytes.count, &header, $0) }
+            try check { depth_png_read_header(bytes, bytes.count, &header, $0) }
             return header
         }
 
-        private static func samples(of bytes: [UInt8], count: Int, scale: Double) throws(DepthMapFlaw) -> [Float] {
+        private static func samples(of bytes: [UInt8], count: Int, scale: Double) throws(DepthMapError) -> [Float] {
             var samples = [Float](repeating: 0, count: count)
-            try complain { depth_png_read_samples(bytes, bytes.count, scale, &samples, count, $0) }
+            try check { depth_png_read_samples(bytes, bytes.count, scale, &samples, count, $0) }
             return samples
         }
 
         /// Throws libpng's message if a call fails.
-        private static func complain(_ call: (UnsafeMutablePointer<CChar>?) -> Int32) throws(DepthMapFlaw) {
+        private static func check(_ call: (UnsafeMutablePointer<CChar>?) -> Int32) throws(DepthMapError) {
             var message = [CChar](repeating: 0, count: Int(DEPTH_PNG_MESSAGE_SIZE))
             guard message.withUnsafeMutableBufferPointer({ call($0.baseAddress) }) != 0 else { return }
             let text = message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
-            throw DepthMapFlaw("the PNG cannot be read: \(String(decoding: text, as: UTF8.self))")
+            throw DepthMapError("the PNG cannot be read: \(String(decoding: text, as: UTF8.self))")
         }
     #else
-        static func read(_: DepthMapContent, layout _: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
-            throw DepthMapFlaw("this build cannot read PNG", code: .imageLibrariesMissing)
+        static func read(_: DepthMapContent, layout _: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
+            throw DepthMapError("this build cannot read PNG", code: .imageLibrariesMissing)
         }
     #endif
 }

@@ -13,49 +13,49 @@ struct NumPyHeader {
     let byteCount: Int
 
     /// Parses the start of a file. Throws if it is not the header of a depth map.
-    init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
+    init(_ bytes: [UInt8]) throws(DepthMapError) {
         guard bytes.count >= 12, (1...3).contains(bytes[6]) else {
-            throw DepthMapFlaw("unknown NPY version, or truncated header")
+            throw DepthMapError("unknown NPY version, or truncated header")
         }
         let lengthSize = bytes[6] == 1 ? 2 : 4
         let length = bytes[8..<8 + lengthSize].reversed().reduce(0) { $0 << 8 | Int($1) }
         byteCount = 8 + lengthSize + length
         guard byteCount <= min(bytes.count, Self.maximumByteCount) else {
-            throw DepthMapFlaw("the NPY header of \(length) bytes is too long")
+            throw DepthMapError("the NPY header of \(length) bytes is too long")
         }
         let text = String(decoding: bytes[8 + lengthSize..<byteCount], as: UTF8.self)
         guard let entries = PythonDictionary.entries(text), let type = entries["descr"], let shape = entries["shape"],
             let order = entries["fortran_order"], entries.count == 3
         else {
-            throw DepthMapFlaw("invalid NPY header")
+            throw DepthMapError("invalid NPY header")
         }
         encoding = try Self.encoding(type)
         (height, width) = try Self.size(shape)
         switch order {
         case "True": isFortranOrder = true
         case "False": isFortranOrder = false
-        default: throw DepthMapFlaw("invalid NPY fortran_order \(order)")
+        default: throw DepthMapError("invalid NPY fortran_order \(order)")
         }
     }
 
-    private static func encoding(_ type: String) throws(DepthMapFlaw) -> DepthMapContent.Encoding {
+    private static func encoding(_ type: String) throws(DepthMapError) -> DepthMapContent.Encoding {
         switch type.dropFirst().dropLast() {
         case "<f4": return .init(byteCount: 4, isBigEndian: false)
         case ">f4": return .init(byteCount: 4, isBigEndian: true)
         case "<f8": return .init(byteCount: 8, isBigEndian: false)
         case ">f8": return .init(byteCount: 8, isBigEndian: true)
-        default: throw DepthMapFlaw("NPY type \(type), expected float32 or float64 in meters")
+        default: throw DepthMapError("NPY type \(type), expected float32 or float64 in meters")
         }
     }
 
-    private static func size(_ shape: String) throws(DepthMapFlaw) -> (height: Int, width: Int) {
+    private static func size(_ shape: String) throws(DepthMapError) -> (height: Int, width: Int) {
         var sides = shape.dropFirst().dropLast().split(separator: ",", omittingEmptySubsequences: false)
         // `(5, 4,)` means the same as `(5, 4)`.
         if sides.last.map({ $0.allSatisfy(\.isWhitespace) }) == true { sides.removeLast() }
         let numbers = sides.map { Int($0.filter { !$0.isWhitespace }) }
         let isFlat = numbers.count == 2 || numbers.count == 3 && numbers[2] == 1
         guard isFlat, let height = numbers[0], let width = numbers[1] else {
-            throw DepthMapFlaw("NPY shape \(shape), expected (height, width)")
+            throw DepthMapError("NPY shape \(shape), expected (height, width)")
         }
         return (height, width)
     }
@@ -107,7 +107,7 @@ extension Substring {
 }
 
 extension DepthMapContent {
-    func numPyArray(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+    func numPyArray(layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
         let header = try NumPyHeader(prefix(NumPyHeader.maximumByteCount))
         let (width, height) = (header.width, header.height)
         let sampleCount = try layout.accept(width: width, height: height)
@@ -141,23 +141,23 @@ struct PortableFloatMapHeader {
     }
 
     /// Parses the start of a file. Throws if it is not the header of a single-channel map in meters.
-    init(_ bytes: [UInt8]) throws(DepthMapFlaw) {
+    init(_ bytes: [UInt8]) throws(DepthMapError) {
         var words: [String] = []
         var position = 0
         while words.count < 4 {
             while position < bytes.count, Self.isSpace(bytes[position]) { position += 1 }
             let start = position
             while position < bytes.count, !Self.isSpace(bytes[position]) { position += 1 }
-            guard position < bytes.count else { throw DepthMapFlaw("the PFM header has no end") }
+            guard position < bytes.count else { throw DepthMapError("the PFM header has no end") }
             words.append(String(decoding: bytes[start..<position], as: UTF8.self))
         }
-        guard words[0] == "Pf" else { throw DepthMapFlaw("a color PFM, expected one channel (\"Pf\")") }
+        guard words[0] == "Pf" else { throw DepthMapError("a color PFM, expected one channel (\"Pf\")") }
         guard let width = Int(words[1]), let height = Int(words[2]), let scale = Double(words[3]) else {
-            throw DepthMapFlaw("the PFM header has \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
+            throw DepthMapError("the PFM header has \"\(words[1]) \(words[2]) \(words[3])\", expected three numbers")
         }
         // Readers disagree on whether other scales multiply or divide, and a wrong distance is worthless.
         guard abs(scale) == 1 else {
-            throw DepthMapFlaw("PFM scale \(words[3]), expected 1 or -1: samples in meters")
+            throw DepthMapError("PFM scale \(words[3]), expected 1 or -1: samples in meters")
         }
         self.width = width
         self.height = height
@@ -172,7 +172,7 @@ struct PortableFloatMapHeader {
 
 extension DepthMapContent {
     /// Reads a PFM, whose rows are stored bottom to top.
-    func portableFloatMap(layout: DepthMapFile.Layout) throws(DepthMapFlaw) -> DepthMap {
+    func portableFloatMap(layout: DepthMapFile.Layout) throws(DepthMapError) -> DepthMap {
         let header = try PortableFloatMapHeader(prefix(PortableFloatMapHeader.maximumByteCount))
         let sampleCount = try layout.accept(width: header.width, height: header.height)
         let encoding = Encoding(byteCount: 4, isBigEndian: header.isBigEndian)

@@ -109,7 +109,7 @@ extension CaptureFacts {
         if facts.latitude == nil, let position = movie?.position {
             (facts.latitude, facts.longitude) = (position.latitude, position.longitude)
         }
-        facts.deviceModel = facts.deviceModel ?? movie?.model.flatMap(ToldText.cleaned)
+        facts.deviceModel = facts.deviceModel ?? movie?.model.flatMap(DisclosedText.cleaned)
         if let time = movie?.creationTime {
             (facts.capturedAt, facts.timeSource) = (date(time), .fileOffset)
         } else if let container = MediaCreationTime.reading(file) {
@@ -129,7 +129,7 @@ extension CaptureFacts {
         self.init(
             latitude: exif.position?.latitude,
             longitude: exif.position?.longitude,
-            deviceModel: exif.model.flatMap(ToldText.cleaned)
+            deviceModel: exif.model.flatMap(DisclosedText.cleaned)
         )
         let clock = exif.captureTime
         if let clock, clock.hasOffset {

@@ -249,8 +249,8 @@ extension CaptureExchange {
         try keepSubmitted(&progress, at: sentAt)
         let response = try await send(form, headers, onProgress)
         CaptureFailpoint.responseReceived.reach()
-        try settle(&progress, response)
-        CaptureFailpoint.settled.reach()
+        try recordOutcome(&progress, response)
+        CaptureFailpoint.outcomeRecorded.reach()
     }
 
     private func send(

@@ -85,13 +85,13 @@ package struct MetadataFilter: Sendable {
     /// The model of the camera, from the file or the user; ` / Linux ` is added for this machine (M13). Without a
     /// model, nothing is disclosed.
     private func device(of facts: CaptureFacts) -> String? {
-        guard let model = facts.deviceModel.flatMap(ToldText.cleaned) else { return nil }
+        guard let model = facts.deviceModel.flatMap(DisclosedText.cleaned) else { return nil }
         switch settings.deviceInfo {
         case .none: return nil
         case .modelOnly: return model
         case .full:
-            let system = ToldText.cleaned(systemVersion) ?? "unknown"
-            return "\(model) / Linux \(system) / \(ToldText.cleaned(programVersion) ?? "unknown")"
+            let system = DisclosedText.cleaned(systemVersion) ?? "unknown"
+            return "\(model) / Linux \(system) / \(DisclosedText.cleaned(programVersion) ?? "unknown")"
         }
     }
 
@@ -115,7 +115,7 @@ package struct MetadataFilter: Sendable {
 
     /// City and country specified by the user, otherwise from the offline table. Never coordinates.
     private func place(of facts: CaptureFacts, _ finding: PlaceTable.Finding?) -> CaptureMetadata.Location? {
-        let city = facts.city.flatMap(ToldText.cleaned)
+        let city = facts.city.flatMap(DisclosedText.cleaned)
         if let country = facts.country { return Self.countryCode(country).map { .place(city: city, country: $0) } }
         guard case .place(let place) = finding else { return nil }
         return .place(city: city ?? place.city, country: place.country)
@@ -140,7 +140,7 @@ package struct MetadataFilter: Sendable {
 }
 
 /// Sanitizes texts of a file or user before they are disclosed.
-enum ToldText {
+enum DisclosedText {
     /// Longer than the name of any model or city, but short enough for a body.
     static let byteLimit = 128
 

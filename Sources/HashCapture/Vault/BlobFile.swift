@@ -2,12 +2,12 @@ internal import CaptureSubmission
 internal import MediaFiles
 internal import Synchronization
 
-/// A sequentially written file: mode 0600, initially empty, on disk after `settle`.
+/// A sequentially written file: mode 0600, initially empty, on disk after `sync`.
 final class BlobFile: Sendable {
     private let file: PartialFile
     private let end = Mutex<Int64>(0)
 
-    /// Bytes between two starts of writeback, so that `settle` has little left to do.
+    /// Bytes between two starts of writeback, so that `sync` has little left to do.
     private static let writebackSize: Int64 = 32 << 20
 
     init(_ name: String, in directory: TargetDirectory) throws(FileWriteError) {
@@ -38,7 +38,7 @@ final class BlobFile: Sendable {
     }
 
     /// Syncs the file to disk. Blocks.
-    func settle() throws(FileWriteError) { _ = try file.settle() }
+    func sync() throws(FileWriteError) { _ = try file.sync() }
 
     /// Renames the file without replacing anything, and syncs the directory. Blocks.
     func publish(as name: [UInt8]) throws(FileWriteError) { try file.publish(as: name) }

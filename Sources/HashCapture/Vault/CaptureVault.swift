@@ -137,7 +137,7 @@ extension CaptureVault {
             // Disregards header and tags, a few bytes per million; the last call reports the end.
             progress?(min(written, total), total)
         }
-        try await BlockingWork.run { try blob.settle() }
+        try await BlockingWork.run { try blob.sync() }
         return digest
     }
 
@@ -177,7 +177,7 @@ extension CaptureVault {
             ) { piece in _ = try blob.append(piece) }
             try bytes.withUnsafeBytes { try encryptor.update($0) }
             try encryptor.finish()
-            try blob.settle()
+            try blob.sync()
         } catch {
             try? draft.directory.remove(Array(Kind.depth.rawValue.utf8))
             throw .ofVault(error)
@@ -249,7 +249,7 @@ extension CaptureVault {
                     throw CaptureError(.checksumMismatch, detail: "the vault has \(digest.hex)", value: id)
                 }
                 try await BlockingWork.run {
-                    try file.settle()
+                    try file.sync()
                     try file.publish(as: target.name)
                 }
                 return digest

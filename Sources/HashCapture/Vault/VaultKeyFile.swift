@@ -101,7 +101,7 @@ struct VaultKeyFile {
         do {
             let text = try StreamingAEAD.Key.generate().withBytes { HexText.lowerCase($0) } + "\n"
             try Array(text.utf8).withUnsafeBytes { _ = try file.append($0) }
-            try file.settle()
+            try file.sync()
             try file.publish(as: Array(Self.name.utf8))
         } catch let error as FileWriteError where error.kind == .exists {
             file.discard()

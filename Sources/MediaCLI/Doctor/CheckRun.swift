@@ -17,7 +17,7 @@ struct CheckOptions: ParsableArguments {
         try require(junit != "", "--junit: the path is empty.")
     }
 
-    func limit() throws(Diagnosis) -> Duration {
+    func limit() throws(UserFacingError) -> Duration {
         try FlagValue.read(timeout, "--timeout", SettingValue.timeout) ?? .seconds(60)
     }
 }
@@ -39,7 +39,7 @@ struct CheckRun: Sendable {
     /// Runs `body`, which must return soon after its task is canceled. Checks in `names` without a result are reported
     /// as skipped. Returns success if no check failed, otherwise the code of the first failure.
     ///
-    /// - Throws: `Diagnosis` if the report cannot be written.
+    /// - Throws: `UserFacingError` if the report cannot be written.
     func run(
         names: [String],
         limit: Duration,
@@ -48,15 +48,15 @@ struct CheckRun: Sendable {
         console.record(.start, ["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
         try console.requireOutput()
         let began = console.context.elapsed()
-        let told = Mutex<[ServerCheck]>([])
+        let reported = Mutex<[ServerCheck]>([])
         let deadline = Deadline(limit: limit)
-        let tell: OnCheck = { check in
+        let onCheck: OnCheck = { check in
             let check = deadline.excused(check)
-            told.withLock { $0.append(check) }
+            reported.withLock { $0.append(check) }
             report(check)
         }
-        await make(until: deadline) { await body($0, tell) }
-        var checks = told.withLock { $0 }
+        await make(until: deadline) { await body($0, onCheck) }
+        var checks = reported.withLock { $0 }
         let reason = deadline.isOver ? "timed out after \(Formats.span(limit))" : "stopped"
         for name in names where !checks.contains(where: { $0.name == name }) {
             let check = ServerCheck(named: name, .skipped, reason)
@@ -66,10 +66,10 @@ struct CheckRun: Sendable {
         let duration = console.context.elapsed() - began
         let code = console.exitCode(exitCode(checks, isOutOfTime: deadline.isOver))
         if deadline.isOver {
-            console.error(Diagnosis(.networkTimeout, "not finished after \(Formats.span(limit))"))
+            console.error(UserFacingError(.networkTimeout, "not finished after \(Formats.span(limit))"))
         }
         for check in checks {
-            if let remains = Diagnosis(remainsOf: check, on: server) {
+            if let remains = UserFacingError(remainsOf: check, on: server) {
                 console.error(remains)
             }
         }
@@ -96,7 +96,7 @@ struct CheckRun: Sendable {
             work.cancel()
         }
         let onSignal = { @Sendable (request: Interruption.Request) in
-            control.heed(request, finishWithin: Self.finishTime)
+            control.handle(request, finishWithin: Self.finishTime)
             work.cancel()
         }
         _ = await console.context.interruption.handling(onSignal) { await work.value }
@@ -113,17 +113,17 @@ struct CheckRun: Sendable {
     // MARK: Messages
 
     private func report(_ check: ServerCheck) {
-        var diagnosis = check.error.map { ErrorCatalog.diagnosis(of: $0) }
-        if let pin = check.facts["pinned_key"], check.error?.code != .pinnedKeyMismatch, diagnosis != nil {
-            diagnosis?.hint =
+        var userFacingError = check.error.map { ErrorCatalog.userFacingError(of: $0) }
+        if let pin = check.facts["pinned_key"], check.error?.code != .pinnedKeyMismatch, userFacingError != nil {
+            userFacingError?.hint =
                 "verify the pin with the operator, then: mediactl \(suite) --server \(ErrorCatalog.clean(server)) "
                 + "--pinned-key '\(ErrorCatalog.clean(pin))'"
         }
         console.result(
-            JSONRenderer.check(check, diagnosis),
-            TextRenderer.check(check, diagnosis, width: console.outputWidth, console.outputStyle)
+            JSONRenderer.check(check, userFacingError),
+            TextRenderer.check(check, userFacingError, width: console.outputWidth, console.outputStyle)
         )
-        if let hint = diagnosis?.hint {
+        if let hint = userFacingError?.hint {
             console.announce(["mediactl: hint: \(hint)"])
         }
     }
@@ -166,7 +166,7 @@ private final class Deadline: Sendable {
     }
 }
 
-extension Diagnosis {
+extension UserFacingError {
     /// A file that a smoke test could not delete, with the command that deletes it; nil if there is none.
     fileprivate init?(remainsOf check: ServerCheck, on server: String) {
         guard let id = check.facts["left_file_id"] else { return nil }
@@ -181,13 +181,13 @@ extension Diagnosis {
 }
 
 extension JSONRenderer {
-    static func check(_ check: ServerCheck, _ diagnosis: Diagnosis?) -> JSONObject {
+    static func check(_ check: ServerCheck, _ userFacingError: UserFacingError?) -> JSONObject {
         let facts = check.facts.sorted { $0.key < $1.key }
             .map { JSONValue.object(["name": .string($0.key), "value": .string($0.value)]) }
         return [
             "name": .string(check.name), "status": .string(check.status.rawValue), "detail": .string(check.detail),
             "facts": .array(facts), "duration_ms": .integer(Formats.milliseconds(check.duration)),
-            "error": error(diagnosis),
+            "error": error(userFacingError),
         ]
     }
 }
@@ -196,7 +196,7 @@ extension TextRenderer {
     /// `ok    tls      CN=media.example.org, valid until …`
     static func check(
         _ check: ServerCheck,
-        _ diagnosis: Diagnosis?,
+        _ userFacingError: UserFacingError?,
         width: Int?,
         _ style: Style
     ) -> [String] {
@@ -209,7 +209,7 @@ extension TextRenderer {
             }
         let name = check.name.padding(toLength: 8, withPad: " ", startingAt: 0)
         // The role is more informative than the server's error message.
-        let found = check.facts["role"] == nil ? diagnosis?.message : nil
+        let found = check.facts["role"] == nil ? userFacingError?.message : nil
         let detail = ErrorCatalog.clean(found ?? check.detail)
         let indent = String(repeating: " ", count: 16)
         // Do not wrap into fewer than 12 columns.
@@ -256,9 +256,9 @@ struct JUnitReport: Sendable {
         case .skipped:
             return [head + ">", #"      <skipped message="\#(escaped(check.detail))"/>"#, "    </testcase>"]
         case .failed:
-            let diagnosis = check.error.map { ErrorCatalog.diagnosis(of: $0) }
-            let message = escaped(diagnosis?.message ?? check.detail)
-            let type = escaped(diagnosis?.code ?? "failed")
+            let userFacingError = check.error.map { ErrorCatalog.userFacingError(of: $0) }
+            let message = escaped(userFacingError?.message ?? check.detail)
+            let type = escaped(userFacingError?.code ?? "failed")
             return [
                 head + ">",
                 #"      <failure type="\#(type)" message="\#(message)">\#(escaped(check.detail))</failure>"#,
@@ -268,14 +268,14 @@ struct JUnitReport: Sendable {
     }
 
     /// Replaces an existing report.
-    func write(to path: String) throws(Diagnosis) {
+    func write(to path: String) throws(UserFacingError) {
         do {
             try NewFile(replacing: RawArguments.bytes(of: path)).write(text)
         } catch {
-            var diagnosis = error
-            diagnosis.hint = "choose another file with --junit FILE"
-            diagnosis.exitCode = .failure
-            throw diagnosis
+            var userFacingError = error
+            userFacingError.hint = "choose another file with --junit FILE"
+            userFacingError.exitCode = .failure
+            throw userFacingError
         }
     }
 

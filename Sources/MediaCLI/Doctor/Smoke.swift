@@ -47,7 +47,7 @@ struct Smoke: ContextCommand {
                 UploadOptions(
                     retry: settings.retryPolicy,
                     timeouts: settings.timeouts,
-                    settleTime: min(limit, settings.settings.settleTimeout.value),
+                    processingTime: min(limit, settings.settings.settleTimeout.value),
                     transport: transport.choice
                 )
             ),

@@ -26,7 +26,7 @@ struct BundleReading: Sendable {
 
     /// Reads a bundle, or the one in a directory. Without `media`, the media files in that directory are compared.
     ///
-    /// - Throws: `Diagnosis` if this is not a bundle; `SourceFileError`, `CancellationError`.
+    /// - Throws: `UserFacingError` if this is not a bundle; `SourceFileError`, `CancellationError`.
     init(_ given: [UInt8], media: [UInt8]?) async throws {
         let isDirectory = Self.isDirectory(given)
         let path = isDirectory ? given + [UInt8(ascii: "/")] + Array(Self.fileName.utf8) : given
@@ -37,12 +37,12 @@ struct BundleReading: Sendable {
             }
         } catch {
             if error == .missing { throw CaptureError(.fileNotFound, path: path) }
-            throw Diagnosis.usage("cannot read \(ErrorCatalog.quoted(path)): \(error.reason)", hint: error.hint)
+            throw UserFacingError.usage("cannot read \(ErrorCatalog.quoted(path)): \(error.reason)", hint: error.hint)
         }
         guard let members = JSONValue.object(in: bytes[...]), members["schema"]?.text == Self.schema,
             let record = Self.record(members), let key = record.publicKey
         else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "\(ErrorCatalog.quoted(path)) is not a bundle",
                 hint: "mediactl hash-only export ID --bundle FILE writes one"
             )
@@ -142,7 +142,7 @@ struct BundleReading: Sendable {
             } catch let error as CancellationError {
                 throw error
             } catch {
-                finding = .skipped(ErrorCatalog.diagnosis(of: error).message)
+                finding = .skipped(ErrorCatalog.userFacingError(of: error).message)
             }
             if finding == .passed { return (path, finding) }
             other = other ?? (path, finding)
@@ -158,7 +158,7 @@ struct BundleReading: Sendable {
                 return names.sorted { $0.lexicographicallyPrecedes($1) }
             }
         } catch {
-            throw Diagnosis.usage("cannot read the directory \(ErrorCatalog.quoted(directory)): \(error.detail)")
+            throw UserFacingError.usage("cannot read the directory \(ErrorCatalog.quoted(directory)): \(error.detail)")
         }
     }
 }

@@ -46,7 +46,7 @@ struct CaptureContext: Sendable {
 
     /// The captures of the configured server.
     ///
-    /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
+    /// - Throws: `UserFacingError` if none is configured; `ServerURLError`.
     func session() throws -> CaptureSession {
         let server = try settings.requireServer(of: .captureURL)
         return session(server, settings.settings.captureProfile.value)
@@ -71,7 +71,7 @@ struct CaptureContext: Sendable {
     /// A session for local work, for which any server will do: the configured one, otherwise that of the newest
     /// capture.
     ///
-    /// - Throws: `StoreError`, `ServerURLError`; `Diagnosis` if there is neither.
+    /// - Throws: `StoreError`, `ServerURLError`; `UserFacingError` if there is neither.
     func anySession() throws -> CaptureSession {
         if let server = try settings.configuredServer(of: .captureURL) {
             return session(server, settings.settings.captureProfile.value)
@@ -94,7 +94,7 @@ struct CaptureContext: Sendable {
 
     /// The only record with this ID prefix.
     ///
-    /// - Throws: `StoreError`; `CaptureError` if there is none; `Diagnosis` if there are several.
+    /// - Throws: `StoreError`; `CaptureError` if there is none; `UserFacingError` if there are several.
     func record(_ idPrefix: String) throws -> CaptureRecord {
         let found = try library.captures(idPrefix: idPrefix.lowercased())
         guard let record = try found.named(idPrefix, "capture", \.id) else {

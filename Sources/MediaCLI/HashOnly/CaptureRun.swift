@@ -40,16 +40,16 @@ final class CaptureRun: Sendable {
     }
 
     /// Runs one job at a time and returns whether all ran. No further job starts after a signal or once standard output
-    /// is closed. `tell` runs for each result before the next job starts.
-    func run(_ jobs: [Job], tell: (CaptureItem) -> Void) async -> Bool {
+    /// is closed. `report` runs for each result before the next job starts.
+    func run(_ jobs: [Job], report: (CaptureItem) -> Void) async -> Bool {
         let interruption = console.context.interruption
-        return await interruption.handling({ [self] in heed($0) }) {
+        return await interruption.handling({ [self] in handle($0) }) {
             await display.during {
                 for job in jobs {
                     guard interruption.signal == nil, !isUnread else { return false }
                     let item = await item(of: job)
                     statistics.add(item.state, item.exitCode)
-                    tell(item)
+                    report(item)
                 }
                 return true
             }
@@ -83,7 +83,7 @@ final class CaptureRun: Sendable {
 
     /// A signal cancels reading immediately. A request that is already sent waits for its response; a second signal
     /// abandons it, and its outcome stays unknown until `retry` queries the server.
-    private func heed(_ request: Interruption.Request) {
+    private func handle(_ request: Interruption.Request) {
         guard let stage = stage.withLock({ $0 }) else { return }
         if request.isFinal || stage.isReading {
             stage.control.abandon()
@@ -108,8 +108,8 @@ final class CaptureRun: Sendable {
             console.note(statistics.words(words))
         }
         let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(statistics.count($0.state))) })
-        let ending = console.ending(code, after: display.elapsed)
-        console.summary(members + ["items": JSONValue(statistics.total)] + counts + ending)
+        let exitFields = console.exitFields(code, after: display.elapsed)
+        console.summary(members + ["items": JSONValue(statistics.total)] + counts + exitFields)
         return code
     }
 }
@@ -145,7 +145,7 @@ struct CaptureItem: Sendable {
     var record: CaptureRecord?
     var preview: CapturePreview?
     var notices: [CaptureNotice] = []
-    var error: Diagnosis?
+    var error: UserFacingError?
     /// Source of the capture time; nil if the time is unknown or the file was not read.
     var timeSource: CaptureTimeSource?
     /// Whether the capture was already on the server, so that nothing was sent.
@@ -159,7 +159,7 @@ struct CaptureItem: Sendable {
         timeSource = outcome.timeSource
         // Nothing was disclosed in this run, so only notices about the earlier submission apply.
         notices = outcome.notices.filter { !isKnown || $0.isAboutEarlierSubmission }.map(\.withoutLocation)
-        error = state == .accepted ? nil : Self.diagnosis(of: outcome)
+        error = state == .accepted ? nil : Self.userFacingError(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
             let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
             error?.hint = hint
@@ -192,21 +192,21 @@ struct CaptureItem: Sendable {
     }
 
     init(failure: any Error, path: [UInt8]?, record: CaptureRecord? = nil) {
-        let diagnosis = ErrorCatalog.diagnosis(of: failure)
+        let userFacingError = ErrorCatalog.userFacingError(of: failure)
         self.path = path
         self.record = record
-        state = record.map { State($0.state) } ?? (diagnosis.exitCode == .interrupt ? .cancelled : .failed)
-        error = diagnosis
+        state = record.map { State($0.state) } ?? (userFacingError.exitCode == .interrupt ? .cancelled : .failed)
+        error = userFacingError
     }
 
     /// The error of this run, otherwise the error stored in the record.
-    private static func diagnosis(of outcome: CaptureOutcome) -> Diagnosis {
-        if let error = outcome.error { return ErrorCatalog.diagnosis(of: error) }
+    private static func userFacingError(of outcome: CaptureOutcome) -> UserFacingError {
+        if let error = outcome.error { return ErrorCatalog.userFacingError(of: error) }
         let record = outcome.record
         let code: OutcomeCode =
             record.errorCode.flatMap { .init(rawValue: $0) }
             ?? (record.state == .rejected ? .badRequest : record.state == .pending ? .signingFailed : .unknownOutcome)
-        return ErrorCatalog.diagnosis(
+        return ErrorCatalog.userFacingError(
             of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id)
         )
     }

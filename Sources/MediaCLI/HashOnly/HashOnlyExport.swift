@@ -92,7 +92,7 @@ struct HashOnlyExport: ContextCommand {
             let target = RawArguments.bytes(of: bundle)
             let text = try CaptureBundle(record).json.json(isForTerminals: true)
             if let words = CaptureSession.disagreement(in: record) {
-                throw Diagnosis(
+                throw UserFacingError(
                     .checksumMismatch,
                     "capture \(record.id.prefix(8)) was changed: \(words)"
                 )
@@ -137,10 +137,10 @@ struct CaptureBundle: Sendable {
     private let assertion: Assertion
     private let key: [UInt8]
 
-    /// - Throws: `CaptureError` `.recordUnusable` if the body is damaged; `Diagnosis` if the record is not signed.
+    /// - Throws: `CaptureError` `.recordUnusable` if the body is damaged; `UserFacingError` if the record is not signed.
     init(_ record: CaptureRecord) throws {
         guard let bytes = record.body, let key = record.publicKey else {
-            throw Diagnosis(
+            throw UserFacingError(
                 .notSigned,
                 "capture \(record.id.prefix(8)) is not signed yet",
                 hint: "to sign and send it: mediactl hash-only retry \(record.id.prefix(8))"

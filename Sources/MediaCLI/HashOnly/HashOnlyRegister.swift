@@ -185,8 +185,8 @@ struct CaptureKeyOptions: ParsableArguments {
 
     /// The public key of the signing program.
     ///
-    /// - Throws: `Diagnosis` if the file contains no such key.
-    func verifyingKey() throws(Diagnosis) -> VerifyingKey? {
+    /// - Throws: `UserFacingError` if the file contains no such key.
+    func verifyingKey() throws(UserFacingError) -> VerifyingKey? {
         guard let publicKey else { return nil }
         guard let key = VerifyingKey.reading(try EvidenceFile.bytes(publicKey)) else {
             throw .usage(
@@ -199,8 +199,8 @@ struct CaptureKeyOptions: ParsableArguments {
 
     /// The certificates of --ek-certificate; nil without --tpm.
     ///
-    /// - Throws: `Diagnosis` if a file is missing or is not a certificate.
-    func endorsementCertificates() throws(Diagnosis) -> [EndorsementCertificate]? {
+    /// - Throws: `UserFacingError` if a file is missing or is not a certificate.
+    func endorsementCertificates() throws(UserFacingError) -> [EndorsementCertificate]? {
         guard tpm else { return nil }
         var certificates: [EndorsementCertificate] = []
         for path in ekCertificate {
@@ -214,8 +214,8 @@ struct CaptureKeyOptions: ParsableArguments {
         return certificates
     }
 
-    /// - Throws: `Diagnosis` if a file is missing.
-    func tpm2Evidence() throws(Diagnosis) -> TPM2Evidence? {
+    /// - Throws: `UserFacingError` if a file is missing.
+    func tpm2Evidence() throws(UserFacingError) -> TPM2Evidence? {
         guard let evidence else { return nil }
         return try TPM2Evidence.reading(evidence)
     }
@@ -230,7 +230,7 @@ struct RegistrationRun: Sendable {
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
 
-    /// - Throws: `Diagnosis`, `StoreError`, `CaptureError` for anything that `run` would refuse as well.
+    /// - Throws: `UserFacingError`, `StoreError`, `CaptureError` for anything that `run` would refuse as well.
     func preview() async throws -> ExitCode {
         let server = try settings.requireServer(of: .captureURL)
         let earlier = try await settings.withReadOnlyCaptures { try $0.library.captureDevice(for: server.description) }
@@ -250,7 +250,7 @@ struct RegistrationRun: Sendable {
         return .success
     }
 
-    /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError`.
+    /// - Throws: `UserFacingError`, `StoreError`, `TransportError`, `CaptureError`.
     func run() async throws -> ExitCode {
         let server = try settings.requireServer(of: .captureURL)
         try console.requireOutput()
@@ -347,9 +347,9 @@ extension TPM2Evidence {
     /// `certify.attest` and `certify.sig` (`tpm2_certify -o -s`), and the certificates `ek-*.der` in the order of their
     /// names, leaf first.
     ///
-    /// - Throws: `Diagnosis` if a file is missing.
-    static func reading(_ directory: String) throws(Diagnosis) -> TPM2Evidence {
-        func bytes(_ name: String) throws(Diagnosis) -> [UInt8] { try EvidenceFile.bytes(directory + "/" + name) }
+    /// - Throws: `UserFacingError` if a file is missing.
+    static func reading(_ directory: String) throws(UserFacingError) -> TPM2Evidence {
+        func bytes(_ name: String) throws(UserFacingError) -> [UInt8] { try EvidenceFile.bytes(directory + "/" + name) }
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
             .filter { $0.hasPrefix("ek-") && $0.hasSuffix(".der") }.sorted()
         var certificates: [[UInt8]] = []
@@ -377,8 +377,8 @@ enum EvidenceFile {
     /// Far larger than any certificate.
     private static let limit = 64 << 10
 
-    /// - Throws: `Diagnosis` (usage).
-    static func bytes(_ path: String) throws(Diagnosis) -> [UInt8] {
+    /// - Throws: `UserFacingError` (usage).
+    static func bytes(_ path: String) throws(UserFacingError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(WholeInput.Failure) {
             bytes = try WholeInput.all(at: RawArguments.bytes(of: path), limit: limit)

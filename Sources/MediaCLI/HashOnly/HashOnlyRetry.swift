@@ -87,7 +87,7 @@ struct RetryRun: Sendable {
 
     private var console: Console { context.console }
 
-    /// - Throws: `Diagnosis`.
+    /// - Throws: `UserFacingError`.
     func run(_ records: [CaptureRecord]) async throws -> ExitCode {
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
@@ -106,11 +106,11 @@ struct RetryRun: Sendable {
                 }
             }
         }
-        let isDone = await run.run(jobs) { tell($0, isBatch: records.count > 1) }
+        let isDone = await run.run(jobs) { report($0, isBatch: records.count > 1) }
         return run.conclude(isDone: isDone, [:])
     }
 
-    private func tell(_ item: CaptureItem, isBatch: Bool) {
+    private func report(_ item: CaptureItem, isBatch: Bool) {
         console.result(JSONRenderer.captureItem(item), TextRenderer.capture(item, style: console.outputStyle))
         for notice in item.notices where notice.isWarning {
             console.warning(isBatch ? "\(item.name): \(notice.words)" : notice.words)

@@ -83,7 +83,7 @@ struct HashOnlySend: ContextCommand {
         return try await run.run()
     }
 
-    private func requests(_ settings: PrivacySettings) throws(Diagnosis) -> [CaptureRequest] {
+    private func requests(_ settings: PrivacySettings) throws(UserFacingError) -> [CaptureRequest] {
         let depth = try depth.choice()
         let facts = try facts.facts()
         let video = try media.video()
@@ -115,14 +115,14 @@ struct HashOnlySend: ContextCommand {
             do {
                 _ = try SourceFile(path: RawArguments.bytes(of: file))
             } catch {
-                var diagnosis = ErrorCatalog.diagnosis(of: error)
-                diagnosis.message += "; nothing was sent"
-                throw diagnosis
+                var userFacingError = ErrorCatalog.userFacingError(of: error)
+                userFacingError.message += "; nothing was sent"
+                throw userFacingError
             }
         }
     }
 
-    private func unknownCommand(_ word: String) -> Diagnosis {
+    private func unknownCommand(_ word: String) -> UserFacingError {
         let commands = HashOnly.configuration.subcommands.map { $0._commandName }
         let name = ErrorCatalog.quoted(RawArguments.bytes(of: word))
         let hint =
@@ -141,7 +141,7 @@ struct HashOnlySend: ContextCommand {
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: false)
         let question = "Submit \(Formats.count(open.count, "capture")) without a depth map?"
         guard settings.prompter.isAllowed, !settings.console.isJSON,
-            try await confirmation.ask([], question, on: settings.console)
+            try await confirmation.prompt([], question, on: settings.console)
         else { throw CaptureError(.depthRequired) }
         for index in open { requests[index].depth = .declined }
     }
@@ -186,13 +186,13 @@ struct CaptureMediaOptions: ParsableArguments {
 
     var kind: CaptureMediaType? { mediaType?.value ?? (isVideo ? .video : nil) }
 
-    /// - Throws: `Diagnosis` for an invalid value.
-    func namedDigest() throws(Diagnosis) -> SHA256Digest? {
+    /// - Throws: `UserFacingError` for an invalid value.
+    func namedDigest() throws(UserFacingError) -> SHA256Digest? {
         try FlagValue.read(digest, "--digest", CaptureValue.digest)
     }
 
-    /// - Throws: `Diagnosis` for an invalid value.
-    func video() throws(Diagnosis) -> VideoMembers? {
+    /// - Throws: `UserFacingError` for an invalid value.
+    func video() throws(UserFacingError) -> VideoMembers? {
         guard let chain = try FlagValue.read(hashChain, "--hash-chain", CaptureValue.hashChain),
             let frames = try FlagValue.read(frameCount, "--frame-count", CaptureValue.amount),
             let duration = try FlagValue.read(durationMs, "--duration-ms", CaptureValue.amount)
@@ -229,8 +229,8 @@ struct CaptureFactOptions: ParsableArguments {
     /// Options that apply to one file only, as written on the command line.
     var ofOneFile: [String] { capturedAt == nil ? [] : ["--captured-at"] }
 
-    /// - Throws: `Diagnosis` for an invalid value.
-    func facts() throws(Diagnosis) -> CaptureFacts {
+    /// - Throws: `UserFacingError` for an invalid value.
+    func facts() throws(UserFacingError) -> CaptureFacts {
         let position = try FlagValue.read(location, "--location", CaptureValue.coordinates)
         let place = try FlagValue.read(place, "--place", CaptureValue.place)
         return CaptureFacts(
@@ -278,8 +278,8 @@ struct CaptureDepthOptions: ParsableArguments {
         [(depth != nil, "--depth"), (!keyframeDepth.isEmpty, "--keyframe-depth")].filter(\.0).map(\.1)
     }
 
-    /// - Throws: `Diagnosis` for an invalid value.
-    func choice() throws(Diagnosis) -> CaptureRequest.Depth {
+    /// - Throws: `UserFacingError` for an invalid value.
+    func choice() throws(UserFacingError) -> CaptureRequest.Depth {
         let size = try FlagValue.read(depthSize, "--depth-size", CaptureValue.depthSize)
         let scale = try FlagValue.read(depthScale, "--depth-scale", CaptureValue.depthScale)
         let layout = DepthMapFile.Layout(width: size?.width, height: size?.height, scale: scale)
@@ -338,7 +338,7 @@ struct SubmissionRun: Sendable {
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
 
-    /// - Throws: `Diagnosis`, `StoreError`, `TransportError`, `CaptureError` for errors that end the whole run.
+    /// - Throws: `UserFacingError`, `StoreError`, `TransportError`, `CaptureError` for errors that end the whole run.
     func run() async throws -> ExitCode {
         let server = try settings.requireServer(of: .captureURL)
         if kind == .media, requests.contains(where: { $0.settings.isPrivacyModeEnabled }) {
@@ -367,7 +367,7 @@ struct SubmissionRun: Sendable {
     private func run(_ context: CaptureContext, _ server: String) async throws -> ExitCode {
         let session = try kind == .preview ? context.session() : context.confidential(try context.session())
         let run = CaptureRun(settings, writesRecords: writesProgressRecords)
-        let isDone = await run.run(requests.map { job($0, session, server) }) { tell($0) }
+        let isDone = await run.run(requests.map { job($0, session, server) }) { report($0) }
         return run.conclude(
             isDone: isDone,
             ["server": .string(server), "dry_run": .bool(kind == .preview), "send_media": .bool(kind == .media)]
@@ -400,7 +400,7 @@ struct SubmissionRun: Sendable {
 
     // MARK: Output
 
-    private func tell(_ item: CaptureItem) {
+    private func report(_ item: CaptureItem) {
         console.result(JSONRenderer.captureItem(item), lines(for: item))
         if let preview = item.preview {
             explain(preview, item)

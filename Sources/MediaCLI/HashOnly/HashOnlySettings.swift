@@ -108,8 +108,8 @@ enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
         return raw.replacing("_", with: "-")
     }
 
-    /// - Throws: `Diagnosis` for an invalid value.
-    func set(_ text: String, in settings: inout PrivacySettings) throws(Diagnosis) {
+    /// - Throws: `UserFacingError` for an invalid value.
+    func set(_ text: String, in settings: inout PrivacySettings) throws(UserFacingError) {
         let raw = text.replacing("-", with: "_")
         switch self {
         case .privacyMode:
@@ -127,7 +127,7 @@ enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    private func refused(_ text: String, _ choices: String) -> Diagnosis {
+    private func refused(_ text: String, _ choices: String) -> UserFacingError {
         .usage("\(rawValue): \(ErrorCatalog.quoted(text)) is not a valid value", hint: "use \(choices)")
     }
 }

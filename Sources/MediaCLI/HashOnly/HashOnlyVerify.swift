@@ -65,7 +65,7 @@ struct HashOnlyVerify: ContextCommand {
             try await context.adopt()
         } catch {
             // The checks do not depend on completing unfinished work.
-            console.warning(ErrorCatalog.diagnosis(of: error).message)
+            console.warning(ErrorCatalog.userFacingError(of: error).message)
         }
         let (verification, failure) = try await console.context.interruption.canceling {
             try await verify(path, context)
@@ -77,7 +77,7 @@ struct HashOnlyVerify: ContextCommand {
     private func verify(
         _ path: [UInt8],
         _ context: CaptureContext
-    ) async throws -> (CaptureVerification, Diagnosis?) {
+    ) async throws -> (CaptureVerification, UserFacingError?) {
         let file = try SourceFile(path: path)
         guard try context.library.hasCaptures() else {
             throw CaptureError(.captureUnknown, detail: "no captures are stored", path: file.path)
@@ -91,7 +91,7 @@ struct HashOnlyVerify: ContextCommand {
             let own = try context.session(for: match.record)
             querying = offline ? own : try context.confidential(own)
         } catch {
-            let failure = ErrorCatalog.diagnosis(of: error)
+            let failure = ErrorCatalog.userFacingError(of: error)
             var verification = try await session.verify(match, isOffline: true)
             verification.findings = verification.findings.map { check, finding in
                 (check, check == .server && !offline ? .skipped(failure.message) : finding)
@@ -106,7 +106,7 @@ struct HashOnlyVerify: ContextCommand {
         _ verification: CaptureVerification,
         _ path: [UInt8],
         bundle: BundleReading? = nil,
-        failure: Diagnosis? = nil,
+        failure: UserFacingError? = nil,
         on console: Console
     ) -> ExitCode {
         for (check, finding) in verification.findings {
@@ -117,12 +117,12 @@ struct HashOnlyVerify: ContextCommand {
         console.text(
             TextRenderer.verification(verification, style: console.outputStyle) + TextRenderer.unsigned(unsigned)
         )
-        let failure = failure ?? verification.errors.first.map { ErrorCatalog.diagnosis(of: $0) }
+        let failure = failure ?? verification.errors.first.map { ErrorCatalog.userFacingError(of: $0) }
         var result = ExitCode.success
         if !verification.isGood {
             result = .integrity
             console.error(
-                Diagnosis(
+                UserFacingError(
                     .checksumMismatch,
                     "\(ErrorCatalog.quoted(path)) does not match capture \(brief(record.id))"
                 )

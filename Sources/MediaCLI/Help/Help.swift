@@ -49,7 +49,7 @@ struct Help: ContextCommand {
         return .success
     }
 
-    private func unknown(_ topic: String, below command: any ParsableCommand.Type) -> Diagnosis {
+    private func unknown(_ topic: String, below command: any ParsableCommand.Type) -> UserFacingError {
         let known = command.configuration.subcommands.map { $0._commandName }
         let parents = topics.prefix { $0 != topic }
         let near = Spelling.nearest(to: topic, among: known + (parents.isEmpty ? ["connection", "exit-codes"] : []))

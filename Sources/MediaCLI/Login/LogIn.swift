@@ -93,7 +93,7 @@ struct LogIn: ContextCommand {
         let isOfPhotoServer =
             mail.email != nil || key.apiKeyStdin || key.apiKeyFile != nil || deviceName != nil || yes
         let run = UploadLoginRun(settings: settings, flags: credentials, isDryRun: dryRun)
-        if !isOfPhotoServer, try await run.isMeant(byUser: identity.user != nil) {
+        if !isOfPhotoServer, try await run.isForUploads(byUser: identity.user != nil) {
             return try await run.run()
         }
         return try await logInToPhotoServer(SyncSession.open(settings), credentials, console)
@@ -127,7 +127,7 @@ struct UploadLoginRun: Sendable {
 
     /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, if a
     /// prompt would follow, the server supports logins.
-    func isMeant(byUser isNamed: Bool) async throws -> Bool {
+    func isForUploads(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
         guard let server = try? settings.configuredServer(of: .uploadsURL) else { return false }
         if try settings.logins.entry(for: server.origin) != LoginStore.Entry() { return true }
@@ -257,7 +257,7 @@ struct LoginRun: Sendable {
 
     /// Logs in by email address and password, after confirmation, since it replaces the user's API key.
     ///
-    /// - Throws: `Diagnosis` if confirmation is impossible; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    /// - Throws: `UserFacingError` if confirmation is impossible; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func run(_ email: String, _ flags: CredentialFlags, _ confirmation: Confirmation) async throws -> ExitCode {
         let warning =
             "This gives \(ErrorCatalog.clean(email)) a new API key at \(ErrorCatalog.clean(server)): every phone and "
@@ -267,7 +267,7 @@ struct LoginRun: Sendable {
             console.text([warning])
             return finish(nil, isKeyRotated: false)
         }
-        guard try await confirmation.ask([warning], question, on: console) else {
+        guard try await confirmation.prompt([warning], question, on: console) else {
             console.text(["not logged in"])
             return finish(nil, isKeyRotated: false, code: .failure)
         }

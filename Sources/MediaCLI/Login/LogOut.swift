@@ -73,7 +73,7 @@ struct LogOut: ContextCommand {
 
     /// The configured server, as upload server and as photo server.
     ///
-    /// - Throws: `Diagnosis` if none is configured; `ServerURLError`.
+    /// - Throws: `UserFacingError` if none is configured; `ServerURLError`.
     static func places(_ settings: SettingsSession) throws -> Places {
         var places = Places(upload: (try? settings.configuredServer(of: .uploadsURL))?.origin.description)
         if places.upload == nil || settings.settings.addresses[.syncURL] != nil {

@@ -31,7 +31,7 @@ struct MediaSession: Sendable {
 
     /// Reads the settings and finds the credentials. Sends nothing.
     ///
-    /// - Throws: `SettingsError`, `CredentialError`; `Diagnosis` if no server is configured.
+    /// - Throws: `SettingsError`, `CredentialError`; `UserFacingError` if no server is configured.
     static func open(_ console: Console, for command: some MediaServerCommand) async throws -> MediaSession {
         let settings = try await SettingsSession.open(console, global: command.global, connection: command.connection)
         let server = try settings.requireServer()

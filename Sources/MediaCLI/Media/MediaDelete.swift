@@ -90,7 +90,7 @@ struct MediaDeletionRun: Sendable {
         /// As listed before the deletion.
         var file: ServerMedia?
         /// The error, if `result` has none.
-        var refusal: Diagnosis?
+        var refusal: UserFacingError?
 
         var error: (any Error)? { refusal ?? result.error }
 
@@ -101,7 +101,7 @@ struct MediaDeletionRun: Sendable {
     private struct Candidate: Sendable {
         var fileID: Int64
         var file: ServerMedia?
-        var refusal: Diagnosis?
+        var refusal: UserFacingError?
     }
 
     private var host: String { session.server.scope }
@@ -167,7 +167,7 @@ struct MediaDeletionRun: Sendable {
     }
 
     /// A file name is compared with labels and may match other files than the intended one, so `--yes` confirms only one.
-    private func requireOneGuess(_ choice: Choice, _ candidates: [Candidate]) throws(Diagnosis) {
+    private func requireOneGuess(_ choice: Choice, _ candidates: [Candidate]) throws(UserFacingError) {
         guard case .matching(let query) = choice, let name = query.fileName, query.guessesFileName,
             confirmation.isGiven, candidates.count > 1
         else { return }
@@ -183,7 +183,7 @@ struct MediaDeletionRun: Sendable {
         let lines =
             ["Files to delete from \(ErrorCatalog.clean(host)), for everyone and from every event:"]
             + files.flatMap { TextRenderer.brief($0) }
-        return try await confirmation.ask(
+        return try await confirmation.prompt(
             lines,
             "Delete \(Formats.count(files.count, "file"))?",
             on: console
@@ -195,7 +195,7 @@ struct MediaDeletionRun: Sendable {
     private func processAll(_ candidates: [Candidate], isConfirmed: Bool) async -> [Outcome] {
         var outcomes: [Outcome] = []
         for candidate in candidates {
-            guard console.mayGoOn else { break }
+            guard console.mayContinue else { break }
             let outcome = await process(candidate, isConfirmed: isConfirmed)
             report(outcome)
             outcomes.append(outcome)
@@ -244,24 +244,24 @@ struct MediaDeletionRun: Sendable {
             TextRenderer.mediaDeletion(outcome, on: session.server, style: console.outputStyle)
         )
         if let error = outcome.error {
-            console.error(ErrorCatalog.diagnosis(of: error))
+            console.error(ErrorCatalog.userFacingError(of: error))
         }
     }
 }
 
-extension Diagnosis {
+extension UserFacingError {
     /// A file that the filters selected by one event, and that the server also lists in another.
-    static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> Diagnosis {
+    static func isInOtherEvent(_ fileID: Int64, _ event: ServerMedia.Event) -> UserFacingError {
         let name = [event.date, event.orgName].compactMap(\.self).map(ErrorCatalog.clean).joined(separator: " ")
-        return Diagnosis(
+        return UserFacingError(
             .inOtherEvent,
             "\(fileID) is also listed in another event, \(name); nothing was deleted",
             hint: "to delete it from all its events: mediactl media delete \(fileID)"
         )
     }
 
-    static func noSuchMedia(_ fileID: Int64) -> Diagnosis {
-        Diagnosis(
+    static func noSuchMedia(_ fileID: Int64) -> UserFacingError {
+        UserFacingError(
             .notFound,
             "the server has no file with the ID \(fileID)",
             hint: "mediactl media list"

@@ -91,20 +91,20 @@ struct MediaFilterOptions: ParsableArguments {
 enum LocalChecksum {
     /// Returns 64 lowercase hexadecimal characters.
     ///
-    /// - Throws: `SourceFileError`; `Diagnosis` if reading fails or the file changes while it is read.
+    /// - Throws: `SourceFileError`; `UserFacingError` if reading fails or the file changes while it is read.
     static func hex(of path: String) async throws -> String {
         let file = try SourceFile(path: RawArguments.bytes(of: path))
         let digest: SHA256Digest
         do {
             digest = try await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size)
         } catch let error as CryptoError {
-            throw Diagnosis(
+            throw UserFacingError(
                 .fileUnreadable,
                 "cannot read \(ErrorCatalog.quoted(RawArguments.bytes(of: path))): \(ErrorCatalog.clean("\(error)"))"
             )
         }
         guard try file.currentStatus() == file.status else {
-            throw Diagnosis(
+            throw UserFacingError(
                 .sourceChanged,
                 "\(ErrorCatalog.quoted(RawArguments.bytes(of: path))) changed while it was read",
                 isRetryable: true

@@ -28,7 +28,7 @@ struct MediaShow: MediaServerCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await MediaSession.open(console, for: self)
         try console.requireOutput()
-        guard let asset = try await session.client.asset(id) else { throw Diagnosis.noSuchMedia(id) }
+        guard let asset = try await session.client.asset(id) else { throw UserFacingError.noSuchMedia(id) }
         let file = try await session.client.media(including: asset)
         console.record(.item, JSONRenderer.media(file, on: session.server))
         console.text(TextRenderer.media(file, on: session.server, style: console.outputStyle))

@@ -54,7 +54,7 @@ struct StoreBackup: ContextCommand {
         } catch {
             guard error.path.hasPrefix(file) else { throw error }
             guard error.kind != .full else { throw ExportFile.diskFull(RawArguments.bytes(of: file)) }
-            throw Diagnosis(
+            throw UserFacingError(
                 .outputUnusable,
                 "cannot create \(ErrorCatalog.quoted(file)): \(ErrorCatalog.clean(error.detail))"
             )

@@ -41,7 +41,7 @@ struct StoreRestoreCommand: ContextCommand {
         } catch {
             guard error.path.hasPrefix(file) else { throw error }
             let isMissing = error.detail == "no such file"
-            throw Diagnosis(
+            throw UserFacingError(
                 isMissing ? .fileNotFound : .fileUnreadable,
                 "cannot restore \(ErrorCatalog.quoted(file)): \(ErrorCatalog.clean(error.detail))",
                 hint: isMissing ? ErrorCatalog.missingHint : nil

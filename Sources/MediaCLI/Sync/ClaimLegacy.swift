@@ -76,7 +76,7 @@ struct ClaimLegacy: ContextCommand {
             let lines = try PathList.paths(in: bytes, separatedBy: .line)
             return lines.map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
         } catch let error {
-            throw Diagnosis.usage("--ids-file: line \(error.entry): it contains a NUL byte")
+            throw UserFacingError.usage("--ids-file: line \(error.entry): it contains a NUL byte")
         }
     }
 }
@@ -102,14 +102,14 @@ struct ClaimRun: Sendable {
 
     /// Lists the photos without a device. Changes nothing.
     ///
-    /// - Throws: `PhotoSyncError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func list() async throws -> ExitCode {
         try console.requireOutput()
         let pages = PhotoTable(console, device: account.deviceID)
         let run = LongRun<ListingReading>(console, writesRecords: false)
         return try await console.context.interruption.handling({ _ in }) {
             // Blocks are printed where they are read, one at a time: a queue of them would keep all photos in memory.
-            let count = try await run.run(telling: { (_: Never) in }) { dependencies in
+            let count = try await run.run(reporting: { (_: Never) in }) { dependencies in
                 try await LegacyClaim(account).list(control: dependencies.control) { photos in
                     pages.show(photos)
                     console.context.output.noticeClosedPipe()
@@ -138,7 +138,7 @@ struct ClaimRun: Sendable {
 
     /// Counts, prompts, claims, and counts again.
     ///
-    /// - Throws: `PhotoSyncError`; `Diagnosis` if no prompt is possible.
+    /// - Throws: `PhotoSyncError`; `UserFacingError` if no prompt is possible.
     func claim(_ selection: LegacyClaim.Selection) async throws -> ExitCode {
         try console.requireOutput()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
@@ -157,7 +157,7 @@ struct ClaimRun: Sendable {
             return finish(plan, code: plan.unclaimableCode)
         }
         let lines = Self.explanation(plan.count, account)
-        guard try await confirmation.ask(lines, Self.question, on: console) else {
+        guard try await confirmation.prompt(lines, Self.question, on: console) else {
             console.text(["nothing was claimed"])
             return finish(plan, code: .failure)
         }
@@ -166,7 +166,7 @@ struct ClaimRun: Sendable {
 
     private func perform(_ claim: LegacyClaim, _ plan: ClaimPlan) async throws -> ExitCode {
         let control = TransferControl()
-        return try await console.context.interruption.handling({ control.heed($0) }) {
+        return try await console.context.interruption.handling({ control.handle($0) }) {
             guard let result = try await result(of: claim, plan, control) else {
                 console.note("stopped; photos that are already claimed remain claimed")
                 return finish(plan, code: .partly)
@@ -244,7 +244,7 @@ struct ClaimRun: Sendable {
             "already_claimed": JSONValue(result?.alreadyClaimed ?? alreadyClaimed),
             "failed": JSONValue(result?.failed), "remaining": JSONValue(remaining),
             "unknown_ids": .array(unknown.map { .string($0) }),
-        ] + console.ending(code)
+        ] + console.exitFields(code)
     }
 }
 

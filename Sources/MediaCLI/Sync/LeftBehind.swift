@@ -3,16 +3,16 @@ internal import MediaFiles
 internal import PhotoSync
 internal import Synchronization
 
-/// Counts, by type, the pictures and videos in directories that a push does not upload, to warn that they are not
+/// Counts, by type, the photos and videos in directories that a push does not upload, to warn that they are not
 /// backed up. Text files, system files and files of unknown types are not counted. The type of a file without an
 /// extension is detected from its first bytes.
 final class LeftBehind: Sendable {
     /// Type of the content of a file.
     enum Kind: String {
-        case picture
+        case photo = "picture"
         case raw
         case video
-        /// Edits or metadata of a picture in the same directory.
+        /// Edits or metadata of a photo in the same directory.
         case sidecar
     }
 
@@ -100,10 +100,10 @@ final class LeftBehind: Sendable {
 
     // MARK: Types
 
-    /// nil for a file that is not a picture, a video or a sidecar file.
+    /// nil for a file that is not a photo, a video or a sidecar file.
     static func kind(of pathExtension: String) -> Kind? {
         if raws.contains(pathExtension) { return .raw }
-        if pictures.contains(pathExtension) { return .picture }
+        if photos.contains(pathExtension) { return .photo }
         if sidecars.contains(pathExtension) { return .sidecar }
         if dvdTables.contains(pathExtension) { return nil }
         let isVideo =
@@ -113,7 +113,7 @@ final class LeftBehind: Sendable {
 
     private static func kind(ofFile path: [UInt8]) -> Kind? {
         guard let prefix = try? SourceFile(path: path).prefix(4096) else { return nil }
-        if MediaType.isPhoto(prefix) { return .picture }
+        if MediaType.isPhoto(prefix) { return .photo }
         return MediaType.sniffed(prefix)?.kind == .video ? .video : nil
     }
 
@@ -128,7 +128,7 @@ final class LeftBehind: Sendable {
         "mrw", "nef", "nrw", "orf", "pef", "raf", "raw", "rw2", "rwl", "sr2", "srf", "srw", "x3f",
     ]
 
-    private static let pictures: Set<String> = [
+    private static let photos: Set<String> = [
         "avif", "bmp", "exr", "hdr", "heics", "hif", "jfif", "jp2", "jpe", "jxl", "mpo", "psb", "psd", "svg", "tga",
         "tif", "tiff", "xcf",
     ]

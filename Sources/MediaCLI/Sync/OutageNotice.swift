@@ -70,7 +70,7 @@ final class OutageNotice: Sendable {
     private static func reason(_ outcome: Result<Int, TransportError>) -> String? {
         switch outcome {
         case .success(let status): status >= 500 ? "the server failed (\(status))" : nil
-        case .failure(let error): ErrorCatalog.diagnosis(ofMissingResponse: error, isRetryable: true).message
+        case .failure(let error): ErrorCatalog.userFacingError(ofMissingResponse: error, isRetryable: true).message
         }
     }
 }

@@ -10,20 +10,21 @@ struct OwnershipGate: Sendable {
 
     static let question = "Upload one photo to test it again?"
 
-    /// - Throws: `Diagnosis` without confirmation; `StoreError`.
+    /// - Throws: `UserFacingError` without confirmation; `StoreError`.
     func pass() async throws {
         guard try account.index.ownsUploads(at: account.server) == false else { return }
         guard confirmation.isGiven || confirmation.prompter.isAllowed else {
-            var diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.ownershipDefect))
-            diagnosis.hint = "keep all local originals; to test the server again with one upload, add --test-ownership"
-            throw diagnosis
+            var userFacingError = ErrorCatalog.userFacingError(of: PhotoSyncError(.ownershipDefect))
+            userFacingError.hint =
+                "keep all local originals; to test the server again with one upload, add --test-ownership"
+            throw userFacingError
         }
         let lines = [
             "The last upload to \(ErrorCatalog.clean(account.server)) was not recorded as yours; such photos are deleted "
                 + "by the server."
         ]
-        guard try await confirmation.ask(lines, Self.question, on: console) else {
-            throw Diagnosis(.ownershipDefect, "nothing was pushed", exitCode: .failure)
+        guard try await confirmation.prompt(lines, Self.question, on: console) else {
+            throw UserFacingError(.ownershipDefect, "nothing was pushed", exitCode: .failure)
         }
     }
 }

@@ -37,8 +37,8 @@ struct Sync: ParsableCommand {
 enum PointInTime {
     /// Parses RFC 3339 with a zone, or a day, which starts at midnight in the local time zone. Returns UTC.
     ///
-    /// - Throws: `Diagnosis` for any other input.
-    static func parse(_ text: String, flag: String) throws(Diagnosis) -> PhotoTime {
+    /// - Throws: `UserFacingError` for any other input.
+    static func parse(_ text: String, flag: String) throws(UserFacingError) -> PhotoTime {
         let midnight = CivilTime(day: text).map { $0.localSecondsSince1970 * 1_000_000 }
         // The server would ignore a zone other than Z (photosync contract, trap 4).
         guard let microseconds = RFC3339.microseconds(text) ?? midnight,
@@ -72,7 +72,7 @@ struct SyncSession: Sendable {
 
     /// Opens the stores and prints a warning for each repair. Sends nothing.
     ///
-    /// - Throws: `StoreError`, `Diagnosis`, `ServerURLError`.
+    /// - Throws: `StoreError`, `UserFacingError`, `ServerURLError`.
     static func open(_ settings: SettingsSession) throws -> SyncSession {
         let server = try settings.requireServer(of: .syncURL)
         let directory = try DataDirectory.open(settings.locations.dataDirectory)
@@ -91,7 +91,7 @@ struct SyncSession: Sendable {
         )
     }
 
-    /// - Throws: `SettingsError`, `StoreError`, `Diagnosis`, `ServerURLError`.
+    /// - Throws: `SettingsError`, `StoreError`, `UserFacingError`, `ServerURLError`.
     static func open(
         _ console: Console,
         _ global: GlobalOptions,
@@ -115,11 +115,11 @@ struct SyncSession: Sendable {
 
     /// The account on the server, for the key from flags or environment, otherwise for the stored login.
     ///
-    /// - Throws: `Diagnosis` without a key; `CredentialError`, `PhotoSyncError`, `TransportError`.
+    /// - Throws: `UserFacingError` without a key; `CredentialError`, `PhotoSyncError`, `TransportError`.
     func account(_ options: KeyOptions) async throws -> SyncAccount {
         let given = try await search(options.flags(noInput: settings.global.noInput)) { try await $0.givenKey() }
         guard let key = given ?? login?.apiKey else {
-            throw ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn, value: address))
+            throw ErrorCatalog.userFacingError(of: PhotoSyncError(.notLoggedIn, value: address))
         }
         let client = try client(key: key)
         return SyncAccount(

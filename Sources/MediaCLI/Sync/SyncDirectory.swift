@@ -72,7 +72,7 @@ struct SyncDirectory: ContextCommand {
             )
         }
         guard isDirectory(directory) else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "\(ErrorCatalog.quoted(directory)) is neither a directory nor a command of mediactl sync",
                 hint: "create the directory, or see: mediactl sync --help"
             )
@@ -138,7 +138,7 @@ struct DirectoryRun: Sendable {
 
     let parts = Parts()
 
-    /// - Throws: `PhotoSyncError` for errors that end the whole run, `StoreError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, `StoreError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         let began = console.context.elapsed()
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
@@ -148,19 +148,19 @@ struct DirectoryRun: Sendable {
         try await list()
         var isAgreed = true
         var isConsentGiven = isConfirmed
-        if console.mayGoOn, isDryRun || (isFirst && !isConfirmed) {
+        if console.mayContinue, isDryRun || (isFirst && !isConfirmed) {
             try await plan()
             let count = parts.number("planned", of: "push") + parts.number("planned", of: "download")
-            if !isDryRun, console.mayGoOn, count > 0 {
-                isAgreed = try await confirmation.ask(explanation(), Self.question, on: console)
+            if !isDryRun, console.mayContinue, count > 0 {
+                isAgreed = try await confirmation.prompt(explanation(), Self.question, on: console)
                 isConsentGiven = isAgreed
             }
         }
-        if !isDryRun, isAgreed, console.mayGoOn {
+        if !isDryRun, isAgreed, console.mayContinue {
             forgetPlan()
             if isFirst, isConsentGiven { try account.library.setSynced(directory.absolutePath, server: account.server) }
             try await push(isDryRun: false)
-            if console.mayGoOn { try await download(isDryRun: false) }
+            if console.mayContinue { try await download(isDryRun: false) }
         }
         if !isAgreed { console.text(["nothing was uploaded or downloaded"]) }
         let code = console.exitCode(isAgreed ? combinedCode : .failure)
@@ -195,7 +195,7 @@ struct DirectoryRun: Sendable {
         // Photos that are already present are not downloaded, even if no earlier run has recorded them.
         let present = PresentPhotos()
         try await push(isDryRun: true) { present.note($0) }
-        guard console.mayGoOn else { return }
+        guard console.mayContinue else { return }
         guard try account.state()?.lastCompleteAt != nil else {
             console.note("downloads are shown after the first mediactl sync")
             return
@@ -224,8 +224,8 @@ struct DirectoryRun: Sendable {
         do {
             if !isDryRun {
                 // Confirming the run does not confirm the ownership test.
-                let asking = Confirmation(prompter: session.settings.prompter, isGiven: false)
-                try await OwnershipGate(console: console, account: account, confirmation: asking).pass()
+                let prompting = Confirmation(prompter: session.settings.prompter, isGiven: false)
+                try await OwnershipGate(console: console, account: account, confirmation: prompting).pass()
             }
             let run = PushRun(
                 console: console,
@@ -238,12 +238,12 @@ struct DirectoryRun: Sendable {
             parts.add(try await run.run([directory.path]))
         } catch {
             // Photos on the server can still be downloaded.
-            var diagnosis = ErrorCatalog.diagnosis(of: error)
-            guard diagnosis.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
-            diagnosis.hint =
+            var userFacingError = ErrorCatalog.userFacingError(of: error)
+            guard userFacingError.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
+            userFacingError.hint =
                 "keep all local originals; to test the server again: mediactl sync push DIR --test-ownership"
-            console.error(diagnosis)
-            parts.add(diagnosis.exitCode)
+            console.error(userFacingError)
+            parts.add(userFacingError.exitCode)
         }
     }
 
@@ -285,6 +285,6 @@ struct DirectoryRun: Sendable {
             "server": .string(account.server), "directory": JSONRenderer.path(directory.absolutePath),
             "dry_run": .bool(isDryRun), "confirmed": .bool(isAgreed),
             "pull": counts("pull"), "push": counts("push"), "download": counts("download"),
-        ] + console.ending(code, after: duration)
+        ] + console.exitFields(code, after: duration)
     }
 }

@@ -92,7 +92,7 @@ struct SyncDownload: ContextCommand {
         return try await run.run(selection, to: base(in: console.context) + RawArguments.bytes(of: target))
     }
 
-    private func selection() throws(Diagnosis) -> Download.Selection {
+    private func selection() throws(UserFacingError) -> Download.Selection {
         if let since { return .since(try PointInTime.parse(since, flag: "--since")) }
         return ids.isEmpty ? .missing : .ids(ids)
     }
@@ -124,7 +124,7 @@ struct DownloadRun: Sendable {
     var isOmitted: @Sendable (String) -> Bool = { _ in false }
     var kind = Kind.photos
 
-    /// - Throws: `PhotoSyncError` for errors that end the whole run, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, `UserFacingError`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
         console.record(
             .start,
@@ -139,7 +139,7 @@ struct DownloadRun: Sendable {
         let statistics = ItemStatistics<DownloadItem.State>()
         return try await console.context.interruption.handling({ _ in }) {
             let download = Download(account, hashes: hashes, options: options)
-            let result = try await run.run(telling: { tell($0, statistics) }) { dependencies in
+            let result = try await run.run(reporting: { report($0, statistics) }) { dependencies in
                 switch kind {
                 case .photos:
                     try await download.run(
@@ -167,7 +167,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    private func tell(_ item: DownloadItem, _ statistics: ItemStatistics<DownloadItem.State>) {
+    private func report(_ item: DownloadItem, _ statistics: ItemStatistics<DownloadItem.State>) {
         if item.state == .planned, isOmitted(item.id) { return }
         statistics.add(item.state, item.exitCode)
         let isShown = ![.present, .unavailable].contains(item.state) || console.verbosity > 0
@@ -177,9 +177,9 @@ struct DownloadRun: Sendable {
         )
         guard let error = item.error else { return }
         if item.exitCode != .success, item.state != .cancelled {
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
             let path = error.path == nil ? item.path : nil
-            console.error(path.map { diagnosis.naming($0) } ?? diagnosis)
+            console.error(path.map { userFacingError.naming($0) } ?? userFacingError)
         } else if item.state == .present, let path = item.path {
             console.note("\(ErrorCatalog.quoted(path)) was changed since it was downloaded or uploaded; it is kept")
         }
@@ -221,7 +221,7 @@ struct DownloadRun: Sendable {
             "planned": count(.planned), "unverified": count(.unverified), "undeliverable": count(.undeliverable),
             "thumbnail": count(.thumbnail), "unavailable": count(.unavailable), "failed": count(.failed),
             "cancelled": count(.cancelled), "bytes_received": .integer(bytesReceived ?? 0),
-        ] + console.ending(code, after: run.display.elapsed)
+        ] + console.exitFields(code, after: run.display.elapsed)
     }
 }
 
@@ -230,9 +230,9 @@ extension DownloadItem {
         switch state {
         case .verified, .rewritten, .thumbnail, .present, .planned: .success
         // A missing thumbnail is a failure only if it was specified by ID.
-        case .unavailable: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .success
+        case .unavailable: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .success
         case .failed, .unverified, .undeliverable:
-            error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
+            error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
         }
     }

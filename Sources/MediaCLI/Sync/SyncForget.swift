@@ -47,7 +47,7 @@ struct SyncForget: ContextCommand {
         for item in items {
             statistics.add(item.state, item.exitCode)
             console.result(JSONRenderer.acceptance(item), TextRenderer.acceptance(item))
-            if let diagnosis = item.diagnosis { console.error(diagnosis) }
+            if let userFacingError = item.userFacingError { console.error(userFacingError) }
         }
         let code = console.exitCode(statistics.exitCode(isStopped: false))
         console.summary([
@@ -60,8 +60,8 @@ struct SyncForget: ContextCommand {
 }
 
 extension DeletionAcceptance.Item {
-    fileprivate var diagnosis: Diagnosis? { error.map { ErrorCatalog.diagnosis(of: $0) } }
-    fileprivate var exitCode: ExitCode { diagnosis?.exitCode ?? .success }
+    fileprivate var userFacingError: UserFacingError? { error.map { ErrorCatalog.userFacingError(of: $0) } }
+    fileprivate var exitCode: ExitCode { userFacingError?.exitCode ?? .success }
 }
 
 extension JSONRenderer {
@@ -69,7 +69,7 @@ extension JSONRenderer {
         [
             "target": path(item.target), "state": .string(item.state.rawValue),
             "photo_id": JSONValue(item.photoID), "file_name": JSONValue(item.fileName),
-            "exit_code": exitCode(item.exitCode), "error": error(item.diagnosis),
+            "exit_code": exitCode(item.exitCode), "error": error(item.userFacingError),
         ]
     }
 }

@@ -39,7 +39,7 @@ struct SyncList: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let since = try since.map { text throws(Diagnosis) in try PointInTime.parse(text, flag: "--since") }
+        let since = try since.map { text throws(UserFacingError) in try PointInTime.parse(text, flag: "--since") }
         let session = try await SyncSession.open(console, global, connection)
         let server = session.address
         let state = try session.completeState()

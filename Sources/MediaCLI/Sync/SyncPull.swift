@@ -98,7 +98,7 @@ struct PullRun: Sendable {
     let writesProgressRecords: Bool
     let prompter: Prompter
 
-    /// - Throws: `PhotoSyncError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         let (code, result) = try await list()
         guard code == .success, let count = result?.legacyPhotos, count > 0, offersClaim else { return code }
@@ -115,10 +115,10 @@ struct PullRun: Sendable {
         )
         try console.requireOutput()
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
-        let waiting = TurnNotice(console)
+        let waiting = LockNotice(console)
         return try await console.context.interruption.handling({ _ in }) {
             let pull = Pull(account, options: options)
-            let result = try await run.run(telling: { (_: Never) in }) { dependencies in
+            let result = try await run.run(reporting: { (_: Never) in }) { dependencies in
                 try await pull.run(control: dependencies.control) {
                     waiting.note($0)
                     dependencies.progress(ListingReading(progress: $0))
@@ -146,8 +146,8 @@ struct PullRun: Sendable {
 
     private func offerClaim(of count: Int64) async throws -> ExitCode {
         let lines = ClaimRun.explanation(count, account)
-        let asking = Confirmation(prompter: prompter, isGiven: false)
-        guard try await asking.ask(lines, ClaimRun.question, on: console) else { return .success }
+        let prompting = Confirmation(prompter: prompter, isGiven: false)
+        guard try await prompting.prompt(lines, ClaimRun.question, on: console) else { return .success }
         let confirmation = Confirmation(prompter: prompter, isGiven: true)
         let claim = ClaimRun(console: console, account: account, confirmation: confirmation, isDryRun: false)
         return try await claim.claim(.all)
@@ -182,7 +182,7 @@ struct PullRun: Sendable {
             "index": result.map { JSONRenderer.indexCounts($0.counts) } ?? .null,
             "server_counts": JSONRenderer.serverCounts(result?.status),
             "needs_legacy_claim": JSONValue(result.map { $0.legacyPhotos > 0 }),
-        ] + console.ending(code, after: display.elapsed)
+        ] + console.exitFields(code, after: display.elapsed)
     }
 }
 
@@ -192,7 +192,7 @@ extension PullResult {
 }
 
 /// Prints once that another process has to finish first.
-private final class TurnNotice: Sendable {
+private final class LockNotice: Sendable {
     private let console: Console
     private let wasPrinted = Atomic(false)
 
@@ -260,9 +260,9 @@ extension TextRenderer {
     static func pull(_ result: PullResult, isDryRun: Bool, style: Style) -> [String] {
         guard !isDryRun else { return ["\(Formats.count(result.photos, "photo")) would be listed"] }
         let (changes, counts) = (result.changes, result.counts)
-        let news = facts([(changes.added, "new"), (changes.changed, "changed"), (changes.gone, "deleted")])
+        let changed = facts([(changes.added, "new"), (changes.changed, "changed"), (changes.gone, "deleted")])
         return [
-            "\(style.green("index updated")): \(news.isEmpty ? "no changes" : news)", "  " + shares(of: counts),
+            "\(style.green("index updated")): \(changed.isEmpty ? "no changes" : changed)", "  " + shares(of: counts),
         ]
     }
 

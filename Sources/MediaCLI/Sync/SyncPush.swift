@@ -12,7 +12,7 @@ struct SyncPush: ContextCommand {
         abstract: "Upload missing photos and verify that you own them.",
         discussion: """
             Directories are searched recursively; files that are not photos are skipped, and videos, raw files and other \
-            pictures among them are reported with counts. Local files are never modified.
+            photos among them are reported with counts. Local files are never modified.
             A glob without a slash matches file names, one with a slash matches paths relative to the directory. \
             Exclusions take precedence over inclusions, regardless of order. Hidden directories, trash, thumbnails and \
             system files are excluded by default; --dry-run lists them.
@@ -106,7 +106,7 @@ struct PushRun: Sendable {
     /// Called for each result.
     var onItem: @Sendable (PushItem) -> Void = { _ in }
 
-    /// - Throws: `PhotoSyncError` for errors that end the whole run, `Diagnosis`.
+    /// - Throws: `PhotoSyncError` for errors that end the whole run, `UserFacingError`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
         console.record(
             .start,
@@ -140,34 +140,34 @@ struct PushRun: Sendable {
         -> Int64?
     {
         let held = HeldItems()
-        let isAsking = prompter?.isAllowed == true && !options.isDryRun
+        let isPrompting = prompter?.isAllowed == true && !options.isDryRun
         let first: Int64?
         do {
             first = try await upload(paths, options, run) { item in
-                if isAsking, item.state == .changed { held.add(item) } else { tell(item, statistics) }
+                if isPrompting, item.state == .changed { held.add(item) } else { report(item, statistics) }
             }
         } catch {
-            for item in held.items { tell(item, statistics) }
+            for item in held.items { report(item, statistics) }
             throw error
         }
         let changed = held.items
         guard let first, !changed.isEmpty, await confirms(changed) else {
-            for item in changed { tell(item, statistics) }
+            for item in changed { report(item, statistics) }
             return first
         }
         var options = options
         options.sendsChanged = true
-        return try await upload(changed.map(\.path), options, run) { tell($0, statistics) }.map { $0 + first }
+        return try await upload(changed.map(\.path), options, run) { report($0, statistics) }.map { $0 + first }
     }
 
     private func upload(
         _ paths: [[UInt8]],
         _ options: Push.Options,
         _ run: LongRun<PushReading>,
-        telling tell: @escaping @Sendable (PushItem) -> Void
+        reporting report: @escaping @Sendable (PushItem) -> Void
     ) async throws -> Int64? {
         let push = Push(account, hashes: hashes, options: options)
-        return try await run.run(telling: tell) { dependencies in
+        return try await run.run(reporting: report) { dependencies in
             try await push.run(paths, control: dependencies.control, onItem: dependencies.onItem) {
                 dependencies.progress(PushReading(progress: $0))
             }
@@ -183,12 +183,12 @@ struct PushRun: Sendable {
                 + (rest > 0 ? ["  and \(rest) more"] : [])
         )
         let question = "Upload \(changed.count == 1 ? "it as a new photo" : "them as new photos")?"
-        return await console.context.interruption.asking { await prompter.confirm(question) }
+        return await console.context.interruption.prompting { await prompter.confirm(question) }
     }
 
     private static let mostNamed = 10
 
-    private func tell(_ item: PushItem, _ statistics: PushStatistics) {
+    private func report(_ item: PushItem, _ statistics: PushStatistics) {
         statistics.items.add(item.state, item.exitCode)
         statistics.leftBehind.add(item)
         onItem(item)
@@ -201,11 +201,13 @@ struct PushRun: Sendable {
         let lines = isShown ? TextRenderer.push(item, style: console.outputStyle) : []
         console.result(JSONRenderer.push(item), lines)
         // All changed files share one warning at the end.
-        guard let diagnosis = item.diagnosis, item.state != .cancelled, item.state != .changed else { return }
+        guard let userFacingError = item.userFacingError, item.state != .cancelled, item.state != .changed else {
+            return
+        }
         if item.exitCode != .success {
-            console.error(diagnosis.naming(item.path))
+            console.error(userFacingError.naming(item.path))
         } else if item.error?.code == .emptyFile {
-            console.warning(diagnosis.naming(item.path).message)
+            console.warning(userFacingError.naming(item.path).message)
         }
     }
 
@@ -272,7 +274,7 @@ struct PushRun: Sendable {
             "forgotten": count(.forgotten), "skipped": count(.skipped), "excluded": count(.excluded),
             "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": statistics.leftBehind.json,
             "bytes_sent": .integer(bytesSent ?? 0),
-        ] + console.ending(code, after: run.display.elapsed)
+        ] + console.exitFields(code, after: run.display.elapsed)
     }
 }
 
@@ -292,24 +294,24 @@ private final class HeldItems: Sendable {
 }
 
 extension PushItem {
-    var diagnosis: Diagnosis? {
+    var userFacingError: UserFacingError? {
         if state == .unconfirmed, error?.code == .cancelled {
-            return Diagnosis(
+            return UserFacingError(
                 .cancelled,
                 "\(ErrorCatalog.quoted(path)) was uploaded, but not verified in the server's listing",
                 hint: "push it again, and keep the local original until then"
             )
         }
-        if let error { return ErrorCatalog.diagnosis(of: error) }
+        if let error { return ErrorCatalog.userFacingError(of: error) }
         switch state {
         case .unconfirmed:
-            return Diagnosis(
+            return UserFacingError(
                 .notConfirmed,
                 "\(ErrorCatalog.quoted(path)) was uploaded, but the server does not list it as yours",
                 hint: "push it again later, and keep the local original until then",
                 isRetryable: true
             )
-        case .foreign: return ErrorCatalog.diagnosis(of: PhotoSyncError(.notOwned, path: path))
+        case .foreign: return ErrorCatalog.userFacingError(of: PhotoSyncError(.notOwned, path: path))
         default: return nil
         }
     }
@@ -319,13 +321,13 @@ extension PushItem {
     var exitCode: ExitCode {
         switch state {
         case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success
-        case .unconfirmed, .foreign: diagnosis?.exitCode ?? .failure
+        case .unconfirmed, .foreign: userFacingError?.exitCode ?? .failure
         case .changed, .failed: error.map { exitCode(of: $0) } ?? .failure
         case .cancelled: .interrupt
         }
     }
 
-    private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalog.diagnosis(of: error).exitCode }
+    private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalog.userFacingError(of: error).exitCode }
 }
 
 struct PushReading: RunReading {
@@ -375,7 +377,7 @@ extension JSONRenderer {
             "checksum_sha256": JSONValue(item.sha256), "photo_id": JSONValue(item.photoID),
             "taken_at": JSONValue(item.takenAt?.text), "bytes_sent": .integer(item.bytesSent),
             "attempts": JSONValue(item.attempts), "exit_code": exitCode(item.exitCode),
-            "error": error(item.diagnosis),
+            "error": error(item.userFacingError),
         ]
     }
 }

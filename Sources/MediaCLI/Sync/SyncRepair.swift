@@ -66,7 +66,7 @@ struct RepairRun: Sendable {
 
     static let question = "Repair them?"
 
-    /// - Throws: `PhotoSyncError`; `Diagnosis` if no prompt is possible.
+    /// - Throws: `PhotoSyncError`; `UserFacingError` if no prompt is possible.
     func run() async throws -> ExitCode {
         console.record(
             .start,
@@ -79,7 +79,7 @@ struct RepairRun: Sendable {
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let statistics = ItemStatistics<Repair.Item.State>()
         let plan = try await console.context.interruption.handling({ _ in }) {
-            try await run.run(telling: { (_: Repair.Item) in }) { dependencies in
+            try await run.run(reporting: { (_: Repair.Item) in }) { dependencies in
                 try await repair.plan(control: dependencies.control) {
                     dependencies.progress(ListingReading(progress: $0))
                 }
@@ -88,7 +88,7 @@ struct RepairRun: Sendable {
         guard let plan else { return finish(statistics, run, isStopped: true) }
         let planned = plan.count { $0.state == .planned }
         if isDryRun || planned == 0 {
-            for item in plan { tell(item, statistics) }
+            for item in plan { report(item, statistics) }
             advise(plan)
             if plan.isEmpty {
                 console.note(
@@ -104,13 +104,13 @@ struct RepairRun: Sendable {
                 + "the local originals again.",
             "The photos get new IDs and are removed from albums on the server.",
         ]
-        guard try await confirmation.ask(lines, Self.question, on: console) else {
+        guard try await confirmation.prompt(lines, Self.question, on: console) else {
             console.text(["nothing was repaired"])
             return finish(statistics, run, code: .failure)
         }
         let control = TransferControl()
-        let isIndexCurrent = try await console.context.interruption.handling({ control.heed($0) }) {
-            try await repair.run(plan, control: control) { tell($0, statistics) }
+        let isIndexCurrent = try await console.context.interruption.handling({ control.handle($0) }) {
+            try await repair.run(plan, control: control) { report($0, statistics) }
         }
         advise(plan)
         if !isIndexCurrent {
@@ -127,11 +127,11 @@ struct RepairRun: Sendable {
         )
     }
 
-    private func tell(_ item: Repair.Item, _ statistics: ItemStatistics<Repair.Item.State>) {
+    private func report(_ item: Repair.Item, _ statistics: ItemStatistics<Repair.Item.State>) {
         statistics.add(item.state, item.exitCode)
         console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
         guard let error = item.error else { return }
-        console.error(ErrorCatalog.diagnosis(of: error))
+        console.error(ErrorCatalog.userFacingError(of: error))
         if item.isDeleted, item.newID == nil, let path = item.path {
             let file = ErrorCatalog.quoted(path)
             console.warning(
@@ -157,7 +157,7 @@ struct RepairRun: Sendable {
             "server": .string(account.server), "dry_run": .bool(isDryRun), "items": JSONValue(statistics.total),
         ]
         for state in Repair.Item.State.allCases { summary[state.rawValue] = JSONValue(statistics.count(state)) }
-        console.summary(summary + console.ending(code, after: run.display.elapsed))
+        console.summary(summary + console.exitFields(code, after: run.display.elapsed))
         return code
     }
 }
@@ -167,7 +167,7 @@ extension Repair.Item {
         switch state {
         case .planned, .repaired, .skipped: .success
         case .noOriginal: ExitCode(.undeliverable)
-        case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
         case .cancelled: .interrupt
         }
     }

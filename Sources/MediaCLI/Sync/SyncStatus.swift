@@ -28,7 +28,7 @@ struct SyncStatusCommand: ContextCommand {
         let account = try await session.account(key)
         try console.requireOutput()
         let report = try await console.context.interruption.canceling { try await SyncReport.make(of: account) }
-        let failure = report.failure.map { ErrorCatalog.diagnosis(of: $0) }
+        let failure = report.failure.map { ErrorCatalog.userFacingError(of: $0) }
         console.text(
             TextRenderer.report(
                 report,

@@ -84,7 +84,7 @@ struct VerifyRun: Sendable {
     var serverCheck = ServerCheck.none
     let writesProgressRecords: Bool
 
-    /// - Throws: `PhotoSyncError`, `Diagnosis`.
+    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         console.record(
             .start,
@@ -103,7 +103,7 @@ struct VerifyRun: Sendable {
                 readsContent: readsContent,
                 serverCheck: serverCheck
             )
-            let result = try await run.run(telling: { tell($0, statistics) }) { dependencies in
+            let result = try await run.run(reporting: { report($0, statistics) }) { dependencies in
                 try await verification.run(control: dependencies.control, onDifference: dependencies.onItem) {
                     dependencies.progress(ListingReading(progress: $0))
                 }
@@ -157,7 +157,7 @@ struct VerifyRun: Sendable {
         }
     }
 
-    private func tell(_ difference: SyncDifference, _ statistics: VerifyStatistics) {
+    private func report(_ difference: SyncDifference, _ statistics: VerifyStatistics) {
         statistics.add(difference)
         console.result(
             JSONRenderer.difference(difference),
@@ -179,7 +179,7 @@ struct VerifyRun: Sendable {
         for kind in SyncDifference.Kind.allCases {
             summary[kind.rawValue] = JSONValue(statistics.count(kind))
         }
-        return summary + console.ending(code, after: run.display.elapsed)
+        return summary + console.exitFields(code, after: run.display.elapsed)
     }
 }
 

@@ -103,7 +103,7 @@ struct TapeFindings: Sendable {
         return folders + (try await BlockingWork.run { () throws(TapesError) in try renderings.find() })
     }
 
-    func tell(_ item: Item) {
+    func report(_ item: Item) {
         console.result(JSONRenderer.found(item), TextRenderer.found(item, style: console.outputStyle))
     }
 }

@@ -54,8 +54,7 @@ extension TextRenderer {
     /// The path of the original, or the ID if the clip has none.
     static func name(of clip: ClipRecord) -> String { clip.source.map { TerminalText.escaped($0) } ?? brief(clip.id) }
 
-    /// In text a still image is a `picture`; in JSON it is an `image`.
     static func words(for kind: ClipRecord.Kind) -> String {
-        kind == .image ? "picture" : kind.rawValue.replacing("_", with: " ")
+        kind.rawValue.replacing("_", with: " ")
     }
 }

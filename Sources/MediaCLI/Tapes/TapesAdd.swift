@@ -9,7 +9,7 @@ struct TapesAdd: TapeAddingCommand {
     static let schema = "mediactl.tapes-add/1"
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add pictures and videos to the end of a tape, and to its album.",
+        abstract: "Add images and videos to the end of a tape, and to its album.",
         discussion: """
             The clips are stored before the album is updated; if that fails, they stay in the tape and the album is updated \
             later. Only paths are stored: originals are never copied, moved or changed. --from-upload adds uploaded files.
@@ -24,7 +24,7 @@ struct TapesAdd: TapeAddingCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument("Pictures and videos.", value: .file)
+    @Argument("Images and videos.", value: .file)
     var files: [String] = []
 
     @OptionGroup(title: "Which files") var input: TapeInputOptions
@@ -53,7 +53,7 @@ extension TapeAddingCommand {
 
     /// `position` is the number of clips before the new ones; nil adds them at the end.
     ///
-    /// - Throws: `TapesError`, `Diagnosis`, `StoreError`, `CredentialError`, `TransportError`.
+    /// - Throws: `TapesError`, `UserFacingError`, `StoreError`, `CredentialError`, `TransportError`.
     func add(at position: Int?, in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
@@ -169,8 +169,8 @@ struct TapeAdditionRun: Sendable {
         // A signal between two steps ends the work but not the program, so that committed changes are reported.
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(paths)
-            for item in refused { tell(item) }
-            guard console.mayGoOn else {
+            for item in refused { report(item) }
+            guard console.mayContinue else {
                 return finish(tape, refused, nil, notStarted: paths.count - refused.count)
             }
             guard !options.dryRun else { return rehearse(tape, clips, refused) }
@@ -193,13 +193,13 @@ struct TapeAdditionRun: Sendable {
                     refused.append(AddedClip(path: path, state: .failed, error: error))
                 }
             }
-            return (isPairing ? editor.pairingLivePictures(clips) : clips, refused)
+            return (isPairing ? editor.pairingLivePhotos(clips) : clips, refused)
         }
     }
 
     private func rehearse(_ tape: TapeRecord, _ clips: [ClipRecord], _ refused: [AddedClip]) -> ExitCode {
         let planned = clips.map { AddedClip(path: $0.source ?? [], state: .planned, clip: $0) }
-        for item in planned { tell(item) }
+        for item in planned { report(item) }
         return finish(tape, refused + planned, nil)
     }
 
@@ -231,7 +231,7 @@ struct TapeAdditionRun: Sendable {
             try await session.checksum(kept, showing: display)
         }
         let items = items(kept, of: tape)
-        for item in items { tell(item) }
+        for item in items { report(item) }
         if let outcome {
             console.text(TextRenderer.album(outcome, style: console.outputStyle))
         }
@@ -241,7 +241,7 @@ struct TapeAdditionRun: Sendable {
             console.warn(AlbumWarning(saved: Formats.count(kept.count, "clip"), count: kept.count, outcome))
         }
         let isIncomplete = !kept.isEmpty && service != nil && outcome?.isComplete != true
-        return finish(tape, refused + items, outcome, isAlbumOwed: options.strictAlbums && isIncomplete)
+        return finish(tape, refused + items, outcome, isAlbumPending: options.strictAlbums && isIncomplete)
     }
 
     /// The clips in their state after the work on the album.
@@ -255,10 +255,10 @@ struct TapeAdditionRun: Sendable {
 
     // MARK: Output
 
-    private func tell(_ item: AddedClip) {
+    private func report(_ item: AddedClip) {
         console.result(JSONRenderer.added(item), TextRenderer.added(item, style: console.outputStyle))
         if let error = item.error {
-            console.error(ErrorCatalog.diagnosis(of: error))
+            console.error(ErrorCatalog.userFacingError(of: error))
         }
     }
 
@@ -267,9 +267,9 @@ struct TapeAdditionRun: Sendable {
         _ items: [AddedClip],
         _ outcome: AlbumOutcome?,
         notStarted: Int = 0,
-        isAlbumOwed: Bool = false
+        isAlbumPending: Bool = false
     ) -> ExitCode {
-        let isWhole = notStarted == 0 && !isAlbumOwed
+        let isWhole = notStarted == 0 && !isAlbumPending
         let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: isWhole))
         func count(_ state: AddedClip.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
         let now = (try? session.store.tape(tape.id)) ?? tape
@@ -280,7 +280,7 @@ struct TapeAdditionRun: Sendable {
                 "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
             ] + JSONRenderer.album(outcome) + [
                 "dry_run": .bool(options.dryRun)
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }
@@ -321,7 +321,7 @@ struct AddedClip: Sendable {
     var error: TapesError?
 
     var exitCode: ExitCode {
-        error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .success
+        error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .success
     }
 }
 

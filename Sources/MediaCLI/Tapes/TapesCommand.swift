@@ -41,8 +41,8 @@ enum TapeHelp {
 extension RawArguments {
     /// A title; unlike a path, it must be valid text.
     ///
-    /// - Throws: `Diagnosis` (usage) if it is not UTF-8.
-    static func title(_ argument: String) throws(Diagnosis) -> String {
+    /// - Throws: `UserFacingError` (usage) if it is not UTF-8.
+    static func title(_ argument: String) throws(UserFacingError) -> String {
         guard let title = String(validating: bytes(of: argument), as: UTF8.self) else {
             throw .usage("the title \(ErrorCatalog.quoted(bytes(of: argument))) is not UTF-8")
         }

@@ -77,7 +77,7 @@ struct TapeDeletionRun: Sendable {
             switch state {
             case .deleted, .planned: .success
             case .declined: .failure
-            case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
+            case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
             }
         }
     }
@@ -90,7 +90,7 @@ struct TapeDeletionRun: Sendable {
 
     private var console: Console { session.console }
 
-    /// - Throws: `Diagnosis` if no prompt is possible; `TapesError`.
+    /// - Throws: `UserFacingError` if no prompt is possible; `TapesError`.
     func run(_ tapes: [TapeRecord]) async throws -> ExitCode {
         let isConfirmed = isDryRun || tapes.isEmpty ? true : try await confirm(tapes)
         return try await console.context.interruption.handling({ _ in }) {
@@ -98,9 +98,9 @@ struct TapeDeletionRun: Sendable {
             try console.requireOutput()
             var items: [Item] = []
             for tape in tapes {
-                guard console.mayGoOn, let item = try await item(tape, isConfirmed: isConfirmed) else { break }
+                guard console.mayContinue, let item = try await item(tape, isConfirmed: isConfirmed) else { break }
                 items.append(item)
-                tell(item)
+                report(item)
             }
             warn(items)
             return finish(items, notStarted: tapes.count - items.count)
@@ -108,14 +108,14 @@ struct TapeDeletionRun: Sendable {
     }
 
     private func confirm(_ tapes: [TapeRecord]) async throws -> Bool {
-        let goes = service.policy.deletesAlbums && !keepsAlbums && service.policy.isEnabled
+        let isWithAlbum = service.policy.deletesAlbums && !keepsAlbums && service.policy.isEnabled
         let lines =
             [
-                "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(goes ? "with its album" : "but no album"):"
+                "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(isWithAlbum ? "with its album" : "but no album"):"
             ]
             + tapes.prefix(20).map { "  \(TextRenderer.brief($0.id))  \(ErrorCatalog.quoted($0.title))" }
             + (tapes.count > 20 ? ["  and \(tapes.count - 20) more"] : []) + ["Originals are not deleted."]
-        return try await confirmation.ask(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
+        return try await confirmation.prompt(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
     }
 
     /// - Returns: nil if a signal ended the wait for another command before anything was deleted.
@@ -136,22 +136,22 @@ struct TapeDeletionRun: Sendable {
         }
     }
 
-    private func tell(_ item: Item) {
+    private func report(_ item: Item) {
         console.result(JSONRenderer.tapeDeletion(item), TextRenderer.tapeDeletion(item, style: console.outputStyle))
         if let error = item.error {
-            console.error(ErrorCatalog.diagnosis(of: error))
+            console.error(ErrorCatalog.userFacingError(of: error))
         }
     }
 
     /// Warns about albums that were to be deleted but still exist (rule R11).
     private func warn(_ items: [Item]) {
-        let owed = items.flatMap(\.albums).compactMap { album -> (AssociationReason, String)? in
-            if case .owed(_, let reason, let detail) = album { (reason, detail) } else { nil }
+        let pending = items.flatMap(\.albums).compactMap { album -> (AssociationReason, String)? in
+            if case .pending(_, let reason, let detail) = album { (reason, detail) } else { nil }
         }
-        guard let first = owed.first else { return }
+        guard let first = pending.first else { return }
         let detail = first.1.isEmpty ? "" : ": \(ErrorCatalog.clean(first.1))"
         console.warning(
-            "\(Formats.count(owed.count, "album")) \(owed.count == 1 ? "is" : "are") still in the library "
+            "\(Formats.count(pending.count, "album")) \(pending.count == 1 ? "is" : "are") still in the library "
                 + "(\(first.0.words)\(detail))",
             hint: "to retry: mediactl tapes reconcile --apply"
         )
@@ -165,7 +165,7 @@ struct TapeDeletionRun: Sendable {
                 "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
                 "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
                 "dry_run": .bool(isDryRun),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }
@@ -192,7 +192,7 @@ extension JSONRenderer {
         case .kept(let link): object("kept", link)
         case .deleted(let link): object("deleted", link)
         case .keptForeign(let link, let count): object("kept_foreign", link, left: count)
-        case .owed(let link, let reason, _): object("owed", link, reason: reason)
+        case .pending(let link, let reason, _): object("owed", link, reason: reason)
         }
     }
 }
@@ -216,7 +216,7 @@ extension TextRenderer {
 
     private static func words(for album: TapeDeletion.Album) -> String? {
         switch album {
-        case .owed: nil
+        case .pending: nil
         case .kept(let link):
             "  its album is kept: \(ErrorCatalog.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
         case .deleted(let link):

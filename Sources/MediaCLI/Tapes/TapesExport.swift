@@ -64,7 +64,7 @@ struct TapesExport: ContextCommand {
         try require(!render || output != nil, "--render requires --output FILE.")
         try require(
             render || format != nil || namedFormat != nil,
-            Self.videoEndings.contains(ending ?? "")
+            Self.videoExtensions.contains(pathExtension ?? "")
                 ? "--output: a video requires --render; another format requires --format."
                 : "--output: unknown extension; use .m3u8, .m3u, .json or .otio, or specify --format."
         )
@@ -114,10 +114,10 @@ struct TapesExport: ContextCommand {
 
     // MARK: File extension
 
-    private static let videoEndings = ["mp4", "mov", "mkv"]
+    private static let videoExtensions = ["mp4", "mov", "mkv"]
 
     /// In lowercase; nil if the name has no extension.
-    private var ending: String? {
+    private var pathExtension: String? {
         guard let name = output?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
         else { return nil }
         return name[name.index(after: dot)...].lowercased()
@@ -125,8 +125,8 @@ struct TapesExport: ContextCommand {
 
     /// The format for the file extension: a playlist if there is no extension, nil if it is unknown.
     private var namedFormat: TapeExport? {
-        guard let ending, ending != "m3u" else { return .m3u8 }
-        return TapeExport(rawValue: ending)
+        guard let pathExtension, pathExtension != "m3u" else { return .m3u8 }
+        return TapeExport(rawValue: pathExtension)
     }
 }
 
@@ -159,7 +159,7 @@ struct TapeExportRun: Sendable {
 
     private var console: Console { session.console }
 
-    /// - Throws: `TapesError`, `Diagnosis`.
+    /// - Throws: `TapesError`, `UserFacingError`.
     func run(_ tape: TapeRecord) async throws -> ExitCode {
         let clips = try session.store.clips(of: tape.id)
         let originals = target == nil ? [] : try session.store.originalPaths()
@@ -202,7 +202,7 @@ struct TapeExportRun: Sendable {
                 try ExportedFile.write(bytes, to: target, replacing: isReplacing)
             }
         }
-        say(target, length: nil)
+        report(target, length: nil)
         return try await associate(tape)
     }
 
@@ -246,7 +246,7 @@ struct TapeExportRun: Sendable {
         _ clips: [ClipRecord],
         protecting originals: [[UInt8]]
     ) async throws -> AlbumOutcome? {
-        guard let target else { throw Diagnosis.usage("--render requires --output FILE") }
+        guard let target else { throw UserFacingError.usage("--render requires --output FILE") }
         let length = TapeRendering.milliseconds(of: tape, clips: clips)
         let rendering = TapeRendering(
             searchPath: console.context.environment["PATH"] ?? "",
@@ -254,7 +254,7 @@ struct TapeExportRun: Sendable {
         )
         guard !isDryRun else {
             try await console.context.interruption.canceling { try await rendering.check(tape, clips: clips) }
-            say(target, length: length)
+            report(target, length: length)
             return nil
         }
         let display = display
@@ -271,7 +271,7 @@ struct TapeExportRun: Sendable {
                 }
             }
         }
-        say(target, length: length)
+        report(target, length: length)
         guard addsToAlbum, let service else { return try await associate(tape) }
         let path = target.absolute(from: console.context.workingDirectory)
         return try await AlbumWork(console: console, service: service, display: display)
@@ -280,7 +280,7 @@ struct TapeExportRun: Sendable {
 
     // MARK: Output
 
-    private func say(_ target: [UInt8], length: Int64?) {
+    private func report(_ target: [UInt8], length: Int64?) {
         let length = length.map { " (\(Formats.clock(.milliseconds($0))))" } ?? ""
         console.text([
             isDryRun

@@ -4,7 +4,7 @@ struct TapesInsert: TapeAddingCommand {
     static let schema = "mediactl.tapes-insert/1"
     static let configuration = CommandConfiguration(
         commandName: "insert",
-        abstract: "Add pictures and videos between the clips of a tape.",
+        abstract: "Add images and videos between the clips of a tape.",
         discussion: """
             Works like tapes add. The links and the playlist in the album are renumbered.
 
@@ -16,7 +16,7 @@ struct TapesInsert: TapeAddingCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Argument("Pictures and videos.", value: .file)
+    @Argument("Images and videos.", value: .file)
     var files: [String] = []
 
     @OptionGroup var place: ClipPositionOption

@@ -88,13 +88,13 @@ struct ReconcileRun: Sendable {
 
     /// Lists the pending updates. Contacts no library.
     ///
-    /// - Throws: `TapesError`, `Diagnosis`.
+    /// - Throws: `TapesError`, `UserFacingError`.
     func plan() throws -> ExitCode {
         start(isDryRun: true)
         try console.requireOutput()
         let plan = try service.reconcilePlan()
         for tape in plan.tapes {
-            tell(
+            report(
                 Item(
                     work: .tape,
                     state: "planned",
@@ -106,7 +106,7 @@ struct ReconcileRun: Sendable {
             )
         }
         for tombstone in plan.tombstones {
-            tell(
+            report(
                 Item(
                     work: .deletion,
                     state: "planned",
@@ -140,7 +140,7 @@ struct ReconcileRun: Sendable {
             let missing = try await service.verifyAlbums { link, presence in
                 let item = Item(link, presence, title: titles[link.tapeID])
                 statistics.add(item.isDamaged ? "damaged" : item.state, .success)
-                run.tell(item)
+                run.report(item)
             }
             return (missing, statistics)
         }
@@ -152,11 +152,11 @@ struct ReconcileRun: Sendable {
                 ? "\(checked), none missing"
                 : "\(checked), \(missing) missing; the next add, or --apply, creates \(missing == 1 ? "it" : "them") again"
         )
-        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : complain(statistics))
+        return finish(nil, items: count, left: missing + unseen, unseen == 0 ? .success : reportFailure(statistics))
     }
 
     /// Reports albums that could not be checked: an album that is not reported missing may still not exist.
-    private func complain(_ statistics: ItemStatistics<String>) -> ExitCode {
+    private func reportFailure(_ statistics: ItemStatistics<String>) -> ExitCode {
         let damaged = statistics.count("damaged")
         if damaged > 0 {
             console.warning("\(Formats.count(damaged, "album")) cannot be read")
@@ -183,7 +183,7 @@ struct ReconcileRun: Sendable {
         do {
             outcome = try await display.during {
                 try await console.context.interruption.canceling { [service] in
-                    try await service.reconcile(limit: limit) { tape, outcome in run.tell(Item(tape, outcome)) }
+                    try await service.reconcile(limit: limit) { tape, outcome in run.report(Item(tape, outcome)) }
                 }
             }
         } catch let error as TapesError where error.code == .cancelled {
@@ -236,7 +236,7 @@ struct ReconcileRun: Sendable {
         console.record(.start, ["dry_run": .bool(isDryRun)])
     }
 
-    private func tell(_ item: Item) {
+    private func report(_ item: Item) {
         console.result(JSONRenderer.reconciled(item), TextRenderer.reconciled(item, style: console.outputStyle))
     }
 
@@ -248,7 +248,7 @@ struct ReconcileRun: Sendable {
                 "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
                 "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
                 "detail": JSONRenderer.text(outcome?.detail),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

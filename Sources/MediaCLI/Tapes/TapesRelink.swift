@@ -73,8 +73,8 @@ struct TapesRelink: ContextCommand {
         }
     }
 
-    /// - Throws: `Diagnosis` (usage) for a path that is not a directory: a typo must not look like missing originals.
-    private func places() throws(Diagnosis) -> [[UInt8]] {
+    /// - Throws: `UserFacingError` (usage) for a path that is not a directory: a typo must not look like missing originals.
+    private func places() throws(UserFacingError) -> [[UInt8]] {
         let places = directories.map { RawArguments.bytes(of: $0) }
         for place in places {
             var status = stat()

@@ -43,10 +43,10 @@ struct TapesRemove: ContextCommand {
         let callsLibrary = session.settings.settings.deleteAssociatedAlbum.value && !dryRun
         let service = callsLibrary ? try await session.service(connection.key) : try session.localService()
         try console.requireOutput()
-        let isConfirmed = dryRun ? true : try await confirmation.ask(lines(tape, named), question, on: console)
+        let isConfirmed = dryRun ? true : try await confirmation.prompt(lines(tape, named), question, on: console)
         return try await console.context.interruption.handling({ _ in }) {
             guard !dryRun else { return finish(tape, named, .planned, nil, console) }
-            guard isConfirmed, console.mayGoOn else { return finish(tape, named, .declined, nil, console) }
+            guard isConfirmed, console.mayContinue else { return finish(tape, named, .declined, nil, console) }
             let (removed, outcome) = try await remove(named, of: tape, service, session)
             return finish(tape, removed, .removed, outcome, console)
         }
@@ -106,7 +106,7 @@ struct TapesRemove: ContextCommand {
                 "removed": JSONValue(state == .removed ? clips.count : 0),
             ] + JSONRenderer.album(outcome) + [
                 "dry_run": .bool(dryRun)
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

@@ -45,11 +45,11 @@ struct TapesRepair: ContextCommand {
         var items: [TapeFindings.Item] = []
         for tape in checked {
             let found = try await repaired(tape, service, display, &totals, console)
-            for item in found { work.tell(item) }
+            for item in found { work.report(item) }
             items += found
         }
         let leftovers = try await removed(work, console)
-        for item in leftovers { work.tell(item) }
+        for item in leftovers { work.report(item) }
         return finish(totals, items + leftovers, console)
     }
 
@@ -117,7 +117,7 @@ struct TapesRepair: ContextCommand {
                 "albums": JSONValue(totals.albums), "items": JSONValue(items.count), "repaired": JSONValue(repaired),
                 "planned": JSONValue(planned), "failed": JSONValue(failed),
                 "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": .bool(dryRun),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

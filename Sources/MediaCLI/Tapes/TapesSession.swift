@@ -66,14 +66,14 @@ struct TapesSession: Sendable {
     /// The albums of the configured library, for local work that needs no key. With `isConfirmed`, the root of a folder
     /// library is created without a prompt.
     ///
-    /// - Throws: `Diagnosis`, `ServerURLError`, `TransportError`.
+    /// - Throws: `UserFacingError`, `ServerURLError`, `TransportError`.
     func localService(isConfirmed: Bool = false) throws -> AlbumService {
         try service(library(key: nil, progress: nil, isConfirmed: isConfirmed))
     }
 
     /// The albums of the configured library. `key` is for a server; `progress` shows uploads to it.
     ///
-    /// - Throws: `CredentialError`, `Diagnosis`, `ServerURLError`, `StoreError`, `TransportError`.
+    /// - Throws: `CredentialError`, `UserFacingError`, `ServerURLError`, `StoreError`, `TransportError`.
     func service(_ key: KeyOptions, progress: RunDisplay<TapeReading>? = nil) async throws -> AlbumService {
         guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .immich else {
             return try service(library(key: nil, progress: progress))
@@ -83,7 +83,7 @@ struct TapesSession: Sendable {
 
     /// Uses only the stored key: keys from flags and environment are for another server.
     ///
-    /// - Throws: `CredentialError`, `Diagnosis`, `ServerURLError`, `StoreError`, `TransportError`.
+    /// - Throws: `CredentialError`, `UserFacingError`, `ServerURLError`, `StoreError`, `TransportError`.
     func keptService(progress: RunDisplay<TapeReading>?) throws -> AlbumService {
         let isServer = settings.settings.albumsEnabled.value && settings.settings.albumsLibrary.value == .immich
         return try service(library(key: isServer ? keptKey(at: libraryServer()) : nil, progress: progress))
@@ -136,7 +136,7 @@ struct TapesSession: Sendable {
 
     private func mayMake(_ root: [UInt8]) async -> Bool {
         let prompter = settings.prompter
-        return await console.context.interruption.asking {
+        return await console.context.interruption.prompting {
             await prompter.confirm("Create albums (folders of symbolic links) in \(ErrorCatalog.quoted(root))?")
         }
     }
@@ -164,10 +164,10 @@ struct TapesSession: Sendable {
         )
     }
 
-    /// - Throws: `Diagnosis` if no server is configured; `ServerURLError`.
+    /// - Throws: `UserFacingError` if no server is configured; `ServerURLError`.
     func libraryServer() throws -> ServerURL {
         guard let text = settings.settings.addresses[.libraryURL]?.value else {
-            throw Diagnosis(
+            throw UserFacingError(
                 .noServer,
                 "no server configured for the albums",
                 hint: "set --library-url URL, MEDIACTL_LIBRARY_URL, or library_url in "

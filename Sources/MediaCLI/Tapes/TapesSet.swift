@@ -99,7 +99,7 @@ struct TapeLookOptions: ParsableArguments {
 
     var isGiven: Bool { orientation != nil || transition != nil || transitionMs != nil }
 
-    func change(scale: ScaleName?) throws(Diagnosis) -> TapeChange {
+    func change(scale: ScaleName?) throws(UserFacingError) -> TapeChange {
         if let transitionMs, !(100...2000).contains(transitionMs) {
             throw .usage("--transition-ms: \(transitionMs) is not from 100 to 2000")
         }
@@ -125,15 +125,15 @@ struct ClipLookOptions: ParsableArguments {
     @Option("Volume, 0 to 1.", value: "volume", parsing: .unconditional)
     var volume: Double?
 
-    @Option("Display time of a picture (default: 4s).", value: "time")
+    @Option("Display time of an image (default: 4s).", value: "time")
     var imageDuration: String?
 
     var isGiven: Bool {
         trimStart != nil || trimEnd != nil || rotate != nil || volume != nil || imageDuration != nil
     }
 
-    /// - Throws: `Diagnosis` for an invalid value.
-    func change(scale: ScaleName?) throws(Diagnosis) -> ClipChange {
+    /// - Throws: `UserFacingError` for an invalid value.
+    func change(scale: ScaleName?) throws(UserFacingError) -> ClipChange {
         var change = ClipChange()
         change.trimStartMilliseconds = try milliseconds(trimStart, "--trim-start")
         change.trimEndMilliseconds = try milliseconds(trimEnd, "--trim-end")
@@ -154,7 +154,7 @@ struct ClipLookOptions: ParsableArguments {
         return change
     }
 
-    private func milliseconds(_ text: String?, _ flag: String) throws(Diagnosis) -> Int64? {
+    private func milliseconds(_ text: String?, _ flag: String) throws(UserFacingError) -> Int64? {
         try FlagValue.read(text, flag, SettingValue.timeoutOrZero).map { Formats.milliseconds($0) }
     }
 }

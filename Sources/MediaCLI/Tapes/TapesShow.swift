@@ -165,7 +165,7 @@ extension TextRenderer {
         var fields = [
             ("title", tape.title), ("id", tape.id),
             ("created", time(tape.createdAt, now: now)),
-            ("picture", "\(tape.orientation.rawValue), \(tape.scaleMode.rawValue)"), ("transition", transition),
+            ("frame", "\(tape.orientation.rawValue), \(tape.scaleMode.rawValue)"), ("transition", transition),
             ("album", words(for: tape)),
         ]
         if let link = view.link {
@@ -188,7 +188,7 @@ extension TextRenderer {
             [
                 "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
                 clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
-                words(for: clip) + linkWords(view.linkState(of: clip)),
+                words(for: clip) + linkText(view.linkState(of: clip)),
                 (clip.source.map { TerminalText.escaped($0) } ?? "-")
                     + (view.offline.contains(clip.id) ? " (offline)" : ""),
             ]
@@ -208,7 +208,7 @@ extension TextRenderer {
         return words.isEmpty ? "-" : words
     }
 
-    private static func linkWords(_ state: TapeView.LinkState?) -> String {
+    private static func linkText(_ state: TapeView.LinkState?) -> String {
         switch state {
         case nil, .present: ""
         case .missing: " (link missing)"

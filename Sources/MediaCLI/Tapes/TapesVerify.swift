@@ -37,12 +37,12 @@ struct TapesVerify: ContextCommand {
         var findings: [AlbumFinding] = []
         for tape in checked {
             let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
-            for finding in check.findings { work.tell(.init(tape: check.tape, finding: finding, state: .found)) }
+            for finding in check.findings { work.report(.init(tape: check.tape, finding: finding, state: .found)) }
             totals.count(check.tape, hasAlbum: check.hasAlbum, check.findings)
             findings += check.findings
         }
         let leftovers = try await work.leftovers()
-        for finding in leftovers { work.tell(.init(finding: finding, state: .found)) }
+        for finding in leftovers { work.report(.init(finding: finding, state: .found)) }
         findings += leftovers
         return finish(totals, findings, console)
     }
@@ -61,7 +61,7 @@ struct TapesVerify: ContextCommand {
             [
                 "albums": JSONValue(totals.albums), "items": JSONValue(findings.count),
                 "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": false,
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }

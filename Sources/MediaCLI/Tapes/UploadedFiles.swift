@@ -16,7 +16,7 @@ struct UploadedFiles: Sendable {
 
     /// The files of uploads, by their ID on the server or in the journal.
     ///
-    /// - Throws: `Diagnosis` for an unknown upload or one without a file; `StoreError`.
+    /// - Throws: `UserFacingError` for an unknown upload or one without a file; `StoreError`.
     func named(_ ids: [String]) throws -> [[UInt8]] {
         try ids.map { id in
             let record =
@@ -26,7 +26,7 @@ struct UploadedFiles: Sendable {
                     try store.upload(named: id)
                 }
             guard let record else {
-                throw Diagnosis(
+                throw UserFacingError(
                     .unknownUpload,
                     "no upload \(ErrorCatalog.quoted(id)) in the journal",
                     hint: "to list uploads: mediactl uploads list"
@@ -38,15 +38,15 @@ struct UploadedFiles: Sendable {
 
     /// The most recently uploaded file.
     ///
-    /// - Throws: `Diagnosis` if there is none; `StoreError`.
+    /// - Throws: `UserFacingError` if there is none; `StoreError`.
     func last() throws -> [[UInt8]] {
         guard let record = try store.uploads(states: Self.onServer, host: nil).first else {
-            throw Diagnosis(.unknownUpload, "nothing was uploaded from this machine")
+            throw UserFacingError(.unknownUpload, "nothing was uploaded from this machine")
         }
         return [try path(of: record)]
     }
 
-    private func path(of record: UploadRecord) throws(Diagnosis) -> [UInt8] {
+    private func path(of record: UploadRecord) throws(UserFacingError) -> [UInt8] {
         guard Self.onServer.contains(record.state) else {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was not uploaded: it is \(record.state.rawValue)")
         }
@@ -78,7 +78,7 @@ struct UploadedFiles: Sendable {
     /// The files on the server according to a report of `--report` or the records of `upload --json`. `name` is used in
     /// messages. Relative paths are relative to the current directory.
     ///
-    /// - Throws: `Diagnosis` (usage) for other input; `StoreError`.
+    /// - Throws: `UserFacingError` (usage) for other input; `StoreError`.
     func read(_ bytes: [UInt8], name: String) throws -> [[UInt8]] {
         if let report = ReportDocument(bytes) {
             return try report.items.filter(Self.isOnServer).compactMap {
@@ -115,7 +115,7 @@ struct UploadedFiles: Sendable {
         return path.absolute(from: directory)
     }
 
-    private func notOurs(_ name: String) -> Diagnosis {
+    private func notOurs(_ name: String) -> UserFacingError {
         .usage(
             "--from-upload: \(name == "-" ? "standard input" : ErrorCatalog.quoted(RawArguments.bytes(of: name))) "
                 + "is neither the output of mediactl upload --json nor a report of it",
@@ -127,7 +127,7 @@ struct UploadedFiles: Sendable {
 extension UploadedFiles {
     /// All files from the options of `add` and `insert`.
     ///
-    /// - Throws: `Diagnosis` for a list that cannot be read; `StoreError`.
+    /// - Throws: `UserFacingError` for a list that cannot be read; `StoreError`.
     static func paths(
         _ files: [String],
         _ input: TapeInputOptions,

@@ -44,7 +44,7 @@ struct GuestSession: Sendable {
     /// Reads the link, gets the event from its server and, if `needsTerms`, prompts for acceptance of the terms, which
     /// is required for uploads.
     ///
-    /// - Throws: `Diagnosis` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server
+    /// - Throws: `UserFacingError` if the link cannot be read or the terms are not accepted; `GigHiveError` if the server
     ///   rejects the link; `CredentialError` if it would be sent unencrypted.
     static func open(
         _ options: GuestOptions,
@@ -55,7 +55,7 @@ struct GuestSession: Sendable {
         let console = settings.console
         let text = try await link(options, settings)
         guard let token = EventToken(text) else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "not an event link",
                 hint: "event links have the form https://HOST/upload/TOKEN; the token is 43 letters, digits, - or _"
             )
@@ -84,12 +84,12 @@ struct GuestSession: Sendable {
         }
         if options.eventLink != nil {
             guard settings.prompter.isAllowed else {
-                throw Diagnosis.usage(
+                throw UserFacingError.usage(
                     "not a terminal; cannot prompt for the event link",
                     hint: "store it in a file and use --event-link-file FILE"
                 )
             }
-            return try await console.context.interruption.canceling { try await PasswordPrompt.ask("Event link: ") }
+            return try await console.context.interruption.canceling { try await PasswordPrompt.prompt("Event link: ") }
         }
         let (name, flag) =
             options.eventLinkFile.map { ($0, "--event-link-file") } ?? (
@@ -108,7 +108,7 @@ struct GuestSession: Sendable {
                 : try await SmallFile.text(comingThrough: name)
         } catch let failure {
             let file = name == "-" ? "standard input" : ErrorCatalog.quoted(name)
-            throw Diagnosis.usage("\(flag): cannot read \(file): \(failure.reason)", hint: failure.hint)
+            throw UserFacingError.usage("\(flag): cannot read \(file): \(failure.reason)", hint: failure.hint)
         }
     }
 
@@ -119,7 +119,7 @@ struct GuestSession: Sendable {
         guard settings.flags[.server] != nil else { return server }
         let named = try settings.requireServer()
         guard named.origin == server.origin else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "the event link is for \(ErrorCatalog.clean("\(server.origin)")), not for --server",
                 hint: "omit --server, or specify only the last part of the link with --upload-token-file FILE"
             )
@@ -136,7 +136,7 @@ struct GuestSession: Sendable {
     ) async throws {
         guard !options.acceptTerms else { return }
         guard settings.prompter.isAllowed else { throw GigHiveError(.termsNotAccepted) }
-        let isAccepted = await settings.console.context.interruption.asking {
+        let isAccepted = await settings.console.context.interruption.prompting {
             // The link is a secret, so its page is printed without the token.
             settings.console.announce([
                 "The terms are on the page of the event link: \(ErrorCatalog.clean("\(server)"))/upload/TOKEN",
@@ -145,7 +145,7 @@ struct GuestSession: Sendable {
             return await settings.prompter.confirm("Do you accept the organizer's terms?")
         }
         guard isAccepted else {
-            throw Diagnosis(
+            throw UserFacingError(
                 .termsNotAccepted,
                 "the organizer's terms were not accepted; nothing was sent",
                 exitCode: .failure

@@ -24,7 +24,7 @@ final class ProgressDisplay: Sendable {
         var lastLook: Duration?
         /// Maximum time that a stop waits for the token; nil for no limit.
         var waitLimit: Duration?
-        var hasSaidWaiting = false
+        var hasReportedWaiting = false
 
         var indices: [Int] { running.keys.sorted() }
     }
@@ -121,16 +121,16 @@ final class ProgressDisplay: Sendable {
                 state.running[index]?.waitFor(attempt + 1, because: Self.reason(cause), at: now, limit: delay)
             case .resolving(let limit): state.running[index]?.enter(.resolving, at: now, limit: limit)
             case .resuming(let offset): state.running[index]?.begin(from: offset)
-            case .proving(let bytes, let count): state.running[index]?.prove(bytes, of: count, at: now)
+            case .verifying(let bytes, let count): state.running[index]?.verify(bytes, of: count, at: now)
             case .restarting: state.running[index]?.begin(from: 0)
             case .finalizing: state.running[index]?.enter(.finalizing, at: now)
-            case .waitingForQuiet(let limit): state.running[index]?.enter(.quiet, at: now, limit: limit)
+            case .waitingForServer(let limit): state.running[index]?.enter(.waitingForServer, at: now, limit: limit)
             case .switching: state.running[index]?.begin(from: 0)
             case .limited(let limits): state.running[index]?.expect(token: !limits.isWithoutToken)
             case .waitingForToken, .leavingUnfinished: break
             }
         }
-        tell(index, event)
+        report(index, event)
         tick()
     }
 
@@ -140,11 +140,11 @@ final class ProgressDisplay: Sendable {
     }
 
     /// Prints events that are reported on a separate line.
-    private func tell(_ index: Int, _ event: UploadEvent) {
+    private func report(_ index: Int, _ event: UploadEvent) {
         var name: String { isBatch ? self.name(index).map { "\($0): " } ?? "" : "" }
         switch event {
         case .retrying(let attempt, let delay, let cause):
-            let reason = ErrorCatalog.diagnosis(of: cause).message
+            let reason = ErrorCatalog.userFacingError(of: cause).message
             console.warning("\(name)attempt \(attempt) failed: \(reason); retrying in \(Formats.pause(delay))")
         case .resolving(let limit):
             console.note(
@@ -154,23 +154,23 @@ final class ProgressDisplay: Sendable {
         case .resuming(let offset):
             console.note("\(name)resuming at \(Formats.bytes(offset))")
         case .restarting(let cause):
-            console.note("\(name)starting over: \(ErrorCatalog.diagnosis(of: cause).message)")
+            console.note("\(name)starting over: \(ErrorCatalog.userFacingError(of: cause).message)")
         case .leavingUnfinished:
             console.note("\(name)the server may count the earlier upload as unfinished for up to 24 hours")
-        case .waitingForQuiet(let limit):
+        case .waitingForServer(let limit):
             console.note(
                 "\(name)an earlier request may still be running on the server; retrying in at most \(Formats.span(limit))"
             )
-        case .waitingForToken: sayWaiting()
+        case .waitingForToken: reportWaiting()
         case .switching(let transport, let cause):
-            let reason = ErrorCatalog.diagnosis(of: cause).message
+            let reason = ErrorCatalog.userFacingError(of: cause).message
             console.note("\(name)uploading with \(transport.rawValue) instead: \(reason)")
         case .limited(let limits):
             printOnce(limits)
             if !limits.ignoredDetails.isEmpty {
                 console.warning("\(name)\(TextRenderer.warning(.detailsIgnored(limits.ignoredDetails)))")
             }
-        case .progress, .proving, .finalizing: break
+        case .progress, .verifying, .finalizing: break
         }
     }
 
@@ -203,19 +203,19 @@ final class ProgressDisplay: Sendable {
     func stop(waitingFor limit: Duration?) {
         state.withLock { $0.waitLimit = limit }
         if isPastLastByte {
-            sayWaiting()
+            reportWaiting()
         }
     }
 
     /// Prints once which response a stop waits for. While a lost response is being resolved, a token can no longer
     /// arrive.
-    private func sayWaiting() {
+    private func reportWaiting() {
         let now = console.context.elapsed()
         let message: String? = state.withLock { state in
-            guard !state.hasSaidWaiting else { return nil }
+            guard !state.hasReportedWaiting else { return nil }
             let concerned = state.running.filter { $0.value.progress.phase != .resolving }
             guard !concerned.isEmpty else { return nil }
-            state.hasSaidWaiting = true
+            state.hasReportedWaiting = true
             for index in concerned.keys where !isBatch || concerned[index]?.progress.phase.isPastLastByte == true {
                 state.running[index]?.enter(.waiting, at: now)
             }

@@ -13,7 +13,7 @@ struct InputCollection: Sendable {
 
     /// All inputs in the given order, `manifest` included; files of a directory are sorted by name.
     ///
-    /// - Throws: `Diagnosis` for a list that cannot be read.
+    /// - Throws: `UserFacingError` for a list that cannot be read.
     func inputs(with manifest: UploadManifest?) async throws -> [UploadInput] {
         let filter = try options.filter()
         var given = paths.map { argument in
@@ -60,16 +60,16 @@ struct InputCollection: Sendable {
 
     /// nil without `--manifest`.
     ///
-    /// - Throws: `Diagnosis` if it cannot be read.
+    /// - Throws: `UserFacingError` if it cannot be read.
     func manifest() async throws -> UploadManifest? {
         guard let name = options.manifest else { return nil }
         let bytes = try await InputFile.bytes(name, flag: "--manifest", in: console.context)
         let format = Manifest.format(fileName: name, firstBytes: Array(bytes.prefix(64)))
-        let (rows, faults) = Manifest.rowsAndFaults(in: bytes, as: format)
+        let (rows, errors) = Manifest.rowsAndErrors(in: bytes, as: format)
         let inputs = rows.map { row in
             UploadInput(path: Array(row.path.utf8), origin: .manifest(line: row.line), fields: row.fields)
         }
-        return UploadManifest(name: name, inputs: inputs, faults: faults.map(ManifestFault.init))
+        return UploadManifest(name: name, inputs: inputs, errors: errors.map(ManifestError.init))
     }
 
     private func report(_ name: String) async throws -> [UploadInput] {
@@ -128,36 +128,36 @@ struct UploadManifest: Sendable {
     let name: String
     let inputs: [UploadInput]
     /// Rows that cannot be used.
-    let faults: [ManifestFault]
+    let errors: [ManifestError]
 }
 
 /// An invalid row of a manifest, with the reason.
-struct ManifestFault: Sendable {
+struct ManifestError: Sendable {
     var line: Int
     var words: String
 }
 
-extension Diagnosis {
+extension UserFacingError {
     /// One error for all invalid rows of a manifest, so that they can be fixed together. Nothing is sent.
-    static func invalidManifest(_ name: String, _ faults: [ManifestFault]) -> Diagnosis {
+    static func invalidManifest(_ name: String, _ errors: [ManifestError]) -> UserFacingError {
         let file = name == "-" ? "the manifest" : "the manifest \(ErrorCatalog.quoted(RawArguments.bytes(of: name)))"
-        var diagnosis = Diagnosis(
+        var userFacingError = UserFacingError(
             .invalidManifest,
-            "\(file) has \(Formats.count(faults.count, "error")); nothing was sent",
+            "\(file) has \(Formats.count(errors.count, "error")); nothing was sent",
             hint: "fix them and run the same command again"
         )
-        diagnosis.details = faults.map { "line \($0.line): \($0.words)" }
-        return diagnosis
+        userFacingError.details = errors.map { "line \($0.line): \($0.words)" }
+        return userFacingError
     }
 }
 
-extension ManifestFault {
-    init(_ fault: Manifest.Fault) {
-        let column = fault.column.map { "\(ErrorCatalog.clean($0)): " } ?? ""
-        let nearest = fault.column.flatMap { name in
+extension ManifestError {
+    init(_ rowError: Manifest.RowError) {
+        let column = rowError.column.map { "\(ErrorCatalog.clean($0)): " } ?? ""
+        let nearest = rowError.column.flatMap { name in
             Manifest.columns.contains(name) ? nil : Spelling.nearest(to: name, among: Manifest.columns)
         }
-        let reason = nearest.map { "unknown column; did you mean \($0)?" } ?? ErrorCatalog.clean(fault.reason)
-        self.init(line: fault.line, words: column + reason)
+        let reason = nearest.map { "unknown column; did you mean \($0)?" } ?? ErrorCatalog.clean(rowError.reason)
+        self.init(line: rowError.line, words: column + reason)
     }
 }

@@ -50,12 +50,12 @@ struct DetailOptions: ParsableArguments {
         return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
     }
 
-    /// - Throws: `Diagnosis` for an invalid template.
+    /// - Throws: `UserFacingError` for an invalid template.
     func labelTemplate() throws -> LabelTemplate? {
         do {
             return try label.map { try LabelTemplate($0) }
         } catch let error as LabelTemplateError {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "--label: \(ErrorCatalog.quoted(error.template)): \(ErrorCatalog.clean(error.reason))",
                 hint: "placeholders are {stem}, {name}, {ext}, {parent}, {date}, {n} and {n:3}; {{ and }} are braces"
             )
@@ -109,16 +109,16 @@ struct InputOptions: ParsableArguments {
             .compactMap { flag, value in value.map { (flag, $0) } }
     }
 
-    /// - Throws: `Diagnosis` for an invalid pattern.
+    /// - Throws: `UserFacingError` for an invalid pattern.
     func filter() throws -> PathFilter {
         try PathFilter.reading(includes: include, excludes: exclude)
     }
 
     /// This run's shard of the inputs; nil for all of them.
     ///
-    /// - Throws: `Diagnosis` for an invalid value, or if no scheduler variable is found.
-    func part(environment: [String: String]) throws(Diagnosis) -> ShardChoice? {
-        try shard.map { text throws(Diagnosis) in try ShardChoice(text, environment: environment) }
+    /// - Throws: `UserFacingError` for an invalid value, or if no scheduler variable is found.
+    func part(environment: [String: String]) throws(UserFacingError) -> ShardChoice? {
+        try shard.map { text throws(UserFacingError) in try ShardChoice(text, environment: environment) }
     }
 
     func validate() throws {
@@ -133,15 +133,15 @@ struct InputOptions: ParsableArguments {
 extension PathFilter {
     /// Parses the patterns of `--include` and `--exclude`.
     ///
-    /// - Throws: `Diagnosis` for an invalid pattern.
-    static func reading(includes: [String], excludes: [String]) throws(Diagnosis) -> PathFilter {
+    /// - Throws: `UserFacingError` for an invalid pattern.
+    static func reading(includes: [String], excludes: [String]) throws(UserFacingError) -> PathFilter {
         PathFilter(
-            includes: try includes.map { text throws(Diagnosis) in try pattern(text, "--include") },
-            excludes: try excludes.map { text throws(Diagnosis) in try pattern(text, "--exclude") }
+            includes: try includes.map { text throws(UserFacingError) in try pattern(text, "--include") },
+            excludes: try excludes.map { text throws(UserFacingError) in try pattern(text, "--exclude") }
         )
     }
 
-    private static func pattern(_ text: String, _ flag: String) throws(Diagnosis) -> GlobPattern {
+    private static func pattern(_ text: String, _ flag: String) throws(UserFacingError) -> GlobPattern {
         do {
             return try GlobPattern(text)
         } catch {
@@ -158,7 +158,7 @@ struct ShardChoice: Sendable, Equatable {
 
     /// Parses `I/N`, `auto` or `auto/N`. Only `auto` reads the scheduler's variables, which may be set for other
     /// reasons.
-    init(_ text: String, environment: [String: String]) throws(Diagnosis) {
+    init(_ text: String, environment: [String: String]) throws(UserFacingError) {
         let words = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard words[0] == "auto" else {
             guard let shard = Shard(text) else {

@@ -124,8 +124,8 @@ extension PlannedTransport {
 }
 
 extension JSONRenderer {
-    /// `diagnosis` replaces the error of the result.
-    static func upload(_ result: UploadResult, contact: String, diagnosis: Diagnosis? = nil) -> JSONObject {
+    /// `userFacingError` replaces the error of the result.
+    static func upload(_ result: UploadResult, contact: String, userFacingError: UserFacingError? = nil) -> JSONObject {
         [
             "path": path(result.path), "upload_id": JSONValue(result.uploadID),
             "state": .string(result.state.rawValue), "server": .string(result.server),
@@ -144,7 +144,7 @@ extension JSONRenderer {
             "guest_job_id": JSONValue(result.guest?.jobID),
             "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
             "exit_code": exitCode(result.exitCode),
-            "error": diagnosis.map { error($0) } ?? error(of: result),
+            "error": userFacingError.map { error($0) } ?? error(of: result),
         ]
     }
 
@@ -164,7 +164,7 @@ extension JSONRenderer {
         ]
     }
 
-    static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalog.diagnosis(of: result)) }
+    static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalog.userFacingError(of: result)) }
 
     /// Null for a file that was not uploaded.
     static func transport(of result: UploadResult) -> JSONValue {

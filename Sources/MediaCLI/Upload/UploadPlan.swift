@@ -16,22 +16,22 @@ struct UploadPlan: Sendable {
 
     /// Checks all inputs and returns an item for each, in their order.
     ///
-    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `Diagnosis` with all errors of
+    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored; `UserFacingError` with all errors of
     ///   `manifest`.
     func items(of inputs: [UploadInput], manifest: UploadManifest?) async throws -> [UploadBatch.Item] {
         SpoolFile.sweep(in: store.directory) { Uploader.needsSpool($0, in: store.store) }
         var items: [UploadBatch.Item] = []
         items.reserveCapacity(inputs.count)
-        var faults = manifest?.faults ?? []
+        var errors = manifest?.errors ?? []
         for input in inputs {
             let item = try await item(for: input)
             items.append(item)
             if case .manifest(let line) = input.origin, let error = item.error {
-                faults.append(ManifestFault(line: line, words: ErrorCatalog.diagnosis(of: error).message))
+                errors.append(ManifestError(line: line, words: ErrorCatalog.userFacingError(of: error).message))
             }
         }
-        if let manifest, !faults.isEmpty {
-            throw Diagnosis.invalidManifest(manifest.name, faults.sorted { $0.line < $1.line })
+        if let manifest, !errors.isEmpty {
+            throw UserFacingError.invalidManifest(manifest.name, errors.sorted { $0.line < $1.line })
         }
         return items
     }
@@ -94,7 +94,7 @@ struct DetailPlan: Sendable {
 
     /// - Throws: `.invalidDetail`.
     func details(of input: UploadInput) throws(GigHiveError) -> UploadDetails {
-        let told = { (name: String, flag: String?) in
+        let given = { (name: String, flag: String?) in
             input.prefersFlags ? flag ?? input.fields[name] : input.fields[name] ?? flag
         }
         let date = guest?.event.eventDate ?? eventDate(of: input)
@@ -108,14 +108,14 @@ struct DetailPlan: Sendable {
         }
         return try UploadDetails.validated(
             eventDate: date,
-            orgName: told("org_name", options.orgName) ?? settings.orgName.value,
-            eventType: told("event_type", options.eventType) ?? settings.eventType.value,
+            orgName: given("org_name", options.orgName) ?? settings.orgName.value,
+            eventType: given("event_type", options.eventType) ?? settings.eventType.value,
             label: title(of: input, date: date),
-            participants: told("participants", options.participants),
-            keywords: told("keywords", options.keywords),
-            location: told("location", options.location),
-            rating: told("rating", options.rating),
-            notes: told("notes", options.notes)
+            participants: given("participants", options.participants),
+            keywords: given("keywords", options.keywords),
+            location: given("location", options.location),
+            rating: given("rating", options.rating),
+            notes: given("notes", options.notes)
         )
     }
 

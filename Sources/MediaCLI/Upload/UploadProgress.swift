@@ -7,7 +7,7 @@ struct UploadProgress: Sendable, Equatable {
     enum Phase: String, Sendable, CaseIterable {
         case connecting
         /// Comparing the bytes sent by an earlier run with the file.
-        case proving
+        case verifying = "proving"
         case sending
         case processing
         case receiving
@@ -16,7 +16,7 @@ struct UploadProgress: Sendable, Equatable {
         /// Sending the details of an upload whose bytes are on the server.
         case finalizing
         /// Waiting because an earlier request may still be running.
-        case quiet
+        case waitingForServer = "quiet"
         case waiting
 
         init(_ phase: TransferProgress.Phase) {
@@ -34,7 +34,7 @@ struct UploadProgress: Sendable, Equatable {
         var isPastLastByte: Bool {
             switch self {
             case .processing, .receiving, .finalizing, .waiting: true
-            case .connecting, .proving, .sending, .retrying, .resolving, .quiet: false
+            case .connecting, .verifying, .sending, .retrying, .resolving, .waitingForServer: false
             }
         }
     }
@@ -143,8 +143,8 @@ struct RunningUpload: Sendable {
         progress.bytesAcknowledged = offset
     }
 
-    mutating func prove(_ bytes: Int64, of count: Int64, at time: Duration) {
-        enter(.proving, at: time)
+    mutating func verify(_ bytes: Int64, of count: Int64, at time: Duration) {
+        enter(.verifying, at: time)
         progress.bytesAcknowledged = bytes
         progress.byteCount = count
     }
@@ -193,7 +193,7 @@ enum ProgressLine {
         let size = Formats.bytes(progress.byteCount)
         switch progress.phase {
         case .connecting: return "connecting"
-        case .proving: return "verifying bytes on the server  \(progress.percent)%"
+        case .verifying: return "verifying bytes on the server  \(progress.percent)%"
         case .sending:
             var parts = ["\(Formats.bytes(progress.bytesAcknowledged)) of \(size)", "\(progress.percent)%"]
             if let rate = progress.bytesPerSecond {
@@ -210,7 +210,7 @@ enum ProgressLine {
             let reason = progress.reason.map { " (\($0))" } ?? ""
             return "waiting for attempt \(progress.nextAttempt)\(reason)\(countdown(progress))"
         case .resolving: return "checking whether the server has the file\(countdown(progress))"
-        case .quiet: return "the server may still be working\(countdown(progress))"
+        case .waitingForServer: return "the server may still be working\(countdown(progress))"
         case .waiting:
             return
                 "waiting for \(awaited(isWithoutToken: progress.isWithoutToken)) (\(Formats.clock(progress.phaseElapsed)))"

@@ -124,10 +124,10 @@ struct ReportDocument: Sendable {
 extension ReportDocument {
     /// States that require no further action: the file is in the event. Uploading it again would not restore a lost
     /// token.
-    private static let goodEnds: Set<String> = ["done", "linked", "duplicate", "token_lost"]
+    private static let successStates: Set<String> = ["done", "linked", "duplicate", "token_lost"]
 
-    /// - Throws: `Diagnosis` (usage) if it is not a report.
-    init(reading bytes: [UInt8], name: String) throws(Diagnosis) {
+    /// - Throws: `UserFacingError` (usage) if it is not a report.
+    init(reading bytes: [UInt8], name: String) throws(UserFacingError) {
         // A mediactl report has a path and a state for each item.
         guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
         else {
@@ -139,12 +139,12 @@ extension ReportDocument {
         self = document
     }
 
-    private var failed: [ReportedUpload] { items.filter { !Self.goodEnds.contains($0.state ?? "") } }
+    private var failed: [ReportedUpload] { items.filter { !Self.successStates.contains($0.state ?? "") } }
 
     /// The files that the run reported as stored.
     var stored: [UploadResults.StoredFile] {
         items.enumerated().compactMap { index, item in
-            guard Self.goodEnds.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
+            guard Self.successStates.contains(item.state ?? ""), let path = item.bytes, let fileID = item.fileID,
                 let checksum = item.checksumSHA256, let date = item.fields["event_date"],
                 let orgName = item.fields["org_name"]
             else { return nil }

@@ -9,13 +9,13 @@ final class UploadReporter: Sendable {
         var hints: Set<String> = []
         /// Number of warnings of each kind.
         var warnings: [String: Int] = [:]
-        var unsaidSkips = 0
+        var unreportedSkips = 0
         /// Codes of failures that end the run: other files in progress fail the same way.
         var runFailures: Set<String> = []
     }
 
     /// In a batch larger than this, each file has one line, and skipped files are only counted.
-    private static let crowd = 20
+    private static let largeBatchSize = 20
 
     private let console: Console
     private let contact: String
@@ -41,60 +41,60 @@ final class UploadReporter: Sendable {
     }
 
     private var isBatch: Bool { fileCount != 1 }
-    private var isCrowd: Bool { fileCount ?? 0 > Self.crowd && console.verbosity == 0 }
+    private var isLargeBatch: Bool { fileCount ?? 0 > Self.largeBatchSize && console.verbosity == 0 }
 
     // MARK: Results
 
-    /// Reports a result. The warnings in `said` were already printed before the upload.
-    func tell(_ result: UploadResult, said: [UploadWarning] = []) {
-        let diagnosis = diagnosis(of: result)
+    /// Reports a result. The warnings in `reported` were already printed before the upload.
+    func report(_ result: UploadResult, reported: [UploadWarning] = []) {
+        let userFacingError = userFacingError(of: result)
         func record() -> JSONObject {
-            JSONRenderer.upload(result, contact: contact, diagnosis: isBatch ? nil : diagnosis)
+            JSONRenderer.upload(result, contact: contact, userFacingError: isBatch ? nil : userFacingError)
         }
-        if result.isSkipped, isCrowd {
+        if result.isSkipped, isLargeBatch {
             console.record(.item, record())
-            state.withLock { $0.unsaidSkips += 1 }
+            state.withLock { $0.unreportedSkips += 1 }
         } else {
             let lines = TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer)
-            console.result(record(), isCrowd ? Array(lines.prefix(1)) : lines)
+            console.result(record(), isLargeBatch ? Array(lines.prefix(1)) : lines)
         }
-        if result.warnings.contains(.noDeleteToken), !result.isTokenlessByDesign, isNews(.noDeleteToken) {
+        if result.warnings.contains(.noDeleteToken), !result.isTokenlessByDesign, isFirst(.noDeleteToken) {
             let message = NoTokenMessage(contact: contact)
             console.warning(message.sentence)
             console.announce(message.fields(of: result))
         }
-        warn(result.warnings.filter { $0 != .noDeleteToken && !said.contains($0) }, of: result.path)
-        if let diagnosis, result.state != .cancelled {
+        warn(result.warnings.filter { $0 != .noDeleteToken && !reported.contains($0) }, of: result.path)
+        if let userFacingError, result.state != .cancelled {
             if result.error?.endsRun == true {
-                complain(endingRun: diagnosis)
+                reportFailure(endingRun: userFacingError)
             } else {
-                complain(diagnosis, of: result.path)
+                reportFailure(userFacingError, of: result.path)
             }
         }
         showAsLastResort(result)
     }
 
     /// The hint to repeat the command line is printed with each upload, or, for a batch, only at its end.
-    private func diagnosis(of result: UploadResult) -> Diagnosis? {
-        var diagnosis = ErrorCatalog.diagnosis(of: result, isOneOfMany: isBatch)
+    private func userFacingError(of result: UploadResult) -> UserFacingError? {
+        var userFacingError = ErrorCatalog.userFacingError(of: result, isOneOfMany: isBatch)
         if result.error?.code == .serverUnavailable, result.error?.field == nil {
-            diagnosis?.hint = isBatch ? nil : "to continue: \(continuation.hint)"
+            userFacingError?.hint = isBatch ? nil : "to continue: \(continuation.hint)"
         }
-        return diagnosis
+        return userFacingError
     }
 
     /// A failure that ends the run is reported once, not for each file.
-    private func complain(endingRun failure: Diagnosis) {
+    private func reportFailure(endingRun failure: UserFacingError) {
         guard state.withLock({ $0.runFailures.insert(failure.code).inserted }) else { return }
         console.error(failure)
     }
 
-    private func complain(_ diagnosis: Diagnosis, of path: [UInt8]) {
-        var diagnosis = isBatch ? diagnosis.naming(path) : diagnosis
-        if isBatch, let hint = diagnosis.hint, !state.withLock({ $0.hints.insert(hint).inserted }) {
-            diagnosis.hint = nil
+    private func reportFailure(_ userFacingError: UserFacingError, of path: [UInt8]) {
+        var userFacingError = isBatch ? userFacingError.naming(path) : userFacingError
+        if isBatch, let hint = userFacingError.hint, !state.withLock({ $0.hints.insert(hint).inserted }) {
+            userFacingError.hint = nil
         }
-        console.error(diagnosis)
+        console.error(userFacingError)
     }
 
     /// A token that could be stored neither in the store nor in a rescue file is printed only on a terminal: the log of
@@ -110,14 +110,14 @@ final class UploadReporter: Sendable {
     // MARK: Warnings
 
     func warn(_ warnings: [UploadWarning], of path: [UInt8]) {
-        for warning in warnings where isNews(warning) {
+        for warning in warnings where isFirst(warning) {
             let name = isBatch ? "\(ErrorCatalog.quoted(path)): " : ""
             console.warning(name + TextRenderer.warning(warning))
         }
     }
 
     /// Whether to print a warning: always if it requires action, otherwise only for the first few files.
-    private func isNews(_ warning: UploadWarning) -> Bool {
+    private func isFirst(_ warning: UploadWarning) -> Bool {
         switch warning {
         case .rescued, .tokenKept, .responseKept, .unusableToken, .tokenLostEarlier, .tokenMayBeLost, .keptByServer,
             .guestReceiptLost:
@@ -140,7 +140,7 @@ final class UploadReporter: Sendable {
 
     /// Prints the counts and the number of files on the server.
     func conclude(_ counts: UploadCounts, _ verification: UploadVerification? = nil) {
-        let (skips, warnings) = state.withLock { ($0.unsaidSkips, $0.warnings) }
+        let (skips, warnings) = state.withLock { ($0.unreportedSkips, $0.warnings) }
         for (code, count) in warnings.sorted(by: { $0.key < $1.key })
         where isBatch && count > Self.sameWarnings && console.verbosity == 0 {
             let files = Formats.count(count - Self.sameWarnings, "more file")
@@ -196,30 +196,30 @@ struct UploadEvents: Sendable {
 
     typealias Announce = @Sendable (UploadBatch.Event, File) -> Void
 
-    private typealias Saying = @Sendable () async -> Void
+    private typealias Message = @Sendable () async -> Void
 
     /// Runs `work`, which announces the events of files. Returns after all of them are reported.
     func run(_ work: (_ announce: @escaping Announce) async -> Void) async {
-        let (sayings, voice) = AsyncStream<Saying>.makeStream()
-        let telling = Task {
-            for await saying in sayings {
-                await saying()
+        let (messages, queue) = AsyncStream<Message>.makeStream()
+        let reporting = Task {
+            for await message in messages {
+                await message()
                 drainIfUnread()
             }
         }
         await console.ticking({ display.tick() }, status: { display.showStatus() }) {
-            await work { event, file in take(event, file, voice) }
+            await work { event, file in take(event, file, queue) }
         }
         display.close()
-        voice.finish()
-        await telling.value
+        queue.finish()
+        await reporting.value
     }
 
-    private func take(_ event: UploadBatch.Event, _ file: File, _ voice: AsyncStream<Saying>.Continuation) {
+    private func take(_ event: UploadBatch.Event, _ file: File, _ queue: AsyncStream<Message>.Continuation) {
         switch event {
         case .began(let index):
             if !file.warnings.isEmpty {
-                voice.yield { reporter.warn(file.warnings, of: file.path) }
+                queue.yield { reporter.warn(file.warnings, of: file.path) }
             }
             display.begin(index, path: file.path, byteCount: file.sizeBytes)
         case .upload(let index, let event): display.handle(index, event)
@@ -227,8 +227,8 @@ struct UploadEvents: Sendable {
         case .ended(let index, let result):
             results.end(index, result)
             display.end(index, byteCount: file.sizeBytes, isGood: result.exitCode == .success)
-            voice.yield {
-                reporter.tell(result, said: file.warnings)
+            queue.yield {
+                reporter.report(result, reported: file.warnings)
                 await tape?.take(index, result)
                 if isOpenEnded { await tape?.conclude(showsProgress: false) }
             }

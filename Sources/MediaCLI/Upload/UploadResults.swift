@@ -13,7 +13,7 @@ final class UploadResults: Sendable {
         var codes: Set<ExitCode> = []
         var stored: [StoredFile] = []
         var verification: UploadVerification?
-        var runFailure: Diagnosis?
+        var runFailure: UserFacingError?
     }
 
     /// A file of the run that the server confirmed.
@@ -61,7 +61,7 @@ final class UploadResults: Sendable {
             state.counts.add(result)
             state.codes.insert(result.exitCode)
             if let error = result.error, error.endsRun, state.runFailure == nil {
-                state.runFailure = ErrorCatalog.diagnosis(of: error)
+                state.runFailure = ErrorCatalog.userFacingError(of: error)
             }
             if keepsStored, let upload = StoredUpload(result) {
                 state.stored.append(StoredFile(index: index, path: result.path, upload: upload))
@@ -99,7 +99,7 @@ final class UploadResults: Sendable {
 
     var counts: UploadCounts { state.withLock { $0.counts } }
 
-    var runFailure: Diagnosis? { state.withLock { $0.runFailure } }
+    var runFailure: UserFacingError? { state.withLock { $0.runFailure } }
 
     /// The code of the failure that ended the run, otherwise that of the files as a batch.
     var exitCode: ExitCode {

@@ -40,7 +40,7 @@ struct UploadRun: Sendable {
 
     /// Runs the batch and writes its records, text, report and summary.
     ///
-    /// - Throws: `Diagnosis` if the report or the results cannot be written.
+    /// - Throws: `UserFacingError` if the report or the results cannot be written.
     func run(_ items: [UploadBatch.Item]) async throws -> ExitCode {
         let began = console.context.elapsed()
         let report = try begin(items: items.count)
@@ -68,19 +68,19 @@ struct UploadRun: Sendable {
     private func verify(_ results: UploadResults) async {
         let stored = results.stored
         guard !stored.isEmpty, console.context.interruption.signal == nil else { return }
-        if let failure = results.runFailure { return tell(.impossible(failure), results) }
+        if let failure = results.runFailure { return report(.impossible(failure), results) }
         let verifier = UploadVerifier(client: uploader.client)
         let verification =
             uploader.isGuest
             ? .impossible(.usage("an event link does not permit reading the listing"))
             : (try? await console.context.interruption.canceling { await UploadVerification.of(stored, verifier) })
         guard let verification, console.context.interruption.signal == nil else { return }
-        tell(verification, results)
+        report(verification, results)
     }
 
-    private func tell(_ verification: UploadVerification, _ results: UploadResults) {
+    private func report(_ verification: UploadVerification, _ results: UploadResults) {
         results.note(verification)
-        console.tell(verification)
+        console.report(verification)
     }
 
     // MARK: Start and end
@@ -88,8 +88,8 @@ struct UploadRun: Sendable {
     /// Checks that the results can be written and writes the start record. `items` is nil if unknown. Returns the
     /// report file.
     ///
-    /// - Throws: `Diagnosis` if results or report cannot be written.
-    func begin(items: Int?) throws(Diagnosis) -> NewFile? {
+    /// - Throws: `UserFacingError` if results or report cannot be written.
+    func begin(items: Int?) throws(UserFacingError) -> NewFile? {
         console.record(
             .start,
             [
@@ -122,8 +122,8 @@ struct UploadRun: Sendable {
                     lines: results.lines
                 ).text
             )
-        } catch let diagnosis {
-            console.error(diagnosis)
+        } catch let userFacingError {
+            console.error(userFacingError)
             code = code == .success ? .failure : code
         }
         if !sending.dryRun {
@@ -138,7 +138,7 @@ struct UploadRun: Sendable {
     private func rehearse(_ items: [UploadBatch.Item], _ results: UploadResults, _ reporter: UploadReporter) {
         tape?.rehearse()
         for (index, item) in items.enumerated() {
-            guard console.mayGoOn else { return }
+            guard console.mayContinue else { return }
             var result: UploadResult
             switch item {
             case .refused(let refusal): result = refusal
@@ -154,7 +154,7 @@ struct UploadRun: Sendable {
                 result.plannedTransport = uploader.plannedTransport(of: upload)
             }
             results.end(index, result)
-            reporter.tell(result)
+            reporter.report(result)
         }
     }
 
@@ -216,14 +216,14 @@ extension UploadBatch.Event {
 extension UploadRun {
     /// Uploads each file in a directory once it is complete, until a signal is received or the directory disappears.
     ///
-    /// - Throws: `Diagnosis` if the directory cannot be watched; otherwise the same as `run`.
+    /// - Throws: `UserFacingError` if the directory cannot be watched; otherwise the same as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()
         let watch: DirectoryWatch
         do {
             watch = try DirectoryWatch(directory, filter: filter)
         } catch {
-            throw ErrorCatalog.diagnosis(ofWatching: error)
+            throw ErrorCatalog.userFacingError(ofWatching: error)
         }
         let report = try begin(items: nil)
         console.note("watching \(ErrorCatalog.quoted(directory)); press Ctrl-C to stop")
@@ -292,7 +292,7 @@ extension UploadRun {
         await withBoundedTasks(
             limit: jobs,
             next: { () -> (path: [UInt8], item: UploadBatch.Item, index: Int)? in
-                while let path = await arrivals.next(), console.mayGoOn {
+                while let path = await arrivals.next(), console.mayContinue {
                     guard uploading.begin(path) else { continue }
                     number += 1
                     if let item = await item(for: path, number: number) {
@@ -392,12 +392,12 @@ struct DescriptorBudget: Sendable {
 
     /// The number of parallel uploads for which there are enough descriptors, at most `wanted`. `parts` is per upload.
     ///
-    /// - Throws: `Diagnosis` if there are not enough for one upload.
-    func jobs(wanted: Int, parts: Int) throws(Diagnosis) -> Int {
+    /// - Throws: `UserFacingError` if there are not enough for one upload.
+    func jobs(wanted: Int, parts: Int) throws(UserFacingError) -> Int {
         for jobs in stride(from: wanted, through: 1, by: -1) where Self.need(jobs: jobs, parts: parts) <= free {
             return jobs
         }
-        throw Diagnosis(
+        throw UserFacingError(
             .resourcesExhausted,
             "not enough file descriptors for an upload: \(max(0, free)) of \(limit) are free, "
                 + "\(Self.need(jobs: 1, parts: parts)) are required",
@@ -409,8 +409,8 @@ struct DescriptorBudget: Sendable {
 extension Console {
     /// The number of parallel uploads of a command, at most `wanted`, with a note if it is reduced. `parts` is per upload.
     ///
-    /// - Throws: `Diagnosis` if not even one upload is possible.
-    func affordableJobs(_ wanted: Int, parts: Int) throws(Diagnosis) -> Int {
+    /// - Throws: `UserFacingError` if not even one upload is possible.
+    func affordableJobs(_ wanted: Int, parts: Int) throws(UserFacingError) -> Int {
         let budget = DescriptorBudget.raised()
         let jobs = try budget.jobs(wanted: wanted, parts: parts)
         if jobs < wanted {

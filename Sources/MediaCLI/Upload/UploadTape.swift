@@ -39,7 +39,7 @@ final class UploadTape: Sendable {
     /// Finds the tape; a missing one is created with its first clip. Returns nil if `name` is nil, or, with a warning,
     /// if the store cannot be used.
     ///
-    /// - Throws: `TapesError` if several tapes match; `Diagnosis` if the name is not UTF-8.
+    /// - Throws: `TapesError` if several tapes match; `UserFacingError` if the name is not UTF-8.
     static func open(_ name: String?, _ settings: SettingsSession) throws -> UploadTape? {
         guard let name else { return nil }
         let title = try RawArguments.title(name)
@@ -49,7 +49,9 @@ final class UploadTape: Sendable {
         } catch let error as TapesError where error.code == .tapeAmbiguous {
             throw error
         } catch {
-            settings.console.warning("files are not added to a tape: \(ErrorCatalog.diagnosis(of: error).message)")
+            settings.console.warning(
+                "files are not added to a tape: \(ErrorCatalog.userFacingError(of: error).message)"
+            )
             return nil
         }
     }
@@ -76,7 +78,7 @@ final class UploadTape: Sendable {
         do throws(TapesError) {
             try await BlockingWork.run { [self] () throws(TapesError) in try add(index, result.path) }
         } catch {
-            complain(error, of: result.path)
+            reportFailure(error, of: result.path)
         }
     }
 
@@ -100,14 +102,14 @@ final class UploadTape: Sendable {
     }
 
     /// Warns once, since every file would fail the same way.
-    private func complain(_ error: TapesError, of path: [UInt8]) {
-        let diagnosis = ErrorCatalog.diagnosis(of: error)
-        guard diagnosis.exitCode != .usage else {
-            return console.warning("not in the tape \(ErrorCatalog.quoted(title)): \(diagnosis.message)")
+    private func reportFailure(_ error: TapesError, of path: [UInt8]) {
+        let userFacingError = ErrorCatalog.userFacingError(of: error)
+        guard userFacingError.exitCode != .usage else {
+            return console.warning("not in the tape \(ErrorCatalog.quoted(title)): \(userFacingError.message)")
         }
         if failureWarning.begin() {
             console.warning(
-                "\(ErrorCatalog.quoted(path)) is not in the tape \(ErrorCatalog.quoted(title)): \(diagnosis.message)"
+                "\(ErrorCatalog.quoted(path)) is not in the tape \(ErrorCatalog.quoted(title)): \(userFacingError.message)"
             )
         }
     }
@@ -141,7 +143,7 @@ final class UploadTape: Sendable {
             try await session.checksum(fresh, showing: showsProgress ? display : nil)
         } catch {
             console.warning(
-                "\(clips) saved; the album was not updated: \(ErrorCatalog.diagnosis(of: error).message)"
+                "\(clips) saved; the album was not updated: \(ErrorCatalog.userFacingError(of: error).message)"
             )
         }
     }

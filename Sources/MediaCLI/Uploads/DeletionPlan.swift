@@ -25,10 +25,10 @@ struct DeletionPlan: Sendable {
 
     /// The newest entry, for `--last`.
     ///
-    /// - Throws: `StoreError`; `Diagnosis` if there is no entry.
+    /// - Throws: `StoreError`; `UserFacingError` if there is no entry.
     func last() throws -> TokenEntry {
         guard let entry = try store.newestToken(host: scope) else {
-            throw Diagnosis(
+            throw UserFacingError(
                 .noDeleteToken,
                 "no stored delete tokens"
             )
@@ -38,11 +38,11 @@ struct DeletionPlan: Sendable {
 
     /// The newest entry of a file with this content; nil if there is none and `isRequired` is false.
     ///
-    /// - Throws: `StoreError`; `Diagnosis` if there is no entry, or if several hosts have one.
+    /// - Throws: `StoreError`; `UserFacingError` if there is no entry, or if several hosts have one.
     func entry(checksumSHA256: String, isRequired: Bool) throws -> TokenEntry? {
         let entries = try store.tokens(checksumSHA256: checksumSHA256, host: scope)
         if entries.isEmpty, isRequired {
-            throw Diagnosis(
+            throw UserFacingError(
                 .noDeleteToken,
                 "no stored delete token for the checksum \(checksumSHA256)",
                 hint: "an administrator can delete it: mediactl uploads delete --as-admin --sha256 \(checksumSHA256)"
@@ -50,7 +50,7 @@ struct DeletionPlan: Sendable {
         }
         let servers = Self.servers(of: entries)
         guard servers.count < 2 else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "several servers have this file: \(servers.joined(separator: ", "))",
                 hint: "mediactl uploads delete --sha256 \(checksumSHA256) --server \(servers[0])"
             )
@@ -79,7 +79,7 @@ struct DeletionPlan: Sendable {
         return try store.uploads(fileID: fileID, host: host)
     }
 
-    /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `Diagnosis` if several hosts have the ID;
+    /// - Throws: `StoreError`; `GigHiveError` with code `.noDeleteToken`; `UserFacingError` if several hosts have the ID;
     ///   `ServerURLError` for an entry with an invalid address.
     func target(for fileID: Int64) throws -> Target {
         let entries = try store.tokens(fileID: fileID, host: nil)
@@ -94,7 +94,7 @@ struct DeletionPlan: Sendable {
         guard let entry = entries.first else { throw GigHiveError.withoutToken(fileID, host: nil, in: store) }
         let servers = Self.servers(of: entries)
         guard servers.count == 1 else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "several servers have a file \(fileID): \(servers.joined(separator: ", "))",
                 hint: "specify one, for example: mediactl uploads delete \(fileID) --server \(servers[0])"
             )
@@ -134,7 +134,7 @@ struct AdminSearch: Sendable {
 
     /// The IDs of files with the required checksum, from the listing.
     ///
-    /// - Throws: `GigHiveError`; `Diagnosis` if there is no such file.
+    /// - Throws: `GigHiveError`; `UserFacingError` if there is no such file.
     func ids() async throws -> [Int64] {
         guard let checksumSHA256 else { return [] }
         guard let (_, server) = try plan.adminTarget(for: nil) else { throw Self.noServer }
@@ -142,7 +142,7 @@ struct AdminSearch: Sendable {
         query.checksumSHA256 = checksumSHA256
         let found = try await servers.client(for: server).media(matching: query).map(\.fileID)
         guard !found.isEmpty else {
-            throw Diagnosis(
+            throw UserFacingError(
                 .notFound,
                 "the server has no file with the checksum \(checksumSHA256)"
             )
@@ -152,12 +152,12 @@ struct AdminSearch: Sendable {
 
     /// The file with an ID. Its checksum must match the expected one: from the options, otherwise from the journal.
     ///
-    /// - Throws: `GigHiveError`; `Diagnosis` if the server has no such file, or if no checksum is known with `--yes`.
+    /// - Throws: `GigHiveError`; `UserFacingError` if the server has no such file, or if no checksum is known with `--yes`.
     func candidate(for fileID: Int64) async throws -> AdminCandidate {
         guard let (host, server) = try plan.adminTarget(for: fileID) else { throw Self.noServer }
         let known = try checksumSHA256 ?? plan.journaledChecksum(of: fileID, host: host)
         guard known != nil || !isConfirmed || isDryRun else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "--yes requires --sha256 or --file for \(fileID), which has no local entry",
                 hint: "mediactl media show \(fileID)"
             )
@@ -166,7 +166,7 @@ struct AdminSearch: Sendable {
         if !isDryRun {
             try await client.requireAdmin()
         }
-        guard let asset = try await client.asset(fileID) else { throw Diagnosis.noSuchMedia(fileID) }
+        guard let asset = try await client.asset(fileID) else { throw UserFacingError.noSuchMedia(fileID) }
         guard let checksum = asset.checksumSHA256 else {
             throw GigHiveError(.adminUnverified, detail: "the server reports no checksum", fileID: fileID)
         }
@@ -181,8 +181,8 @@ struct AdminSearch: Sendable {
         )
     }
 
-    private static var noServer: Diagnosis {
-        Diagnosis(
+    private static var noServer: UserFacingError {
+        UserFacingError(
             .noServer,
             "no server configured",
             hint: "set --server URL, or MEDIACTL_SERVER"
@@ -232,11 +232,11 @@ struct GuestHiding: Sendable {
         switch state {
         case .hidden, .planned: .success
         case .declined: .failure
-        case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
         }
     }
 
-    func ending(_ state: State, _ error: (any Error)? = nil) -> GuestHiding {
+    func finished(_ state: State, _ error: (any Error)? = nil) -> GuestHiding {
         var hiding = self
         hiding.state = state
         hiding.error = error
@@ -246,23 +246,23 @@ struct GuestHiding: Sendable {
     /// Marks it as failed if its last known state does not allow hiding.
     func judged() -> GuestHiding {
         guard let known = upload.guestState, !known.mayBeHidden else { return self }
-        return ending(.failed, refusal(known))
+        return finished(.failed, refusal(known))
     }
 
     /// Queries the server for the state, stores it, and returns the same as `judged`. An upload hidden from here is not
     /// queried: the server still reports it as approved (gighive contract section 6).
-    func asking(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
+    func querying(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         guard upload.guestState != .hidden else { return judged() }
         do {
             let (client, receipt) = try await access(store, servers)
-            guard let state = try await client.guestState(receipt) else { return ending(.failed, unknown) }
-            var asked = self
-            asked.upload.guestState = state
-            asked.upload.guestStateAt = now
+            guard let state = try await client.guestState(receipt) else { return finished(.failed, unknown) }
+            var queried = self
+            queried.upload.guestState = state
+            queried.upload.guestStateAt = now
             try store.note(GuestStanding(state: state.rawValue, notedAt: now), of: record.uploadID)
-            return asked.judged()
+            return queried.judged()
         } catch {
-            return ending(.failed, error)
+            return finished(.failed, error)
         }
     }
 
@@ -273,11 +273,11 @@ struct GuestHiding: Sendable {
             try await client.guestHide(receipt)
             try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
             try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)
-            return ending(.hidden)
+            return finished(.hidden)
         } catch let error as GigHiveError where error.code == .forbidden {
-            return ending(.failed, refusal(upload.guestState, error))
+            return finished(.failed, refusal(upload.guestState, error))
         } catch {
-            return ending(.failed, error)
+            return finished(.failed, error)
         }
     }
 
@@ -291,9 +291,9 @@ struct GuestHiding: Sendable {
         return (try await servers.guestClient(for: try ServerURL(record.baseURL)), receipt)
     }
 
-    private func refusal(_ known: GuestState?, _ error: GigHiveError? = nil) -> Diagnosis {
+    private func refusal(_ known: GuestState?, _ error: GigHiveError? = nil) -> UserFacingError {
         guard known != .hidden else {
-            return Diagnosis(
+            return UserFacingError(
                 .alreadyHidden,
                 "\(upload.fileID) is already hidden; the server keeps the file"
             )
@@ -304,7 +304,7 @@ struct GuestHiding: Sendable {
             case .rejected?: "the organizer has rejected it, and only an approved upload can be hidden"
             default: "only an approved upload can be hidden"
             }
-        return Diagnosis(
+        return UserFacingError(
             .forbidden,
             "cannot hide \(upload.fileID): \(reason)",
             hint: "mediactl uploads status",
@@ -312,8 +312,8 @@ struct GuestHiding: Sendable {
         )
     }
 
-    private var unknown: Diagnosis {
-        Diagnosis(
+    private var unknown: UserFacingError {
+        UserFacingError(
             .notFound,
             "cannot hide \(upload.fileID): the server no longer has this guest upload"
         )

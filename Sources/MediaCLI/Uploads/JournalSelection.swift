@@ -20,11 +20,11 @@ struct JournalSelection: Sendable {
 
     /// The uploads with these IDs or unique prefixes of IDs, without duplicates.
     ///
-    /// - Throws: `Diagnosis` for an unknown ID; `StoreError`.
+    /// - Throws: `UserFacingError` for an unknown ID; `StoreError`.
     func named(_ ids: [String]) throws -> [UploadRecord] {
         try ids.map { id in
             guard let record = try store.store.upload(named: id), host == nil || record.host == host else {
-                throw Diagnosis(
+                throw UserFacingError(
                     .unknownUpload,
                     "no upload \(ErrorCatalog.quoted(id)) in the journal"
                         + (host.map { " for \(ErrorCatalog.clean($0))" } ?? ""),
@@ -38,11 +38,11 @@ struct JournalSelection: Sendable {
 
     /// The resumable uploads, oldest first; at most one unless `all`.
     ///
-    /// - Throws: `Diagnosis` (usage) for several; `StoreError`, `GigHiveError`.
+    /// - Throws: `UserFacingError` (usage) for several; `StoreError`, `GigHiveError`.
     func resumable(all: Bool) throws -> [UploadRecord] {
         let records = try store.store.uploads(states: [], host: host).filter { try Self.isResumable($0, in: store) }
         guard all || records.count <= 1 else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "\(records.count) uploads can be resumed",
                 hint: "specify an ID, or use --all; list them with: mediactl uploads status"
             )
@@ -72,7 +72,7 @@ struct JournalSelection: Sendable {
 extension TokenStore {
     /// The upload with this ID or ID prefix.
     ///
-    /// - Throws: `Diagnosis` for several; `StoreError`.
+    /// - Throws: `UserFacingError` for several; `StoreError`.
     func upload(named id: String) throws -> UploadRecord? {
         try upload(id) ?? uploads(states: [], host: nil).named(id, "upload", \.uploadID)
     }
@@ -132,7 +132,7 @@ extension SettingsSession {
             again: again,
             retry: retryPolicy,
             timeouts: timeouts,
-            settleTime: settings.settleTimeout.value,
+            processingTime: settings.settleTimeout.value,
             transport: settings.transport.value,
             chunks: TusSendOptions(
                 chunkBytes: chunkBytes,

@@ -53,7 +53,7 @@ struct UploadsAdopt: ContextCommand {
         let source = try response.map { try self.source($0, among: responses, in: session.directory) }
         let token = tokenStdin || response == nil ? try await typedToken(settings) : nil
         guard let source = source ?? token.map(KeptResponses.Source.token) else {
-            throw Self.diagnosis(of: .noToken, named: response)
+            throw Self.userFacingError(of: .noToken, named: response)
         }
         let adoption: KeptResponses.Adoption
         do {
@@ -66,7 +66,7 @@ struct UploadsAdopt: ContextCommand {
             )
         } catch {
             if case .store(let error) = error { throw error }
-            throw Self.diagnosis(of: error, named: response)
+            throw Self.userFacingError(of: error, named: response)
         }
         let entry = adoption.entry
         let result = adoption.wasStored ? "already_stored" : dryRun ? "planned" : "stored"
@@ -122,15 +122,15 @@ struct UploadsAdopt: ContextCommand {
             text = String(decoding: bytes ?? [], as: UTF8.self)
         } else {
             guard settings.prompter.isAllowed else {
-                throw Diagnosis.usage(
+                throw UserFacingError.usage(
                     "not a terminal; the token cannot be typed",
                     hint: "pipe it to standard input, with --token-stdin"
                 )
             }
-            text = try await context.interruption.canceling { try await PasswordPrompt.ask("Delete token: ") }
+            text = try await context.interruption.canceling { try await PasswordPrompt.prompt("Delete token: ") }
         }
         guard let token = DeleteToken(text.trimmingCharacters(in: .whitespacesAndNewlines)), token.isWellFormed else {
-            throw Diagnosis.usage("not a delete token: 64 hexadecimal characters are required")
+            throw UserFacingError.usage("not a delete token: 64 hexadecimal characters are required")
         }
         return token
     }
@@ -138,12 +138,12 @@ struct UploadsAdopt: ContextCommand {
     // MARK: Errors
 
     /// The message for an error that does not concern the store. `name` is the response as specified.
-    static func diagnosis(of error: AdoptionError, named name: String?) -> Diagnosis {
+    static func userFacingError(of error: AdoptionError, named name: String?) -> UserFacingError {
         let response = name.map { ErrorCatalog.quoted($0) } ?? "the response"
         let command = "mediactl uploads adopt " + (name.map { ErrorCatalog.quoted($0) + " " } ?? "")
         switch error {
         case .unknownResponse:
-            return Diagnosis(
+            return UserFacingError(
                 .unknownResponse,
                 "no kept response \(response)",
                 hint: "mediactl uploads responses"
@@ -155,7 +155,7 @@ struct UploadsAdopt: ContextCommand {
                     ?? "mediactl uploads responses"
             )
         case .noToken, .store:
-            return Diagnosis(
+            return UserFacingError(
                 .noTokenFound,
                 "\(response) contains no delete token, or more than one",
                 hint: "to type the token: \(command)--token-stdin --file-id ID"
@@ -167,13 +167,13 @@ struct UploadsAdopt: ContextCommand {
         case .otherServer(let server):
             return .usage("\(response) is from \(ErrorCatalog.clean(server))", hint: "omit --server")
         case .tokenInUse:
-            return Diagnosis(
+            return UserFacingError(
                 .tokenInUse,
                 "another file of the same host has this delete token",
                 hint: "mediactl uploads list"
             )
         case .removed(let id):
-            return Diagnosis(
+            return UserFacingError(
                 .tokenRemoved,
                 "the entry of \(id) was removed on this machine, for example by a deletion; its token was not stored again",
                 hint: "check the file with: mediactl media show \(id)"

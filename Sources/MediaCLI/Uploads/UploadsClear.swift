@@ -47,7 +47,7 @@ struct UploadsClear: ContextCommand {
         let servers = scope == nil ? "servers" : "server"
         let question = "This removes \(what); the files stay on the \(servers) and can no longer be deleted from here."
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
-        guard try await confirmation.ask([question], "Remove the tokens?", on: console) else {
+        guard try await confirmation.prompt([question], "Remove the tokens?", on: console) else {
             console.text(["nothing was removed"])
             return finish(console, scope, removed: 0, matching: count, .failure)
         }

@@ -137,12 +137,12 @@ struct DeleteRun: Sendable {
     private enum Step: Sendable {
         case candidate(Candidate)
         case listed(AdminCandidate)
-        case refused(DeleteResult, Diagnosis? = nil)
+        case refused(DeleteResult, UserFacingError? = nil)
         case guest(GuestHiding)
     }
 
-    private enum End: Sendable {
-        case deletion(DeleteResult, ServerMedia? = nil, Diagnosis? = nil)
+    private enum Outcome: Sendable {
+        case deletion(DeleteResult, ServerMedia? = nil, UserFacingError? = nil)
         case hiding(GuestHiding)
 
         var exitCode: ExitCode {
@@ -178,10 +178,10 @@ struct DeleteRun: Sendable {
     }
 
     private func processAll(_ steps: [Step], isConfirmed: Bool) async -> ExitCode {
-        var results: [End] = []
+        var results: [Outcome] = []
         plan.store.beginRemovals()
         for step in steps {
-            guard console.mayGoOn else { break }
+            guard console.mayContinue else { break }
             let result = await process(step, isConfirmed: isConfirmed)
             report(result)
             results.append(result)
@@ -212,7 +212,7 @@ struct DeleteRun: Sendable {
                 return .listed(try await search.candidate(for: id))
             } catch let error as GigHiveError where error.fileID == id {
                 return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName, error: error))
-            } catch let refusal as Diagnosis where refusal.code == Diagnosis.noSuchMedia(id).code {
+            } catch let refusal as UserFacingError where refusal.code == UserFacingError.noSuchMedia(id).code {
                 return .refused(DeleteResult(fileID: id, state: .failed, host: plan.scopeName), refusal)
             }
         }
@@ -223,7 +223,7 @@ struct DeleteRun: Sendable {
         var host = plan.scopeName
         if !isAdmin, let guest = try plan.guestUpload(for: id) {
             guard !isDryRun else { return .guest(guest.judged()) }
-            return .guest(await guest.asking(store: plan.store, servers: servers, now: console.context.now()))
+            return .guest(await guest.querying(store: plan.store, servers: servers, now: console.context.now()))
         }
         do {
             let target = try plan.target(for: id)
@@ -296,7 +296,7 @@ struct DeleteRun: Sendable {
             lines.append("Files to hide on \(ErrorCatalog.clean(host)), which keeps them:")
             lines += guests.filter { $0.host == host }.map { TextRenderer.brief($0, now: now) }
         }
-        return try await confirmation.ask(
+        return try await confirmation.prompt(
             lines,
             entries.count + guests.count + listed.count == 1 ? "Delete it?" : "Delete them?",
             on: console
@@ -308,23 +308,23 @@ struct DeleteRun: Sendable {
             return choice
         }
         guard confirmation.prompter.isAllowed else { return .keep }
-        return await console.context.interruption.asking {
+        return await console.context.interruption.prompting {
             console.announce([
                 "The server rejects the delete token of \(entry.fileID), although it still has the file."
             ])
-            let answer = await confirmation.prompter.choose(
+            let choice = await confirmation.prompter.choose(
                 "Remove the local entry or keep it?",
-                answers: ["remove", "keep"],
+                choices: ["remove", "keep"],
                 fallback: "keep"
             )
-            return InvalidTokenChoice(rawValue: answer) ?? .keep
+            return InvalidTokenChoice(rawValue: choice) ?? .keep
         }
     }
 
     // MARK: Deleting
 
     /// A signal never interrupts a deletion in flight; it only prevents the next one.
-    private func process(_ step: Step, isConfirmed: Bool) async -> End {
+    private func process(_ step: Step, isConfirmed: Bool) async -> Outcome {
         switch step {
         case .refused(let result, let refusal): return .deletion(result, nil, refusal)
         case .listed(let candidate) where isDryRun: return .deletion(candidate.result(.planned), candidate.file)
@@ -334,7 +334,7 @@ struct DeleteRun: Sendable {
                 .deletion(await candidate.deleter.deleteAsAdmin(candidate.target), candidate.file)
             }
         case .guest(let hiding) where isDryRun || hiding.state == .failed: return .hiding(hiding)
-        case .guest(let hiding) where !isConfirmed: return .hiding(hiding.ending(.declined))
+        case .guest(let hiding) where !isConfirmed: return .hiding(hiding.finished(.declined))
         case .guest(let hiding):
             return await console.context.interruption.handling({ outlast($0) }) {
                 .hiding(await hiding.perform(store: plan.store, servers: servers, now: console.context.now()))
@@ -374,7 +374,7 @@ struct DeleteRun: Sendable {
 
     // MARK: Reports
 
-    private func report(_ end: End) {
+    private func report(_ end: Outcome) {
         switch end {
         case .deletion(let result, let file, let refusal):
             console.result(
@@ -384,12 +384,12 @@ struct DeleteRun: Sendable {
             if let refusal {
                 console.error(refusal)
             } else if let error = result.error, result.state == .failed {
-                console.error(ErrorCatalog.diagnosis(of: error))
+                console.error(ErrorCatalog.userFacingError(of: error))
             }
         case .hiding(let hiding):
             console.result(JSONRenderer.hiding(hiding), TextRenderer.hiding(hiding, style: console.outputStyle))
             if let error = hiding.error {
-                console.error(ErrorCatalog.diagnosis(of: error))
+                console.error(ErrorCatalog.userFacingError(of: error))
             }
         }
     }
@@ -410,7 +410,7 @@ extension JSONRenderer {
     static func deletion(
         _ result: DeleteResult,
         file: ServerMedia? = nil,
-        refusal: Diagnosis? = nil
+        refusal: UserFacingError? = nil
     ) -> JSONObject {
         let members = deletion(
             of: result.fileID,

@@ -65,7 +65,7 @@ struct DiscardingRun: Sendable {
     let evenUnreachable: Bool
     let isDryRun: Bool
 
-    /// - Throws: `Diagnosis` if no prompt is possible, or the results cannot be written.
+    /// - Throws: `UserFacingError` if no prompt is possible, or the results cannot be written.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let question = records.count == 1 ? "Discard it?" : "Discard them?"
         if !isDryRun {
@@ -74,11 +74,11 @@ struct DiscardingRun: Sendable {
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         try console.requireOutput()
         let lines = try announcement(of: records)
-        let isConfirmed = try await isDryRun ? false : confirmation.ask(lines, question, on: console)
+        let isConfirmed = try await isDryRun ? false : confirmation.prompt(lines, question, on: console)
         return try await console.context.interruption.handling({ _ in }) {
             var rows: [DiscardedUpload] = []
             for record in records {
-                guard console.mayGoOn else { break }
+                guard console.mayContinue else { break }
                 let row: DiscardedUpload
                 do {
                     row = try await discard(record, isConfirmed: isConfirmed)
@@ -94,7 +94,7 @@ struct DiscardingRun: Sendable {
                     )
                 }
                 if let error = row.error {
-                    console.error(ErrorCatalog.diagnosis(of: error))
+                    console.error(ErrorCatalog.userFacingError(of: error))
                 }
                 rows.append(row)
             }
@@ -158,14 +158,14 @@ struct DiscardingRun: Sendable {
 
     private func finish(_ rows: [DiscardedUpload], of total: Int) -> ExitCode {
         let code = console.exitCode(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
-        let names = DiscardedUpload.End.allCases.map(\.rawValue)
+        let names = DiscardedUpload.Outcome.allCases.map(\.rawValue)
         console.summary(of: total, rows.map(\.end.rawValue), counting: names, code)
         return code
     }
 }
 
 struct DiscardedUpload: Sendable {
-    enum End: String, Sendable, CaseIterable {
+    enum Outcome: String, Sendable, CaseIterable {
         case discarded
         case failed
         case planned
@@ -173,7 +173,7 @@ struct DiscardedUpload: Sendable {
     }
 
     var record: UploadRecord
-    var end: End
+    var end: Outcome
     /// New state in the journal, if it changed.
     var state: UploadState?
     var error: (any Error)?
@@ -184,7 +184,7 @@ struct DiscardedUpload: Sendable {
         switch end {
         case .discarded, .planned: .success
         case .declined: .failure
-        case .failed: error.map { ErrorCatalog.diagnosis(of: $0).exitCode } ?? .failure
+        case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
         }
     }
 }

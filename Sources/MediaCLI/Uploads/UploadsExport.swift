@@ -87,7 +87,7 @@ struct UploadsExport: ContextCommand {
     }
 
     /// Standard output may be visible on a terminal or stored in a log.
-    private func requireConsent(_ console: Console) throws(Diagnosis) {
+    private func requireConsent(_ console: Console) throws(UserFacingError) {
         // --output - is as explicit as the flag.
         guard showToken || output == "-" else {
             throw .usage(

@@ -53,7 +53,7 @@ struct UploadsImport: ContextCommand {
         switch content {
         case .export(var reader):
             guard !credentials.flags(noInput: global.noInput).hasSecret else {
-                throw Diagnosis.usage(
+                throw UserFacingError.usage(
                     "importing an export does not use a login",
                     hint: "omit the password and key options"
                 )
@@ -77,7 +77,7 @@ struct UploadsImport: ContextCommand {
     /// The server of the upload page. A default server may be the wrong one and would receive the tokens in a deletion.
     private func namedServer(_ settings: SettingsSession) throws -> ServerURL {
         guard connection.choice.server != nil || connection.choice.named.profile != nil else {
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "the tokens of an upload page do not include the server",
                 hint:
                     "mediactl uploads import --web \(file == "-" ? "-" : ErrorCatalog.quoted(RawArguments.bytes(of: file))) "
@@ -102,7 +102,7 @@ enum ImportFile {
     /// Validates the whole file, with at most one page of export lines in memory. `file` is a path, or `-` for
     /// `standardInput`. `isWeb` requires the tokens of the upload page; otherwise the format is detected.
     ///
-    /// - Throws: `Diagnosis`, which never contains any text of the file.
+    /// - Throws: `UserFacingError`, which never contains any text of the file.
     static func content(of file: String, standardInput: Int32, isWeb: Bool) throws -> Content {
         let path = RawArguments.bytes(of: file)
         let name = file == "-" ? "standard input" : ErrorCatalog.quoted(path)
@@ -112,7 +112,7 @@ enum ImportFile {
                 return .web(web)
             }
             guard !isWeb else {
-                throw Diagnosis(
+                throw UserFacingError(
                     .invalidImport,
                     "\(name) does not contain the tokens of an upload page",
                     hint: "copy them in the page's developer console: copy(localStorage.\(WebTokens.storageKey))"
@@ -132,12 +132,12 @@ enum ImportFile {
         return server.scope
     }
 
-    static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> Diagnosis {
+    static func unreadable(_ name: String, _ failure: WholeInput.Failure) -> UserFacingError {
         switch failure {
-        case .tooLarge: Diagnosis(.fileTooLarge, "\(name) is too large")
-        case .cancelled: Diagnosis(.cancelled, "canceled")
+        case .tooLarge: UserFacingError(.fileTooLarge, "\(name) is too large")
+        case .cancelled: UserFacingError(.cancelled, "canceled")
         default:
-            Diagnosis(
+            UserFacingError(
                 failure == .missing ? .fileNotFound : .fileUnreadable,
                 "cannot read \(name): \(failure.reason)",
                 hint: failure.hint
@@ -173,15 +173,15 @@ struct ExportReader: Sendable {
 
     /// nil after the last entry.
     ///
-    /// - Throws: `Diagnosis` if a line is invalid or the file cannot be read.
-    mutating func nextPage() throws(Diagnosis) -> [TokenEntry]? {
+    /// - Throws: `UserFacingError` if a line is invalid or the file cannot be read.
+    mutating func nextPage() throws(UserFacingError) -> [TokenEntry]? {
         var entries: [TokenEntry] = []
         while entries.count < Self.pageSize, let line = try nextLine() {
             guard !line.isEmpty else { continue }
             do throws(TokenExportError) {
                 entries.append(try entry(in: line))
             } catch {
-                throw Diagnosis(
+                throw UserFacingError(
                     .invalidImport,
                     "\(name), line \(error.line): \(error.reason)",
                     hint: "nothing was imported; the file must be an unmodified export of mediactl uploads export"
@@ -201,7 +201,7 @@ struct ExportReader: Sendable {
     }
 
     /// The next line without its line ending; nil after the last one.
-    private mutating func nextLine() throws(Diagnosis) -> ArraySlice<UInt8>? {
+    private mutating func nextLine() throws(UserFacingError) -> ArraySlice<UInt8>? {
         var searched = position
         while true {
             if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -224,7 +224,7 @@ struct ExportReader: Sendable {
         }
     }
 
-    private func nextChunk() throws(Diagnosis) -> [UInt8] {
+    private func nextChunk() throws(UserFacingError) -> [UInt8] {
         do throws(WholeInput.Failure) {
             return try source.read(at: offset, count: Self.chunkSize)
         } catch {
@@ -280,11 +280,11 @@ struct WebImportRun: Sendable {
 
     /// Queries the server for each file and stores the tokens of files that exist there.
     ///
-    /// - Throws: `Diagnosis` for an invalid token; `GigHiveError`, `StoreError`.
+    /// - Throws: `UserFacingError` for an invalid token; `GigHiveError`, `StoreError`.
     func run(_ web: WebTokens) async throws -> ExitCode {
-        let tokens = try web.tokens.map { fileID, text throws(Diagnosis) in
+        let tokens = try web.tokens.map { fileID, text throws(UserFacingError) in
             guard let token = DeleteToken(text) else {
-                throw Diagnosis(
+                throw UserFacingError(
                     .invalidImport,
                     "the entry of \(fileID) is not a delete token",
                     hint: "nothing was imported"
@@ -333,7 +333,7 @@ struct WebImportRun: Sendable {
                 entries += page.entries
             }
         } catch {
-            let reason = ErrorCatalog.diagnosis(of: error).message
+            let reason = ErrorCatalog.userFacingError(of: error).message
             console.warning("cannot read the server's listing; date and organization are not imported: \(reason)")
         }
         return Dictionary(grouping: entries.filter { $0.fileID != nil }) { $0.fileID ?? 0 }

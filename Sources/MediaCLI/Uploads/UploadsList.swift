@@ -75,9 +75,9 @@ struct KeptUploadOptions: ParsableArguments {
 
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
 
-    /// - Throws: `Diagnosis` for an invalid time.
-    func selection() throws(Diagnosis) -> Selection {
-        let since = try since.map { text throws(Diagnosis) in
+    /// - Throws: `UserFacingError` for an invalid time.
+    func selection() throws(UserFacingError) -> Selection {
+        let since = try since.map { text throws(UserFacingError) in
             Date(timeIntervalSince1970: Double(try PointInTime.parse(text, flag: "--since").microseconds) / 1_000_000)
         }
         return Selection(options: self, since: since, rest: limit)
@@ -222,7 +222,7 @@ struct UploadListing {
     private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
         var selection = try filter.selection()
         var pages = try KeptUploadPages(of: store, host: host)
-        while !selection.isComplete, console.mayGoOn, let page = try pages.next() {
+        while !selection.isComplete, console.mayContinue, let page = try pages.next() {
             try body(selection.take(page))
         }
     }

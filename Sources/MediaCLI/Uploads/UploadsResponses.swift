@@ -66,7 +66,7 @@ struct UploadsResponses: ContextCommand {
         }
         let what = response.hasToken ? "Its delete token is lost." : "A delete token in it would be lost."
         let question = "\(TextRenderer.brief(response)) \(what)"
-        let isAgreed = try await confirmation.ask([question], "Discard it?", on: console)
+        let isAgreed = try await confirmation.prompt([question], "Discard it?", on: console)
         if isAgreed { _ = try responses.discard(response.id) }
         console.record(.item, JSONRenderer.kept(response, result: isAgreed ? "discarded" : "declined"))
         console.text([isAgreed ? "discarded \(response.id)" : "nothing was discarded"])
@@ -81,10 +81,10 @@ struct UploadsResponses: ContextCommand {
 extension KeptResponses {
     /// The response with this ID or ID prefix.
     ///
-    /// - Throws: `Diagnosis` for none or several; `StoreError`.
+    /// - Throws: `UserFacingError` for none or several; `StoreError`.
     func named(_ id: String) throws -> KeptResponse {
         guard let response = try list().named(id, "response", \.id) else {
-            throw UploadsAdopt.diagnosis(of: .unknownResponse, named: id)
+            throw UploadsAdopt.userFacingError(of: .unknownResponse, named: id)
         }
         return response
     }

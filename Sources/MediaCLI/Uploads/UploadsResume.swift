@@ -81,7 +81,7 @@ struct ResumptionRun: Sendable {
     /// Whether the command line contains an event link.
     let hasEventLink: Bool
 
-    /// - Throws: `Diagnosis` if the results cannot be written.
+    /// - Throws: `UserFacingError` if the results cannot be written.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let began = console.context.elapsed()
         console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
@@ -109,7 +109,7 @@ struct ResumptionRun: Sendable {
                 for (index, record) in records.enumerated() {
                     let result = Self.result(of: record)
                     results.end(index, result)
-                    reporter.tell(result)
+                    reporter.report(result)
                 }
             } else {
                 let interruption = await resume(records, results, reporter)
@@ -185,7 +185,7 @@ struct ResumptionRun: Sendable {
 
     /// Reports an upload that was not started because there are no credentials for its server. Other uploads continue.
     private func skip(_ record: UploadRecord, _ error: CredentialError, _ results: UploadResults) {
-        let diagnosis = ErrorCatalog.diagnosis(of: error)
+        let userFacingError = ErrorCatalog.userFacingError(of: error)
         console.record(
             .item,
             JSONRenderer.upload(
@@ -193,8 +193,8 @@ struct ResumptionRun: Sendable {
                 contact: settings.settings.contact.value
             )
         )
-        console.error(diagnosis.naming(record.path))
-        results.skip(diagnosis.exitCode)
+        console.error(userFacingError.naming(record.path))
+        results.skip(userFacingError.exitCode)
     }
 
     /// A server and the type of access to it.
@@ -233,14 +233,14 @@ struct ResumptionRun: Sendable {
     }
 
     private static func failure(_ error: any Error, of record: UploadRecord) -> GigHiveError {
-        let diagnosis = ErrorCatalog.diagnosis(of: error)
+        let userFacingError = ErrorCatalog.userFacingError(of: error)
         let code: OutcomeCode =
-            diagnosis.exitCode == .unauthorized
-            ? OutcomeCode(rawValue: diagnosis.code) ?? .unauthorized : .notResumable
+            userFacingError.exitCode == .unauthorized
+            ? OutcomeCode(rawValue: userFacingError.code) ?? .unauthorized : .notResumable
         if [.loginRequired, .loginExpired].contains(code), let server = try? ServerURL(record.baseURL) {
             return .login(code, at: server.origin, path: record.path)
         }
-        let detail = [diagnosis.message, diagnosis.hint].compactMap { $0 }.joined(separator: "; ")
+        let detail = [userFacingError.message, userFacingError.hint].compactMap { $0 }.joined(separator: "; ")
         return GigHiveError(code, detail: detail, path: record.path)
     }
 

@@ -35,15 +35,15 @@ struct UploadsStatus: ContextCommand {
             settings: settings,
             store: store,
             servers: try ServerSession(settings, credentials: credentials),
-            isAsking: !dryRun
+            queriesServers: !dryRun
         )
         let rows = try await run.rows(host: try oldHost.scope(connection.choice, console))
         for row in rows {
             console.record(.item, JSONRenderer.journal(row))
         }
         console.table(TextRenderer.journal(rows, now: console.context.now()))
-        for diagnosis in rows.compactMap(\.diagnosis) {
-            console.error(diagnosis)
+        for userFacingError in rows.compactMap(\.userFacingError) {
+            console.error(userFacingError)
         }
         for next in rows.compactMap(\.next).prefix(3) where !console.isJSON {
             console.note("next: \(next)")
@@ -70,7 +70,7 @@ struct StatusRun: Sendable {
     let store: StoreSession
     let servers: ServerSession
     /// Whether to query servers.
-    let isAsking: Bool
+    let queriesServers: Bool
 
     /// The uploads of the journal that are unfinished, resumable, or awaiting an organizer's decision, newest first,
     /// each with its status.
@@ -80,7 +80,7 @@ struct StatusRun: Sendable {
         var rows: [JournalRow] = []
         var unreachable: Set<String> = []
         let records = try records(host: host)
-        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(!isAsking)])
+        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(!queriesServers)])
         try console.requireOutput()
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
@@ -100,27 +100,27 @@ struct StatusRun: Sendable {
         if let standing = try knownStanding(of: record) {
             return JournalRow(record: record, standing: standing)
         }
-        guard isAsking, !unreachable.contains(record.baseURL) else { return unasked(record, standings) }
+        guard queriesServers, !unreachable.contains(record.baseURL) else { return unqueried(record, standings) }
         do {
-            return try await asked(record)
+            return try await queried(record)
         } catch let error as CredentialError where error.exitCode == ExitCode.interrupt.rawValue {
             throw error
         } catch {
             unreachable.insert(record.baseURL)
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
             console.warning(
-                "cannot query \(ErrorCatalog.clean(record.baseURL)): \(diagnosis.message)",
-                hint: diagnosis.hint
+                "cannot query \(ErrorCatalog.clean(record.baseURL)): \(userFacingError.message)",
+                hint: userFacingError.hint
             )
-            return unasked(record, standings)
+            return unqueried(record, standings)
         }
     }
 
     /// A row without a response from its server; for a guest upload, with the last known state.
-    private func unasked(_ record: UploadRecord, _ standings: [String: GuestStanding]) -> JournalRow {
+    private func unqueried(_ record: UploadRecord, _ standings: [String: GuestStanding]) -> JournalRow {
         JournalRow(
             record: record,
-            standing: record.isHeldForGuest ? .guest(nil) : .settled,
+            standing: record.isHeldForGuest ? .guest(nil) : .finished,
             lastKnown: record.isHeldForGuest ? standings[record.uploadID] : nil
         )
     }
@@ -142,10 +142,10 @@ struct StatusRun: Sendable {
         guard try !JournalSelection.isBeingSent(record, in: store) else { return .running }
         // A server that counts chunks may have stored the file if its last chunk has arrived.
         guard tus?.mayBeStored != true else { return nil }
-        return .resumable(sentBytes: tus?.provenBytes ?? 0)
+        return .resumable(sentBytes: tus?.verifiedBytes ?? 0)
     }
 
-    private func asked(_ record: UploadRecord) async throws -> JournalRow {
+    private func queried(_ record: UploadRecord) async throws -> JournalRow {
         guard record.isHeldForGuest, let receipt = try store.store.guestReceipt(record.uploadID) else {
             let server = try ServerURL(record.baseURL)
             let command = "mediactl uploads status --server \(record.baseURL)"
@@ -183,8 +183,8 @@ struct StatusRun: Sendable {
 
     /// The remaining time in which a lost upload may still appear on the server.
     private func limit(for record: UploadRecord) -> Duration {
-        let quiet = Duration.seconds(max(0, console.context.now().timeIntervalSince(record.updatedAt)))
-        return max(.zero, settings.settings.settleTimeout.value - quiet)
+        let elapsed = Duration.seconds(max(0, console.context.now().timeIntervalSince(record.updatedAt)))
+        return max(.zero, settings.settings.settleTimeout.value - elapsed)
     }
 }
 
@@ -201,7 +201,7 @@ extension UploadRecord {
 extension TusRecord {
     /// Bytes that are known to be on the server: those before the newest proof of each part. None for a part that
     /// starts over because its chunk size is unknown (gighive-d4 contract section 10).
-    fileprivate var provenBytes: Int64 {
+    fileprivate var verifiedBytes: Int64 {
         parts.reduce(0) { $0 + ($1.needsChunkSize ? 0 : $1.proofs.last?.offset ?? 0) }
     }
 }
@@ -210,7 +210,7 @@ extension TusRecord {
 struct JournalRow: Sendable {
     enum Standing: Sendable, Equatable {
         /// No action is possible.
-        case settled
+        case finished
         /// Resumable, with some bytes already on the server.
         case resumable(sentBytes: Int64)
         /// Another process is sending it.
@@ -222,7 +222,7 @@ struct JournalRow: Sendable {
     var record: UploadRecord
     /// nil if its server was not queried.
     var result: UploadResult?
-    var standing = Standing.settled
+    var standing = Standing.finished
     /// Whether `uploads resume` can resume it.
     var isResumable = false
     /// Last known state of a guest upload.
@@ -230,8 +230,8 @@ struct JournalRow: Sendable {
 
     var state: UploadState { result?.state ?? record.state }
 
-    var diagnosis: Diagnosis? {
-        result?.error.map { ErrorCatalog.diagnosis(of: $0) }
+    var userFacingError: UserFacingError? {
+        result?.error.map { ErrorCatalog.userFacingError(of: $0) }
     }
 
     /// Bytes of a resumable upload that are on the server.
@@ -250,13 +250,13 @@ struct JournalRow: Sendable {
         case .resumable:
             "mediactl uploads resume \(record.uploadID)" + (record.isGuest ? " --event-link-file FILE" : "")
         case .guest(.approved): record.fileID.map { "mediactl uploads delete \($0)" }
-        case .settled, .running, .guest: nil
+        case .finished, .running, .guest: nil
         }
     }
 
     /// An upload that is finished, resumable, or being sent by another process is not a failure.
     var exitCode: ExitCode {
-        guard standing == .settled, result?.error?.code != .uploadInProgress else { return .success }
+        guard standing == .finished, result?.error?.code != .uploadInProgress else { return .success }
         return switch state {
         case .planned, .done, .duplicate, .linked, .failed, .cancelled: .success
         case .refusedDuplicate: .conflict
@@ -284,7 +284,7 @@ extension JSONRenderer {
             "guest_state_at": time(row.lastKnown?.notedAt), "next": JSONValue(row.next),
             "attempts": JSONValue(record.attempts), "created_at": time(record.createdAt),
             "updated_at": time(record.updatedAt), "exit_code": exitCode(row.exitCode),
-            "error": error(row.diagnosis),
+            "error": error(row.userFacingError),
         ]
     }
 }
@@ -313,9 +313,9 @@ extension TextRenderer {
     static func words(for row: JournalRow) -> String {
         switch row.standing {
         // Shown as resumable even if the server could not be queried.
-        case .settled where row.isResumable:
+        case .finished where row.isResumable:
             return row.state == .sending ? "resumable" : "\(words(for: row.state)), resumable"
-        case .settled: return words(for: row.state)
+        case .finished: return words(for: row.state)
         case .running: return "being sent"
         case .resumable(let sent):
             let percent = row.record.sizeBytes > 0 ? sent * 100 / row.record.sizeBytes : 0

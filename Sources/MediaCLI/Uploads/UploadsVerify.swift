@@ -63,7 +63,7 @@ struct UploadsVerify: ContextCommand {
             await UploadVerification.of(files, UploadVerifier(client: client))
         }
         if let failure = verification.failure { throw failure }
-        console.tell(verification)
+        console.report(verification)
         console.text([
             files.isEmpty
                 ? "no uploads to verify"
@@ -75,7 +75,7 @@ struct UploadsVerify: ContextCommand {
             [
                 "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
                 "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
-            ] + console.ending(code)
+            ] + console.exitFields(code)
         )
         return code
     }
@@ -120,8 +120,8 @@ extension ReportDocument {
 
     /// The files that the report lists as stored.
     ///
-    /// - Throws: `Diagnosis` (usage) for a report of another server, which cannot have these files.
-    fileprivate func stored(at server: ServerURL, name: String) throws(Diagnosis) -> [UploadResults.StoredFile] {
+    /// - Throws: `UserFacingError` (usage) for a report of another server, which cannot have these files.
+    fileprivate func stored(at server: ServerURL, name: String) throws(UserFacingError) -> [UploadResults.StoredFile] {
         guard self.server == server.description else {
             throw .usage(
                 "the report is for \(ErrorCatalog.clean(self.server)), not for \(server)",
@@ -139,7 +139,7 @@ struct UploadVerification: Sendable {
     /// Positions of the listed files.
     var confirmed: Set<Int> = []
     /// The reason why the listing could not be read. In this case no file is confirmed, and none is missing.
-    var failure: Diagnosis?
+    var failure: UserFacingError?
 
     /// Reads the listing once and looks up every file in it.
     static func of(
@@ -151,11 +151,11 @@ struct UploadVerification: Sendable {
             let confirmed = Set(files.map(\.index)).subtracting(missing.map(\.index))
             return UploadVerification(missing: missing, confirmed: confirmed)
         } catch {
-            return .impossible(ErrorCatalog.diagnosis(of: error))
+            return .impossible(ErrorCatalog.userFacingError(of: error))
         }
     }
 
-    static func impossible(_ failure: Diagnosis) -> UploadVerification {
+    static func impossible(_ failure: UserFacingError) -> UploadVerification {
         UploadVerification(missing: [], failure: failure)
     }
 }
@@ -195,14 +195,14 @@ extension JSONRenderer {
 
 extension Console {
     /// Prints a line for each file that the server does not list, and a warning if the listing cannot be read.
-    func tell(_ verification: UploadVerification) {
+    func report(_ verification: UploadVerification) {
         record(.verification, JSONRenderer.verification(verification))
         if let failure = verification.failure {
             warning("cannot verify the files against the server's listing: \(failure.message)")
         }
         for file in verification.missing {
             error(
-                Diagnosis(
+                UserFacingError(
                     .notListed,
                     "\(ErrorCatalog.quoted(file.path)): the server does not list \(file.upload.fileID) in its event"
                 )

@@ -10,14 +10,14 @@ package enum MediaDuration {
     }
 
     static func milliseconds(in content: inout BoundedContent) -> Int64? {
-        guard let milliseconds = told(by: &content), (1...longest).contains(milliseconds) else { return nil }
+        guard let milliseconds = declared(by: &content), (1...longest).contains(milliseconds) else { return nil }
         return milliseconds
     }
 
     /// A century.
     private static let longest: Int64 = 100 * 365 * 86_400_000
 
-    private static func told(by content: inout BoundedContent) -> Int64? {
+    private static func declared(by content: inout BoundedContent) -> Int64? {
         guard let start = content.bytes(at: 0, count: 12) else { return nil }
         if start.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return MatroskaDuration.milliseconds(in: &content) }
         if start.fourCharacters(at: 0) == "RIFF" {

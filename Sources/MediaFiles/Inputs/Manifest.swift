@@ -19,7 +19,7 @@ package enum Manifest {
         package var fields: [String: String]
     }
 
-    package struct Fault: Sendable, Equatable {
+    package struct RowError: Sendable, Equatable {
         /// Line, from 1.
         package var line: Int
         package var column: String?
@@ -34,7 +34,7 @@ package enum Manifest {
 
     /// The valid rows, and up to 100 errors in order: unknown or repeated columns, missing paths, rows of another
     /// length, invalid UTF-8, values other than strings and numbers.
-    package static func rowsAndFaults(in bytes: [UInt8], as format: Format) -> (rows: [Row], faults: [Fault]) {
+    package static func rowsAndErrors(in bytes: [UInt8], as format: Format) -> (rows: [Row], errors: [RowError]) {
         guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
             return ([], [.init(line: 1, reason: "the text is UTF-16; save it as UTF-8")])
         }
@@ -43,7 +43,7 @@ package enum Manifest {
         case .csv: reader.readCSV(bytes.withoutByteOrderMark)
         case .jsonLines: reader.readJSONLines(bytes.withoutByteOrderMark)
         }
-        return (reader.rows, reader.faults)
+        return (reader.rows, reader.errors)
     }
 
     /// Detects the format by the extension of a name or path: `.csv`, `.jsonl`, `.ndjson` or `.json`, ignoring case.

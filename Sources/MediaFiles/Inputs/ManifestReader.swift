@@ -8,16 +8,16 @@ struct ManifestReader {
     }
 
     private(set) var rows: [Manifest.Row] = []
-    private(set) var faults: [Manifest.Fault] = []
+    private(set) var errors: [Manifest.RowError] = []
 
     /// Sufficient to fix most manifests in one pass, but limits the output for a file that is not a manifest.
-    private static let faultLimit = 100
+    private static let errorLimit = 100
 
-    var isFull: Bool { faults.count == Self.faultLimit }
+    var isFull: Bool { errors.count == Self.errorLimit }
 
-    mutating func fault(_ line: Int, column: String? = nil, _ reason: String) {
+    mutating func rowError(_ line: Int, column: String? = nil, _ reason: String) {
         guard !isFull else { return }
-        faults.append(.init(line: line, column: column, reason: reason))
+        errors.append(.init(line: line, column: column, reason: reason))
     }
 
     mutating func append(_ cells: [Cell], line: Int) {
@@ -27,10 +27,10 @@ struct ManifestReader {
             fields[cell.column] = text
         }
         guard let path = fields.removeValue(forKey: "path") else {
-            return fault(line, column: "path", "the path is missing")
+            return rowError(line, column: "path", "the path is missing")
         }
         guard !path.utf8.contains(0) else {
-            return fault(line, column: "path", "the path contains a NUL byte")
+            return rowError(line, column: "path", "the path contains a NUL byte")
         }
         rows.append(Manifest.Row(line: line, path: path, fields: fields))
     }
@@ -39,13 +39,13 @@ struct ManifestReader {
         var seen: Set<String> = []
         for column in columns {
             if !Manifest.columns.contains(column) {
-                fault(
+                rowError(
                     line,
                     column: column,
                     "unknown column; valid columns: \(Manifest.columns.joined(separator: ", "))"
                 )
             } else if !seen.insert(column).inserted {
-                fault(line, column: column, "duplicate column")
+                rowError(line, column: column, "duplicate column")
             }
         }
     }
@@ -64,7 +64,7 @@ extension ManifestReader {
         while !isFull, let next = records.next() {
             switch next {
             case .success(let record): append(record, columns: columns)
-            case .failure(let failure): fault(failure.line, failure.reason)
+            case .failure(let failure): rowError(failure.line, failure.reason)
             }
         }
     }
@@ -75,14 +75,14 @@ extension ManifestReader {
         case .success(let header):
             let names = header.fields.map { String(decoding: $0, as: UTF8.self) }
             if names.count == 1, let name = names.first, name.contains(where: { $0 == ";" || $0 == "\t" }) {
-                fault(header.line, "columns must be separated by commas, not semicolons or tabs")
+                rowError(header.line, "columns must be separated by commas, not semicolons or tabs")
                 return nil
             }
             checkColumns(names, line: header.line)
-            if !names.contains("path") { fault(header.line, column: "path", "no such column") }
+            if !names.contains("path") { rowError(header.line, column: "path", "no such column") }
             return names
-        case .failure(let failure): fault(failure.line, failure.reason)
-        case nil: fault(1, "the header line is missing")
+        case .failure(let failure): rowError(failure.line, failure.reason)
+        case nil: rowError(1, "the header line is missing")
         }
         return nil
     }
@@ -90,14 +90,14 @@ extension ManifestReader {
     private mutating func append(_ record: CSVRecords.Record, columns: [String]) {
         guard record.fields.count == columns.count else {
             let count = record.fields.count
-            return fault(record.line, "the row has \(count) cells, the header has \(columns.count)")
+            return rowError(record.line, "the row has \(count) cells, the header has \(columns.count)")
         }
         var cells: [Cell] = []
         for (column, bytes) in zip(columns, record.fields) {
             if let text = String(validating: bytes, as: UTF8.self) {
                 cells.append(Cell(column: column, text: text))
             } else {
-                fault(record.line, column: column, "the text is not UTF-8")
+                rowError(record.line, column: column, "the text is not UTF-8")
             }
         }
         // One error per cell is sufficient: a row without a usable path has already been reported.
@@ -230,7 +230,7 @@ extension ManifestReader {
             var cursor = JSONCursor(line)
             if cursor.isAtEnd() { continue }
             guard String(validating: line, as: UTF8.self) != nil else {
-                fault(number, "the text is not UTF-8")
+                rowError(number, "the text is not UTF-8")
                 continue
             }
             readObject(&cursor, line: number)
@@ -238,23 +238,23 @@ extension ManifestReader {
     }
 
     private mutating func readObject(_ cursor: inout JSONCursor, line: Int) {
-        guard cursor.kind() == .object else { return fault(line, "the line is not a JSON object") }
+        guard cursor.kind() == .object else { return rowError(line, "the line is not a JSON object") }
         var cells: [Cell] = []
         do throws(JSONCursor.Broken) {
             try cursor.beginObject()
             while let name = try cursor.nextMember() {
                 switch try Self.value(&cursor) {
                 case .success(let text): cells.append(Cell(column: name, text: text))
-                case .failure(let failure): return fault(line, column: name, failure.reason)
+                case .failure(let failure): return rowError(line, column: name, failure.reason)
                 }
             }
         } catch {
-            return fault(line, "not valid JSON at byte \(error.offset + 1)")
+            return rowError(line, "not valid JSON at byte \(error.offset + 1)")
         }
-        guard cursor.isAtEnd() else { return fault(line, "text after the object") }
-        let faultCount = faults.count
+        guard cursor.isAtEnd() else { return rowError(line, "text after the object") }
+        let errorCount = errors.count
         checkColumns(cells.map(\.column), line: line)
-        if faults.count == faultCount { append(cells, line: line) }
+        if errors.count == errorCount { append(cells, line: line) }
     }
 
     private struct ValueFailure: Error {

@@ -54,7 +54,7 @@ struct JPEGStructure {
 
     // MARK: Markers
 
-    mutating func check() throws(StructureFault) {
+    mutating func check() throws(StructureError) {
         bits.bytes.seek(to: 2)
         while true {
             let marker = try nextMarker()
@@ -89,7 +89,7 @@ struct JPEGStructure {
     }
 
     /// Skips bytes before the next marker: some encoders pad the space after image data.
-    private mutating func nextMarker() throws(StructureFault) -> UInt8 {
+    private mutating func nextMarker() throws(StructureError) -> UInt8 {
         if let marker = bits.takeMarker() { return marker }
         var isAfterFF = false
         while let byte = bits.bytes.next() {
@@ -104,7 +104,7 @@ struct JPEGStructure {
         throw .damaged("the file ends without an end marker")
     }
 
-    private mutating func readFrame(isProgressive: Bool) throws(StructureFault) {
+    private mutating func readFrame(isProgressive: Bool) throws(StructureError) {
         guard frame == nil else { throw .damaged("two headers") }
         _ = try bits.bytes.byte()
         let height = try bits.bytes.bigEndian(2)
@@ -145,7 +145,7 @@ struct JPEGStructure {
 
     private static func quotient(_ number: Int, _ divisor: Int) -> Int { (number + divisor - 1) / divisor }
 
-    private mutating func readTables(until end: Int64) throws(StructureFault) {
+    private mutating func readTables(until end: Int64) throws(StructureError) {
         while bits.bytes.position < end {
             let place = try bits.bytes.byte()
             let counts = try bits.bytes.take(16)
@@ -161,7 +161,7 @@ struct JPEGStructure {
         }
     }
 
-    private mutating func readScan() throws(StructureFault) -> Scan {
+    private mutating func readScan() throws(StructureError) -> Scan {
         scans += 1
         guard scans <= Self.maximumScans else { throw .unchecked("a JPEG with very many scans") }
         guard let frame else { throw .damaged("image data without a header") }
@@ -194,7 +194,7 @@ struct JPEGStructure {
     }
 
     /// Checks that every coefficient of every component was sent to its last bit.
-    private func checkCompleteness() throws(StructureFault) {
+    private func checkCompleteness() throws(StructureError) {
         guard let frame else { throw .damaged("no image data") }
         for component in frame.components {
             guard component.precision.allSatisfy({ $0 == 0 }) else { throw .damaged("missing image data") }
@@ -203,14 +203,14 @@ struct JPEGStructure {
 
     // MARK: Scans
 
-    private mutating func decode(_ scan: Scan) throws(StructureFault) {
+    private mutating func decode(_ scan: Scan) throws(StructureError) {
         guard var frame else { return }
         // With a single owner, its masks are modified in place.
         self.frame = nil
         defer { self.frame = frame }
         bits.restart()
         var line = 0
-        do throws(StructureFault) {
+        do throws(StructureError) {
             try decode(scan, &frame, &line)
         } catch {
             guard case .truncated = error else { throw error }
@@ -223,7 +223,7 @@ struct JPEGStructure {
         }
     }
 
-    private mutating func decode(_ scan: Scan, _ frame: inout Frame, _ line: inout Int) throws(StructureFault) {
+    private mutating func decode(_ scan: Scan, _ frame: inout Frame, _ line: inout Int) throws(StructureError) {
         // A scan of one component has no multi-block units, and omits blocks beyond the component's own edges.
         let isSingle = scan.components.count == 1
         var columns = Self.quotient(frame.width, 8 * frame.horizontal)
@@ -267,7 +267,7 @@ struct JPEGStructure {
         _ scan: Scan,
         _ member: (index: Int, dc: Int, ac: Int),
         _ run: inout Int
-    ) throws(StructureFault) {
+    ) throws(StructureError) {
         guard !component.masks.isEmpty else {
             try decodeFirstCoefficient(member.dc)
             try decodeSequential(member.ac)
@@ -282,13 +282,13 @@ struct JPEGStructure {
         }
     }
 
-    private mutating func decodeFirstCoefficient(_ table: Int) throws(StructureFault) {
+    private mutating func decodeFirstCoefficient(_ table: Int) throws(StructureError) {
         let count = try bits.symbol(dcTables[table])
         guard count <= 16 else { throw .damaged("invalid image data") }
         try bits.skip(Int(count))
     }
 
-    private mutating func decodeSequential(_ table: Int) throws(StructureFault) {
+    private mutating func decodeSequential(_ table: Int) throws(StructureError) {
         var coefficient = 1
         while coefficient < 64 {
             let symbol = try bits.symbol(acTables[table])
@@ -310,7 +310,7 @@ struct JPEGStructure {
         _ scan: Scan,
         _ table: Int,
         _ run: inout Int
-    ) throws(StructureFault) {
+    ) throws(StructureError) {
         if run > 0 {
             run -= 1
             return
@@ -339,7 +339,7 @@ struct JPEGStructure {
         _ scan: Scan,
         _ table: Int,
         _ run: inout Int
-    ) throws(StructureFault) {
+    ) throws(StructureError) {
         var coefficient = scan.first
         while run == 0, coefficient <= scan.last {
             let symbol = try bits.symbol(acTables[table])
@@ -448,7 +448,7 @@ private struct EntropyBits {
     }
 
     /// The marker that follows the bits of this interval; throws if whole bytes are left before it.
-    mutating func nextRestart() throws(StructureFault) -> UInt8 {
+    mutating func nextRestart() throws(StructureError) -> UInt8 {
         guard count < 8 else { throw .damaged("invalid image data") }
         if marker == nil { fill() }
         guard count < 8 else { throw .damaged("invalid image data") }
@@ -477,7 +477,7 @@ private struct EntropyBits {
         }
     }
 
-    mutating func symbol(_ table: HuffmanTable?) throws(StructureFault) -> UInt8 {
+    mutating func symbol(_ table: HuffmanTable?) throws(StructureError) -> UInt8 {
         guard let table else { throw .damaged("no Huffman table") }
         if count < 16 { fill() }
         let next = count >= 16 ? store >> UInt64(count - 16) : store << UInt64(16 - count)
@@ -488,13 +488,13 @@ private struct EntropyBits {
         return value
     }
 
-    mutating func skip(_ length: Int) throws(StructureFault) {
+    mutating func skip(_ length: Int) throws(StructureError) {
         if count < length { fill() }
         guard count >= length else { throw .truncated }
         count -= length
     }
 
-    mutating func read(_ length: Int) throws(StructureFault) -> Int {
+    mutating func read(_ length: Int) throws(StructureError) -> Int {
         try skip(length)
         // The upper bits of the store belong to earlier codes.
         return Int(truncatingIfNeeded: store >> UInt64(count)) & ((1 << length) - 1)

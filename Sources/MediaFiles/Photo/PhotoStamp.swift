@@ -23,7 +23,7 @@ package enum PhotoStamp {
         guard bytes.content.bytes(at: 0, count: 4)?.elementsEqual("GIF8".utf8) == true else { return nil }
         var packet: Range<Int64>?
         // A file that is damaged after its XMP data has a stamp too.
-        try? GIFStructure.forEachBlock(&bytes, { _ in }) { (range, block) throws(StructureFault) in
+        try? GIFStructure.forEachBlock(&bytes, { _ in }) { (range, block) throws(StructureError) in
             if case .application(let name) = block, name.elementsEqual("XMP DataXMP".utf8) { packet = packet ?? range }
         }
         guard let packet, packet.count <= maximumXMP,

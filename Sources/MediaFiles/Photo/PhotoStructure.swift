@@ -60,7 +60,7 @@ package struct PhotoStructure: Sendable, Equatable {
         let start = window.content.bytes(at: 0, count: Int(min(12, content.count))) ?? []
         format = Self.format(start)
         integrity = .intact
-        do throws(StructureFault) {
+        do throws(StructureError) {
             switch format {
             case .jpeg:
                 var jpeg = JPEGStructure(window)
@@ -93,7 +93,7 @@ package struct PhotoStructure: Sendable, Equatable {
 }
 
 /// The reason why a structure is not intact.
-enum StructureFault: Error {
+enum StructureError: Error {
     case damaged(String)
     case unchecked(String)
     /// The bytes end early.
@@ -143,32 +143,32 @@ struct ByteWindow {
         }
     }
 
-    mutating func byte() throws(StructureFault) -> UInt8 {
+    mutating func byte() throws(StructureError) -> UInt8 {
         guard let byte = next() else { throw .truncated }
         return byte
     }
 
     /// The next bytes, a few kilobytes at most.
-    mutating func take(_ count: Int) throws(StructureFault) -> [UInt8] {
+    mutating func take(_ count: Int) throws(StructureError) -> [UInt8] {
         var taken: [UInt8] = []
         taken.reserveCapacity(count)
         for _ in 0..<count { taken.append(try byte()) }
         return taken
     }
 
-    mutating func bigEndian(_ count: Int) throws(StructureFault) -> Int {
+    mutating func bigEndian(_ count: Int) throws(StructureError) -> Int {
         var value = 0
         for _ in 0..<count { value = value << 8 | Int(try byte()) }
         return value
     }
 
-    mutating func littleEndian(_ count: Int) throws(StructureFault) -> Int {
+    mutating func littleEndian(_ count: Int) throws(StructureError) -> Int {
         var value = 0
         for shift in 0..<count { value |= Int(try byte()) << (8 * shift) }
         return value
     }
 
-    mutating func skip(_ count: Int64) throws(StructureFault) {
+    mutating func skip(_ count: Int64) throws(StructureError) {
         guard count >= 0, count <= content.count - position else { throw .truncated }
         seek(to: position + count)
     }
@@ -181,7 +181,7 @@ enum PNGStructure {
     static func check(
         _ bytes: inout ByteWindow,
         _ dimensions: inout PhotoStructure.Dimensions?
-    ) throws(StructureFault) {
+    ) throws(StructureError) {
         try bytes.skip(Int64(signature.count))
         var hasImageData = false
         var isFirst = true
@@ -221,9 +221,9 @@ enum GIFStructure {
     static func check(
         _ bytes: inout ByteWindow,
         _ dimensions: inout PhotoStructure.Dimensions?
-    ) throws(StructureFault) {
+    ) throws(StructureError) {
         var hasImage = false
-        try forEachBlock(&bytes, { dimensions = $0 }) { (_, block) throws(StructureFault) in
+        try forEachBlock(&bytes, { dimensions = $0 }) { (_, block) throws(StructureError) in
             if block == .image { hasImage = true }
         }
         guard hasImage else { throw .damaged("no image data") }
@@ -241,8 +241,8 @@ enum GIFStructure {
     static func forEachBlock(
         _ bytes: inout ByteWindow,
         _ onHeader: (PhotoStructure.Dimensions) -> Void,
-        _ body: (Range<Int64>, Block) throws(StructureFault) -> Void
-    ) throws(StructureFault) {
+        _ body: (Range<Int64>, Block) throws(StructureError) -> Void
+    ) throws(StructureError) {
         try bytes.skip(6)
         let dimensions = PhotoStructure.Dimensions(
             width: try bytes.littleEndian(2),
@@ -276,7 +276,7 @@ enum GIFStructure {
         }
     }
 
-    private static func skipColors(_ flags: UInt8, _ bytes: inout ByteWindow) throws(StructureFault) {
+    private static func skipColors(_ flags: UInt8, _ bytes: inout ByteWindow) throws(StructureError) {
         if flags & 0x80 != 0 { try bytes.skip(3 << (Int64(flags & 7) + 1)) }
     }
 }
@@ -286,7 +286,7 @@ enum WebPStructure {
     static func check(
         _ content: inout BoundedContent,
         _ dimensions: inout PhotoStructure.Dimensions?
-    ) throws(StructureFault) {
+    ) throws(StructureError) {
         guard let size = content.bytes(at: 4, count: 4)?.littleEndian(at: 0, count: 4),
             Int64(size) <= content.count - 8
         else { throw .truncated }
@@ -336,7 +336,7 @@ enum HEIFStructure {
     static func check(
         _ content: inout BoundedContent,
         _ dimensions: inout PhotoStructure.Dimensions?
-    ) throws(StructureFault) {
+    ) throws(StructureError) {
         var start: Int64 = 0
         var meta: Span?
         while start < content.count {

@@ -21,14 +21,14 @@ package final class DirectoryWatch: Sendable {
 
     /// Starts watching. Existing files are reported first.
     package convenience init(_ directory: [UInt8], filter: PathFilter) throws(SourceFileError) {
-        try self.init(directory, filter: filter, quietSeconds: 2, openness: WriterProbe.openness)
+        try self.init(directory, filter: filter, idleSeconds: 2, openness: WriterProbe.openness)
     }
 
     /// Like the other initializer, with a configurable test of completeness.
     init(
         _ directory: [UInt8],
         filter: PathFilter,
-        quietSeconds: Double,
+        idleSeconds: Double,
         openness: @escaping @Sendable (Int32) -> WriterProbe.Openness
     ) throws(SourceFileError) {
         let events = try DirectoryEvents(directory)
@@ -41,7 +41,7 @@ package final class DirectoryWatch: Sendable {
             var loop = DirectoryWatchLoop(
                 directory: directory,
                 filter: filter,
-                quiet: .seconds(quietSeconds),
+                idleTime: .seconds(idleSeconds),
                 openness: openness
             )
             loop.run(events, until: stop) { continuation.yield($0) }
@@ -148,16 +148,16 @@ extension DirectoryEvents.Event {
 struct DirectoryWatchLoop {
     let directory: [UInt8]
     let filter: PathFilter
-    let quiet: Duration
+    let idleTime: Duration
     let openness: @Sendable (Int32) -> WriterProbe.Openness
 
     /// Files that count as complete once they stop changing.
-    fileprivate var quieting: [[UInt8]: Quieting] = [:]
+    fileprivate var idle: [[UInt8]: IdleFile] = [:]
     /// Reported files with their status, so that reading the directory again after lost events does not report them
     /// twice.
     fileprivate var reported: [[UInt8]: FileIdentity] = [:]
 
-    fileprivate struct Quieting {
+    fileprivate struct IdleFile {
         var status: FileIdentity
         var since: ContinuousClock.Instant
     }
@@ -186,7 +186,7 @@ struct DirectoryWatchLoop {
                 case .movedIn(let name): names.append(name)
                 case .gone(let name):
                     reported[name] = nil
-                    quieting[name] = nil
+                    idle[name] = nil
                 case .overflow: mustRead = true
                 case .ended: break
                 }
@@ -194,9 +194,9 @@ struct DirectoryWatchLoop {
             if mayRepeat { names.removeAll(where: isKnown) }
             var seen: Set<[UInt8]> = []
             for name in names where seen.insert(name).inserted && filter.accepts(name) {
-                lookAt(name, isClosed: closed.contains(name), report: report)
+                check(name, isClosed: closed.contains(name), report: report)
             }
-            lookAtQuietOnes(report: report)
+            checkIdleFiles(report: report)
             if batch.contains(.ended) { return }
             if mustRead { continue }
             guard wait(for: events, or: stop) else { return }
@@ -209,7 +209,7 @@ struct DirectoryWatchLoop {
         let names = entries.filter { $0.kind == .regular || $0.kind == .link }.map(\.name)
         let present = Set(names)
         reported = reported.filter { present.contains($0.key) }
-        quieting = quieting.filter { present.contains($0.key) }
+        idle = idle.filter { present.contains($0.key) }
         return names.filter { !isKnown($0) }
     }
 
@@ -219,8 +219,8 @@ struct DirectoryWatchLoop {
         return (try? SourceFile(path: directory.joined(withName: name)))?.status == before
     }
 
-    private mutating func lookAt(_ name: [UInt8], isClosed: Bool, report: ([UInt8]) -> Void) {
-        quieting[name] = nil
+    private mutating func check(_ name: [UInt8], isClosed: Bool, report: ([UInt8]) -> Void) {
+        idle[name] = nil
         let path = directory.joined(withName: name)
         // Empty, irregular and removed files are not reported. Unreadable ones are: their reader reports the error.
         let file: SourceFile
@@ -233,24 +233,24 @@ struct DirectoryWatchLoop {
         switch openness(file.descriptor) {
         // An event follows when its writer closes it.
         case .open: break
-        case .unknown where !isClosed: quieting[name] = Quieting(status: file.status, since: .now)
+        case .unknown where !isClosed: idle[name] = IdleFile(status: file.status, since: .now)
         case .closed, .unknown: finish(name, file.status, report: report)
         }
     }
 
-    private mutating func lookAtQuietOnes(report: ([UInt8]) -> Void) {
-        for (name, quieting) in quieting where quieting.since.duration(to: .now) >= quiet {
+    private mutating func checkIdleFiles(report: ([UInt8]) -> Void) {
+        for (name, idle) in idle where idle.since.duration(to: .now) >= idleTime {
             let file = try? SourceFile(path: directory.joined(withName: name))
-            if let file, file.status == quieting.status {
+            if let file, file.status == idle.status {
                 finish(name, file.status, report: report)
             } else {
-                self.quieting[name] = file.map { Quieting(status: $0.status, since: .now) }
+                self.idle[name] = file.map { IdleFile(status: $0.status, since: .now) }
             }
         }
     }
 
     private mutating func finish(_ name: [UInt8], _ status: FileIdentity, report: ([UInt8]) -> Void) {
-        quieting[name] = nil
+        idle[name] = nil
         reported[name] = status
         report(directory.joined(withName: name))
     }
@@ -268,8 +268,8 @@ struct DirectoryWatchLoop {
 
     /// Milliseconds until the first quiet file is due, rounded up; -1 for no limit.
     private var timeout: Int32 {
-        guard let first = quieting.values.map(\.since).min() else { return -1 }
-        let left = ContinuousClock.now.duration(to: first.advanced(by: quiet)).components
+        guard let first = idle.values.map(\.since).min() else { return -1 }
+        let left = ContinuousClock.now.duration(to: first.advanced(by: idleTime)).components
         let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000 + 1
         return Int32(clamping: max(0, milliseconds))
     }

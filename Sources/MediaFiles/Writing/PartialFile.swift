@@ -108,7 +108,7 @@ package final class PartialFile: Sendable {
 
     /// Releases the space reserved after the last byte, and waits until the rest is on disk. Blocks. Returns the
     /// resulting status.
-    package func settle() throws(FileWriteError) -> FileIdentity {
+    package func sync() throws(FileWriteError) -> FileIdentity {
         try truncate(to: status().size)
         try directory.check(name) { fsync(descriptor) }
         return try status()
@@ -119,7 +119,7 @@ package final class PartialFile: Sendable {
     /// Sets mode 0600 regardless of the umask, releases reserved space, and syncs the file to disk. Blocks.
     package func makePrivate() throws(FileWriteError) {
         try directory.check(name) { fchmod(descriptor, 0o600) }
-        _ = try settle()
+        _ = try sync()
     }
 
     /// Gives the file the permissions of an ordinary new file and a modification time, and syncs it to disk. Blocks.

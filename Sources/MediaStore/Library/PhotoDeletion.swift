@@ -111,7 +111,7 @@ extension LibraryStore {
     }
 
     /// Marks a server's deletions that have not been accepted as possibly caused by a repair.
-    public func doubtDeletions(of server: String) throws(StoreError) {
+    public func invalidateDeletions(of server: String) throws(StoreError) {
         try connection.write { db in
             try db.execute(
                 sql: "UPDATE photo_deletions SET state = ? WHERE server = ? AND state = ?",

@@ -159,7 +159,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     /// Whether this unfinished run can be resumed as a run of a kind. After a day too many of the photos that it saw
     /// first may have been deleted, so that its result would be of little use.
-    func goesOn(as kind: SyncRun.Kind, now: Date) -> Bool {
+    func canResume(as kind: SyncRun.Kind, now: Date) -> Bool {
         (cursor != nil || isAtEnd) && self.kind == kind
             && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
     }
@@ -220,7 +220,7 @@ extension SyncIndex {
         try connection.write { db in
             let number = try ServerRow.prepare(server, account: account, db)
             let unfinished = try RunRow.fetch(ofServer: number, db)
-            if !restarts, let unfinished, unfinished.goesOn(as: kind, now: now) {
+            if !restarts, let unfinished, unfinished.canResume(as: kind, now: now) {
                 return try unfinished.renumber(db).run(server: server, isResumed: true)
             }
             try RunRow.remove(ofServer: number, db)

@@ -95,7 +95,7 @@ public struct AlbumLibraryRecord: Sendable, Equatable {
 }
 
 /// The result of one attempt for one clip.
-public struct ClipSettlement: Sendable, Equatable {
+public struct ClipOutcome: Sendable, Equatable {
     /// The clip.
     public var clipID: String
     /// Its state now.
@@ -109,7 +109,7 @@ public struct ClipSettlement: Sendable, Equatable {
     /// Not retried automatically before.
     public var nextAttemptAt: Date?
 
-    /// Creates a settlement.
+    /// Creates an outcome.
     public init(
         clipID: String,
         association: ClipRecord.Association,

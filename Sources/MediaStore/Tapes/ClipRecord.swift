@@ -166,7 +166,7 @@ enum ClipRow {
                 WHERE clips.id = places.id AND clips.position <> places.place
                 """
         ).execute(arguments: [tapeID])
-        try settle(db, of: tapeID)
+        try applyPositions(db, of: tapeID)
     }
 
     static func move(_ db: Database, _ clip: ClipRecord, to position: Int) throws {
@@ -193,10 +193,10 @@ enum ClipRow {
         try db.cachedStatement(
             sql: "UPDATE clips SET position = -1 - (\(position)) WHERE \(condition) AND tape_id = ?"
         ).execute(arguments: positionArguments + conditionArguments + [tapeID])
-        try settle(db, of: tapeID)
+        try applyPositions(db, of: tapeID)
     }
 
-    private static func settle(_ db: Database, of tapeID: String) throws {
+    private static func applyPositions(_ db: Database, of tapeID: String) throws {
         try db.cachedStatement(sql: "UPDATE clips SET position = -1 - position WHERE tape_id = ? AND position < 0")
             .execute(arguments: [tapeID])
     }

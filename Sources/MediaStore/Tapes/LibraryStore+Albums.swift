@@ -74,8 +74,8 @@ extension LibraryStore {
     }
 
     /// Commits the results of clips in a library; one that is gone is skipped.
-    public func settle(
-        _ clips: [ClipSettlement],
+    public func recordOutcomes(
+        _ clips: [ClipOutcome],
         in libraryID: String,
         at now: Date = Date()
     ) throws(StoreError) {

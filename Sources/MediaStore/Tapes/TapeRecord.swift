@@ -3,7 +3,7 @@ import GRDB
 
 /// A titled, ordered list of clips (tapes contract 1.1).
 public struct TapeRecord: Sendable, Equatable {
-    /// Aspect ratio of the picture; used by exports only.
+    /// Aspect ratio of the frame; used by exports only.
     public enum Orientation: String, Sendable, CaseIterable {
         /// 9:16
         case portrait
@@ -11,11 +11,11 @@ public struct TapeRecord: Sendable, Equatable {
         case landscape
     }
 
-    /// How a clip with another aspect ratio fills the picture; used by exports only.
+    /// How a clip with another aspect ratio fills the frame; used by exports only.
     public enum ScaleMode: String, Sendable, CaseIterable {
         /// The whole clip is visible, with bars.
         case fit
-        /// It fills the picture; the rest is cropped.
+        /// It fills the frame; the rest is cropped.
         case fill
     }
 
@@ -53,7 +53,7 @@ public struct TapeRecord: Sendable, Equatable {
     public var updatedAt: Date
     /// Set by the first committed clip, never cleared.
     public var hasReceivedFirstContent = false
-    /// Aspect ratio of the picture.
+    /// Aspect ratio of the frame.
     public var orientation = Orientation.portrait
     /// Scale mode of clips without their own.
     public var scaleMode = ScaleMode.fit
@@ -264,7 +264,7 @@ extension LibraryStore {
     }
 
     /// Changes the state of a tape's album, and nothing else.
-    public func settleTape(
+    public func setTapeAssociation(
         _ id: String,
         _ association: TapeRecord.Association,
         _ reason: AssociationReason?
@@ -307,10 +307,11 @@ extension LibraryStore {
     /// Removes a tape with everything of it, and writes and returns the tombstones of its albums if they are to be
     /// deleted too, in one transaction (rule R11). An album that another tape has gets no tombstone. nil when the tape
     /// was gone.
-    public func deleteTape(_ id: String, owing isDeletionOwed: Bool) throws(StoreError) -> [AlbumTombstone]? {
+    public func deleteTape(_ id: String, deletingAlbums isDeletionPending: Bool) throws(StoreError) -> [AlbumTombstone]?
+    {
         try connection.write { db in
             guard let tape = try Stored<TapeRecord>.fetchOne(db, key: id)?.value else { return nil }
-            let links = isDeletionOwed ? try Self.links(db, where: "tape_id = ?", [id]) : []
+            let links = isDeletionPending ? try Self.links(db, where: "tape_id = ?", [id]) : []
             // Clips, links, intents and assets are removed with it.
             try Stored<TapeRecord>.deleteOne(db, key: id)
             return try links.compactMap { link in

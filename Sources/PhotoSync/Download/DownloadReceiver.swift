@@ -17,7 +17,7 @@ final class DownloadReceiver: ResponseReceiver {
         var position: Int64
         var received: Int64 = 0
         /// Bytes of this response not yet reported as progress.
-        var untold: Int64 = 0
+        var unreported: Int64 = 0
         /// Writeback was started up to here.
         var writebackEnd: Int64
         /// Whether the response does not continue the partial file, so that it must be downloaded from the start.
@@ -97,10 +97,10 @@ final class DownloadReceiver: ResponseReceiver {
         return (digest, try await PhotoEvidence.of(file, photo))
     }
 
-    func takeUntold() -> Int64 {
+    func takeUnreported() -> Int64 {
         state.withLock { state in
-            defer { state.untold = 0 }
-            return state.untold
+            defer { state.unreported = 0 }
+            return state.unreported
         }
     }
 
@@ -143,7 +143,7 @@ final class DownloadReceiver: ResponseReceiver {
             try PhotoSyncError.writing { () throws(FileWriteError) in try file.write(bytes, at: start) }
             state.position += Int64(bytes.count)
             state.received += Int64(bytes.count)
-            state.untold += Int64(bytes.count)
+            state.unreported += Int64(bytes.count)
             if state.position - state.writebackEnd >= Self.writebackStep {
                 file.beginWriteback(state.writebackEnd..<state.position)
                 state.writebackEnd = state.position
@@ -167,11 +167,11 @@ final class DownloadReceiver: ResponseReceiver {
     /// The bytes of a photo ID never change. If listing and download have different digests, one of them belongs to
     /// another photo, and it is unknown which.
     private func checkDigest(_ head: DownloadHead) throws {
-        guard let told = head.sha256, told != photo.sha256 else { return }
+        guard let reported = head.sha256, reported != photo.sha256 else { return }
         throw PhotoSyncError(
             .checksumMismatch,
             detail: "the SHA-256 of the download differs from the listing",
-            value: told,
+            value: reported,
             photoID: photo.id
         )
     }

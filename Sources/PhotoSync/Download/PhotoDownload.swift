@@ -32,7 +32,7 @@ struct PhotoDownload {
     var item: DownloadItem
     /// Whether the first bytes of the file are known to be the received ones. After a power loss, the file may have the
     /// right length but the wrong bytes.
-    var isPartProven = false
+    var isPartVerified = false
 
     var library: LibraryStore { context.account.library }
     var photo: PhotoRecord { plan.photo }
@@ -68,7 +68,7 @@ struct PhotoDownload {
             discard(file)
             return
         }
-        isPartProven = try status(of: file) == plan.copy.identity
+        isPartVerified = try status(of: file) == plan.copy.identity
         do {
             if try await adoptWritten(file) { return }
             try await receive(file)
@@ -147,13 +147,13 @@ struct PhotoDownload {
         while true {
             guard !context.control.isStopRequested, !Task.isCancelled else { throw PhotoSyncError(.cancelled) }
             let offset = try resumable(file)
-            if offset == 0 { isPartProven = true }
+            if offset == 0 { isPartVerified = true }
             let pipeline = try await prepare(file, from: offset)
             item.attempts += 1
             let (outcome, receiver) = await request(file, from: offset, pipeline: pipeline)
             let state = receiver.result
             if let head = state.head { note(head) }
-            if state.head?.status == 200 { isPartProven = true }
+            if state.head?.status == 200 { isPartVerified = true }
             item.bytesReceived += state.received
             if offset > 0, state.head?.status == 206 { item.isResumed = true }
 
@@ -198,7 +198,7 @@ struct PhotoDownload {
     func resumable(_ file: PartialFile) throws(PhotoSyncError) -> Int64 {
         guard plan.copy.lastModified != nil, let total = plan.copy.totalBytes else { return 0 }
         // The digest of a rewritten file is unknown, so every byte must have been received by this process.
-        guard isPartProven || total == photo.fileSize else { return 0 }
+        guard isPartVerified || total == photo.fileSize else { return 0 }
         let size = try status(of: file).size
         return size <= total ? min(size, total - 1) : 0
     }
@@ -243,12 +243,12 @@ struct PhotoDownload {
                 ifRange: offset > 0 ? plan.copy.lastModified : nil,
                 receiver: receiver,
                 control: context.control.linked(),
-                progress: { [report = context.report] _ in report.received(receiver.takeUntold()) }
+                progress: { [report = context.report] _ in report.received(receiver.takeUnreported()) }
             )
         })
         noting.finish()
         await noted
-        context.report.received(receiver.takeUntold())
+        context.report.received(receiver.takeUnreported())
         return (outcome, receiver)
     }
 
@@ -392,8 +392,8 @@ extension PhotoDownload {
             }
         if isUseful {
             // Only synced bytes can be trusted after a crash.
-            let kept = try? await onDisk { () throws(FileWriteError) in try file.settle() }
-            plan.copy.identity = isPartProven ? kept : nil
+            let kept = try? await onDisk { () throws(FileWriteError) in try file.sync() }
+            plan.copy.identity = isPartVerified ? kept : nil
         } else {
             forget()
             discard(file)

@@ -30,9 +30,9 @@ struct Listing: Sendable {
         var isOfEarlierProcess: Bool
     }
 
-    private enum End {
+    private enum PassResult {
         case credible(SyncRun)
-        case doubtful(PhotoSyncError)
+        case inconsistent(PhotoSyncError)
     }
 
     let source: Source
@@ -68,8 +68,8 @@ struct Listing: Sendable {
                 }
             switch end {
             case .credible(let last): return Outcome(run: last, restarts: restarts, isOfEarlierProcess: run.isAtEnd)
-            case .doubtful(let doubt) where restarts == maximumRestarts: throw doubt
-            case .doubtful: restarts += 1
+            case .inconsistent(let problem) where restarts == maximumRestarts: throw problem
+            case .inconsistent: restarts += 1
             }
         }
     }
@@ -78,7 +78,7 @@ struct Listing: Sendable {
         _ start: SyncRun,
         control: TransferControl,
         progress: @Sendable (SyncRun) -> Void
-    ) async throws(PhotoSyncError) -> End {
+    ) async throws(PhotoSyncError) -> PassResult {
         // On a stop, do not wait for a page in transfer: it can be fetched again.
         let requests = TransferControl()
         let observer = control.observeStop { requests.abandon() }
@@ -92,7 +92,7 @@ struct Listing: Sendable {
         while true {
             let page = next
             largestTotal = max(largestTotal, page.totalCount)
-            if let doubt = try Self.doubt(about: page, of: run) { return .doubtful(doubt) }
+            if let problem = try Self.problem(about: page, of: run) { return .inconsistent(problem) }
             SyncFailpoint.betweenPageAndCommit.reach()
             let before = run
             async let storing = Result(awaiting: { () async throws(PhotoSyncError) in
@@ -104,7 +104,7 @@ struct Listing: Sendable {
                 run = try await storing.get()
                 progress(run)
                 SyncFailpoint.beforeFinish.reach()
-                if !page.photos.isEmpty, run.photosSeen == before.photosSeen { return .doubtful(Self.circle) }
+                if !page.photos.isEmpty, run.photosSeen == before.photosSeen { return .inconsistent(Self.circle) }
                 return try await verdict(on: run)
             }
             let fetching = await Result(awaiting: { () async throws(PhotoSyncError) in
@@ -113,7 +113,9 @@ struct Listing: Sendable {
             run = try await storing.get()
             progress(run)
             SyncFailpoint.afterPage.reach()
-            if let doubt = Self.doubt(about: run, after: before, largestTotal: largestTotal) { return .doubtful(doubt) }
+            if let problem = Self.problem(about: run, after: before, largestTotal: largestTotal) {
+                return .inconsistent(problem)
+            }
             next = try fetching.get()
         }
     }
@@ -138,7 +140,7 @@ struct Listing: Sendable {
     /// Checks a single page.
     ///
     /// - Throws: `.stubServer`: a server without PostgreSQL never returns more than one page (contract section 5).
-    private static func doubt(about page: PhotoPage, of run: SyncRun) throws(PhotoSyncError) -> PhotoSyncError? {
+    private static func problem(about page: PhotoPage, of run: SyncRun) throws(PhotoSyncError) -> PhotoSyncError? {
         if run.kind == .full, run.pagesSeen == 0, !page.hasMore, page.cursor == nil,
             Int64(page.photos.count) < page.totalCount
         {
@@ -166,7 +168,7 @@ struct Listing: Sendable {
     }
 
     /// Checks that a page made progress.
-    private static func doubt(about run: SyncRun, after before: SyncRun, largestTotal: Int64) -> PhotoSyncError? {
+    private static func problem(about run: SyncRun, after before: SyncRun, largestTotal: Int64) -> PhotoSyncError? {
         if run.photosSeen == before.photosSeen { return circle }
         // Photos deleted after they were listed can exceed the total, but never by this many.
         let (bound, isHuge) = largestTotal.multipliedReportingOverflow(by: 2)
@@ -180,10 +182,11 @@ struct Listing: Sendable {
     }
 
     /// Verifies a run whose last page an earlier process stored: the server's total is as old as that page.
-    private func verdict(onEarlier run: SyncRun, _ control: TransferControl) async throws(PhotoSyncError) -> End {
+    private func verdict(onEarlier run: SyncRun, _ control: TransferControl) async throws(PhotoSyncError) -> PassResult
+    {
         guard run.kind == .full else { return try await verdict(on: run) }
         let total = try await fetch(run, cursor: nil, control, control).totalCount
-        if run.photosSeen > total { return .doubtful(Self.deletions(run.photosSeen, of: total)) }
+        if run.photosSeen > total { return .inconsistent(Self.deletions(run.photosSeen, of: total)) }
         // Photos uploaded since then are listed next.
         return try await verdict(on: run)
     }
@@ -196,17 +199,17 @@ struct Listing: Sendable {
     ///
     /// `totalCount` counts all photos, not those of an incremental listing (trap 19); an index with fewer photos than
     /// that is incomplete.
-    private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> End {
+    private func verdict(on run: SyncRun) async throws(PhotoSyncError) -> PassResult {
         let known: Int64
         switch run.kind {
         case .full:
             known = run.photosSeen
-            if run.isResumed, known > run.totalCount { return .doubtful(Self.deletions(known, of: run.totalCount)) }
+            if run.isResumed, known > run.totalCount { return .inconsistent(Self.deletions(known, of: run.totalCount)) }
         case .since where !isIndexOfAll: return .credible(run)
         case .since: known = try await queue.run { try index.counts(of: account.server, device: nil).total }
         }
         if known < run.totalCount {
-            return .doubtful(
+            return .inconsistent(
                 PhotoSyncError(
                     .listingIncomplete,
                     detail: "the listing ended after \(known) of \(run.totalCount) photos"

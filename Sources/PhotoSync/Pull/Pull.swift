@@ -29,7 +29,7 @@ public struct Pull: Sendable {
         /// deletion can cancel each other out in the counts, and only a full listing finds both (contract, new fact 4).
         public var fullInterval: Duration?
         /// How long to wait while another process lists the photos of this server.
-        public var turnLimit: Duration = .seconds(600)
+        public var lockTimeout: Duration = .seconds(600)
 
         /// Makes options.
         public init(
@@ -86,14 +86,14 @@ public struct Pull: Sendable {
     ///   - progress: Called after each page.
     /// - Returns: The result of a complete listing; an incomplete one is an error.
     /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` if
-    ///   another process lists this server for longer than `turnLimit` …
+    ///   another process lists this server for longer than `lockTimeout` …
     public func run(
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PullResult {
         if options.isDryRun { return try await dryRun(nextKind(), control, progress) }
-        let turn = try await turn(control, progress)
-        defer { turn.release() }
+        let lock = try await lock(control, progress)
+        defer { lock.release() }
         return try await counted(pull(nextKind(), control, progress))
     }
 
@@ -131,7 +131,7 @@ public struct Pull: Sendable {
         do {
             outcome = try await listing.store(kind, control: control, progress: progress)
         } catch {
-            guard kind != .full, error.isDoubt else { throw error }
+            guard kind != .full, error.isInconsistency else { throw error }
             var result = try await pull(.full, control, progress)
             result.restarts += options.restarts + 1
             return result
@@ -206,7 +206,7 @@ extension SyncRun.Kind {
 }
 
 extension PhotoSyncError {
-    fileprivate var isDoubt: Bool { code == .listingIncomplete || code == .repeatedCursor }
+    fileprivate var isInconsistency: Bool { code == .listingIncomplete || code == .repeatedCursor }
 }
 
 extension PullResult {

@@ -333,7 +333,7 @@ struct OwnPhotos: Sendable {
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
         try await queue.run { [account] in
             try account.index.setOwnsUploads(isOwned, at: account.server)
-            if !isOwned { try account.library.doubtDeletions(of: account.server) }
+            if !isOwned { try account.library.invalidateDeletions(of: account.server) }
         }
     }
 

@@ -26,7 +26,7 @@ extension PushRun {
         let deletions = try await own.deletions(withIDs: ids)
         let lengths = await lengths(of: Array(listed.keys))
         let rewritten = try await own.rewrittenCopies(Array(listed.keys))
-        try stopIfAsked()
+        try stopIfRequested()
         var present: [(PhotoToSend, PhotoRecord)] = []
         var deleted: [(PhotoToSend, PhotoDeletion)] = []
         for file in stamped {

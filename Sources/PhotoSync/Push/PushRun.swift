@@ -17,17 +17,17 @@ final class PushRun {
     private let hashes: HashCache
 
     /// The result for other files with the same bytes. Kept for every file of a push, so it must be small.
-    struct End {
+    struct FileOutcome {
         var state: PushItem.State
         var photoID: String?
     }
 
     /// Result of the first file with each content; used for other files with the same bytes.
-    var ends: [String: End] = [:]
+    var fileOutcomes: [String: FileOutcome] = [:]
     private var repeats: [PhotoToSend] = []
     var unconfirmed: [SentPhoto] = []
     /// Whether an upload of this run was in the user's own listing (photosync contract 3.5).
-    var isOwnershipProven = false
+    var isOwnershipVerified = false
     /// Number of consecutive files that failed in an outage.
     var lostInARow = 0
     /// Whether this run has listed everything because photos of the index were no longer on the server.
@@ -57,16 +57,16 @@ final class PushRun {
         for item in plan.ended { report.end(item) }
         var reached = 0
         do {
-            try stopIfAsked()
+            try stopIfRequested()
             if !options.isDryRun { try await pullFirst() }
             try await hashing.forEachBlock(of: plan.candidates.map(\.path), control: control, onRead: noteRead) {
                 block,
                 outcomes in
                 reached = block.upperBound
                 try await take(Array(plan.candidates[block]), outcomes)
-                try stopIfAsked()
+                try stopIfRequested()
             }
-            try stopIfAsked()
+            try stopIfRequested()
             try await finish()
         } catch {
             abandonOpen(because: error)
@@ -84,7 +84,7 @@ final class PushRun {
         { [report] count in report.progress { $0.bytesHashed += Int64(count) } }
     }
 
-    func stopIfAsked() throws(PhotoSyncError) {
+    func stopIfRequested() throws(PhotoSyncError) {
         if control.isStopRequested { throw PhotoSyncError(.cancelled) }
     }
 
@@ -107,32 +107,32 @@ final class PushRun {
         var fresh: [PhotoToSend] = []
         for (candidate, outcome) in zip(candidates, outcomes) {
             guard let photo = usable(candidate, outcome) else { continue }
-            if ends[photo.digest.sha256] == nil {
+            if fileOutcomes[photo.digest.sha256] == nil {
                 // A placeholder until the file has a result.
-                ends[photo.digest.sha256] = End(state: .cancelled)
+                fileOutcomes[photo.digest.sha256] = FileOutcome(state: .cancelled)
                 fresh.append(photo)
             } else {
                 repeats.append(photo)
             }
         }
         SyncFailpoint.pushAfterHash.reach()
-        try await settle(fresh)
+        try await process(fresh)
     }
 
     /// Checks photos with new bytes on the server, and uploads the missing ones.
-    func settle(_ photos: [PhotoToSend]) async throws {
+    func process(_ photos: [PhotoToSend]) async throws {
         var block = PushBlock(photos)
         do {
-            try await settle(&block)
+            try await process(&block)
         } catch {
             for photo in block.open { end(photo, .cancelled) }
             throw error
         }
     }
 
-    private func settle(_ block: inout PushBlock) async throws {
+    private func process(_ block: inout PushBlock) async throws {
         guard !block.open.isEmpty else { return }
-        try stopIfAsked()
+        try stopIfRequested()
         let known = try await own.known(block.open.map(\.digest.sha256))
         // An incremental pull does not list deletions (contract section 5), so photos of the index may be gone.
         let existing = try await account.client.existing(
@@ -204,16 +204,16 @@ final class PushRun {
         var tried: Set<String> = []
         for photo in repeats {
             let sha256 = photo.digest.sha256
-            switch ends[sha256]?.state {
+            switch fileOutcomes[sha256]?.state {
             // Dry run: nothing with these bytes is on the server yet.
             case .planned: end(photo, .duplicate)
-            case .unconfirmed: end(photo, .unconfirmed, photoID: ends[sha256]?.photoID)
+            case .unconfirmed: end(photo, .unconfirmed, photoID: fileOutcomes[sha256]?.photoID)
             case .uploaded, .present, .deleted, .forgotten: now.append(photo)
             default: if tried.insert(sha256).inserted { now.append(photo) } else { later.append(photo) }
             }
         }
         repeats = later
-        try await settle(now)
+        try await process(now)
     }
 
     private func abandonOpen(because error: any Error) {
@@ -243,9 +243,9 @@ final class PushRun {
     /// Reports a file. The result of the first file with these bytes is kept, unless no upload succeeded.
     func end(_ item: PushItem) {
         if let sha256 = item.sha256 {
-            switch ends[sha256]?.state {
+            switch fileOutcomes[sha256]?.state {
             case nil, .cancelled, .failed, .changed, .deleted, .forgotten:
-                ends[sha256] = End(state: item.state, photoID: item.photoID)
+                fileOutcomes[sha256] = FileOutcome(state: item.state, photoID: item.photoID)
             default: break
             }
         }
@@ -358,7 +358,7 @@ extension PushRun {
         try await keepCopies(photos)
         for (photo, record) in photos {
             // Of several files with the same bytes, this run has uploaded the first.
-            let isRepeat = ends[photo.digest.sha256]?.state == .uploaded
+            let isRepeat = fileOutcomes[photo.digest.sha256]?.state == .uploaded
             end(photo, isRepeat ? .duplicate : .present, photoID: record.id)
             block.close(photo)
         }
@@ -388,14 +388,14 @@ extension PushRun {
     /// - Throws: The error that ends the run; files that were not started remain pending in the block.
     func send(_ photos: [PhotoToSend], _ block: inout PushBlock) async throws {
         var waiting = photos[...]
-        while !isOwnershipProven, let photo = waiting.popFirst() {
+        while !isOwnershipVerified, let photo = waiting.popFirst() {
             let before = try await account.client.status(device: account.deviceID).totalPhotos
             let outcome = await outcome(of: photo)
             try take(photo, outcome, &block)
             if case .success(let sent) = outcome, !sent.receipt.isDuplicate {
-                try await proveOwnership(of: sent, totalBefore: before)
+                try await verifyOwnership(of: sent, totalBefore: before)
             }
-            try stopIfAsked()
+            try stopIfRequested()
         }
         try await sendTogether(waiting, &block)
     }
@@ -440,7 +440,7 @@ extension PushRun {
             }
         ) { (photo: PhotoToSend) in (photo, await Self.outcome(of: photo, by: sender)) }
         if let ending { throw ending }
-        try stopIfAsked()
+        try stopIfRequested()
     }
 
     /// - Throws: The failure, if all other files would fail as well.
@@ -469,7 +469,7 @@ extension PushRun {
     ///
     /// - Throws: `.ownershipDefect` if it is not in the listing and the count has not grown. Growth may come from
     ///   another device; the next upload is checked then.
-    private func proveOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
+    private func verifyOwnership(of sent: SentPhoto, totalBefore: Int64) async throws {
         try await pull()
         if try await own.withIDs([sent.receipt.id]).isEmpty {
             let total = try await account.client.status(device: account.deviceID).totalPhotos
@@ -481,7 +481,7 @@ extension PushRun {
                 photoID: sent.receipt.id
             )
         }
-        isOwnershipProven = true
+        isOwnershipVerified = true
         try await own.remember(isOwned: true)
     }
 

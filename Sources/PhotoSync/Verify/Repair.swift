@@ -200,7 +200,7 @@ public struct Repair: Sendable {
         }
         guard isUpdated == true else { return false }
         var options = Pull.Options()
-        options.turnLimit = .seconds(5)
+        options.lockTimeout = .seconds(5)
         return (try? await Pull(account, options: options).run()) != nil
     }
 

@@ -8,7 +8,7 @@ internal import MediaTransport
 /// properties are their results.
 struct AlbumAttempt {
     let service: AlbumService
-    let isAsked: Bool
+    let isRequested: Bool
     /// A video to add to the album without being a clip (rule R16).
     let filed: ClipRecord?
     var tape: TapeRecord
@@ -26,7 +26,7 @@ struct AlbumAttempt {
     /// An album is recreated once; if it disappears again, another process is deleting it.
     var isRemade = false
     /// Results of clips not yet stored.
-    var settlements: [String: ClipSettlement] = [:]
+    var outcomes: [String: ClipOutcome] = [:]
     var addedClips = 0
     /// Whether clips were submitted to the library, regardless of its response.
     var hasFilled = false
@@ -41,7 +41,7 @@ struct AlbumAttempt {
     var isFull = false
 
     /// - Returns: nil for a deleted or empty tape, which gets no album (rules R1, R2.3).
-    init?(_ service: AlbumService, tapeID: String, isAsked: Bool, filing path: [UInt8]?) throws(TapesError) {
+    init?(_ service: AlbumService, tapeID: String, isRequested: Bool, filing path: [UInt8]?) throws(TapesError) {
         guard let tape = try stored(service.store.tape(tapeID)) else {
             return nil
         }
@@ -49,7 +49,7 @@ struct AlbumAttempt {
         guard !clips.isEmpty else { return nil }
         firstClips = Set(clips.map(\.id))
         self.service = service
-        self.isAsked = isAsked
+        self.isRequested = isRequested
         self.tape = tape
         wasRefused = tape.reason?.isOfAccess ?? false
         filed = path.map { ClipRecord(id: UUID().uuidString.lowercased(), tapeID: tapeID, kind: .video, source: $0) }
@@ -69,12 +69,12 @@ struct AlbumAttempt {
                 failure = try AlbumFailure(caught: error)
             } catch {
                 // Results confirmed by the library are stored in any case.
-                try settle()
+                try recordOutcomes()
                 throw error
             }
             try keep(failure)
         }
-        try settle()
+        try recordOutcomes()
         try reload()
         if let opened, link != nil, failure == nil {
             try service.keep(opened, isGranted: isGranted(opened))
@@ -87,7 +87,7 @@ struct AlbumAttempt {
 
     /// Whether an attempt is due: a clip is new or has waited long enough, or there is no album (rule R9).
     private func isDue() throws(TapesError) -> Bool {
-        guard !isAsked, filed == nil else { return true }
+        guard !isRequested, filed == nil else { return true }
         let pending = clips.filter { $0.association == .pending }
         if pending.contains(where: isDue) { return true }
         guard pending.isEmpty else { return false }
@@ -106,12 +106,12 @@ struct AlbumAttempt {
     // MARK: Storing results
 
     /// Commits the results of clips (rule R2.8).
-    mutating func settle() throws(TapesError) {
-        guard !settlements.isEmpty else { return }
-        let kept = clips.compactMap { settlements[$0.id] }
-        settlements = [:]
-        try stored(service.store.settle(kept, in: opened?.id ?? "", at: service.now()))
-        TapeFailpoint.clipsSettled.reach()
+    mutating func recordOutcomes() throws(TapesError) {
+        guard !outcomes.isEmpty else { return }
+        let kept = clips.compactMap { outcomes[$0.id] }
+        outcomes = [:]
+        try stored(service.store.recordOutcomes(kept, in: opened?.id ?? "", at: service.now()))
+        TapeFailpoint.clipsRecorded.reach()
     }
 
     mutating func reload() throws(TapesError) {
@@ -121,7 +121,7 @@ struct AlbumAttempt {
 
     mutating func makePending(_ reason: AssociationReason) throws(TapesError) {
         guard tape.association != .pending || tape.reason != reason else { return }
-        try stored(service.store.settleTape(tape.id, .pending, reason))
+        try stored(service.store.setTapeAssociation(tape.id, .pending, reason))
         tape.association = .pending
         tape.reason = reason
     }
@@ -129,7 +129,7 @@ struct AlbumAttempt {
     /// Stores the reason of the failure: in the tape if it has no usable album, and in the clips to be added.
     private mutating func keep(_ failure: AlbumFailure) throws(TapesError) {
         self.failure = failure
-        for clip in clips where clip.association == .pending && settlements[clip.id] == nil && isIncluded(clip) {
+        for clip in clips where clip.association == .pending && outcomes[clip.id] == nil && isIncluded(clip) {
             fail(clip, failure)
         }
         let isUnusable = failure.reason.isOfAccess || [.libraryChanged, .albumMissing].contains(failure.reason)
@@ -202,7 +202,7 @@ extension AlbumAttempt {
     /// Whether an earlier refusal applies to this tape: access that forbids creating albums may allow adding to them
     /// (rule R10).
     private func believesRefusal(_ access: AlbumAccess) -> Bool {
-        guard !isAsked else { return false }
+        guard !isRequested else { return false }
         switch access.state {
         case .authorized, .limited: return wasRefused || (try? service.knownLink(of: tape.id)) == nil
         case .notDetermined, .restricted, .denied: return true
@@ -336,7 +336,7 @@ extension AlbumAttempt {
     mutating func fillAlbum() async throws {
         guard let opened, let link else { return }
         for clip in clips where clip.association == .pending && clip.source == nil {
-            settlements[clip.id] = ClipSettlement(
+            outcomes[clip.id] = ClipOutcome(
                 clipID: clip.id,
                 association: .unlinkable,
                 reason: .assetUnidentified
@@ -355,7 +355,7 @@ extension AlbumAttempt {
             for clip in try await add(again, to: link) { refuse(clip) }
         } catch {
             guard error.kind == .albumMissing else { throw error }
-            settlements = [:]
+            outcomes = [:]
             try await remakeAlbum(link.albumID, opened)
             try await fillAlbum()
         }
@@ -365,7 +365,7 @@ extension AlbumAttempt {
     /// time.
     func isIncluded(_ clip: ClipRecord) -> Bool {
         guard clip.association == .pending, clip.source != nil else { return false }
-        return isAsked || isDue(clip) || !(clip.reason?.isCostly ?? false)
+        return isRequested || isDue(clip) || !(clip.reason?.isCostly ?? false)
     }
 
     private func pendingClips() throws -> [ClipRecord] {
@@ -443,13 +443,13 @@ extension AlbumAttempt {
             isFiled = true
             return
         }
-        settlements[clip.id] = ClipSettlement(clipID: clip.id, association: .linked, assetID: asset)
+        outcomes[clip.id] = ClipOutcome(clipID: clip.id, association: .linked, assetID: asset)
         addedClips += 1
     }
 
     private mutating func refuse(_ clip: ClipRecord, _ detail: String = "the library refused it") {
         note(clip, .assetRejected, detail)
-        settlements[clip.id] = ClipSettlement(
+        outcomes[clip.id] = ClipOutcome(
             clipID: clip.id,
             association: .failed,
             reason: .assetRejected,
@@ -469,7 +469,7 @@ extension AlbumAttempt {
         let attempts = clip.attempts + (failure.isBelieved ? 0 : 1)
         let needsTime = isAlone || !(failure.reason.isOfAccess || failure.reason == .libraryChanged)
         let pause = RetryPolicy.album.delay(after: attempts, retryAfter: failure.retryAfter)
-        settlements[clip.id] = ClipSettlement(
+        outcomes[clip.id] = ClipOutcome(
             clipID: clip.id,
             association: .pending,
             reason: failure.reason,

@@ -35,7 +35,7 @@ extension AlbumService {
         }
         outcome.left = tapes.count
         for tape in tapes.prefix(max(0, limit)) {
-            let (album, isLibraryWide) = try await attempt(tape.id, isAsked: true)
+            let (album, isLibraryWide) = try await attempt(tape.id, isRequested: true)
             if isLibraryWide, album.reason == .libraryChanged {
                 // Nothing was done: the disk or account is not the one with the albums.
                 return outcome.stopped(by: album.reason, album.detail)
@@ -50,7 +50,7 @@ extension AlbumService {
             switch try await process(stone, hint: nil) {
             case .gone: outcome.deletedAlbums += 1
             case .spared: break
-            case .owed(let failure):
+            case .pending(let failure):
                 guard failure.isLibraryWide else { continue }
                 return outcome.stopped(by: failure.reason, failure.detail)
             }
@@ -101,7 +101,7 @@ extension AlbumService {
         switch presence {
         case .missing:
             try await confirm(opened)
-            try store.settleTape(link.tapeID, .pending, .albumMissing)
+            try store.setTapeAssociation(link.tapeID, .pending, .albumMissing)
             report(.pending, link.tapeID, album: link.albumID, "album no longer exists")
         case .found(_, let hint):
             var current = current

@@ -134,7 +134,7 @@ extension AlbumService {
             }
             let links = try stored(store.albumLinks(of: tapeID))
             let isPending = mayDelete && !keepingAlbum
-            let stones = try stored(store.deleteTape(tapeID, owing: isPending))
+            let stones = try stored(store.deleteTape(tapeID, deletingAlbums: isPending))
             guard let stones else { throw TapesError(.tapeNotFound, value: tapeID) }
             TapeFailpoint.tapeDeleted.reach()
             var albums: [TapeDeletion.Album] = []
@@ -154,7 +154,7 @@ extension AlbumService {
         case gone(AlbumDeletion)
         /// The album now belongs to another tape, or the flag is off: no request was sent.
         case spared
-        case owed(AlbumFailure)
+        case pending(AlbumFailure)
     }
 
     /// Attempts to delete one album. The flag is checked here, at the lowest level of deletion.
@@ -179,7 +179,7 @@ extension AlbumService {
             try stored(store.keep(stone))
             let message = "not deleted: \(failure.reason.rawValue)"
             report(.pending, tapeID, album: stone.albumID, message, details: failure.detail)
-            return .owed(failure)
+            return .pending(failure)
         }
     }
 
@@ -207,7 +207,7 @@ extension TapeDeletion.Album {
             case .gone(.keptForeign(let count)): .keptForeign(link, count)
             case .gone(.deleted), .gone(.alreadyGone): .deleted(link)
             case .spared: .kept(link)
-            case .owed(let failure): .owed(link, failure.reason, detail: failure.detail)
+            case .pending(let failure): .pending(link, failure.reason, detail: failure.detail)
             }
     }
 }
@@ -223,7 +223,7 @@ public struct TapeDeletion: Sendable, Equatable {
         /// All of mediactl's links were removed; the folder is kept for this number of foreign entries.
         case keptForeign(AlbumLink, Int)
         /// Pending: `reconcile --apply` retries.
-        case owed(AlbumLink, AssociationReason, detail: String)
+        case pending(AlbumLink, AssociationReason, detail: String)
     }
 
     /// The deleted tape.

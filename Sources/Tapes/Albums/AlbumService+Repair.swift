@@ -114,7 +114,7 @@ extension AlbumService {
         }
         var reason = failure
         if before.hasAlbum, before.findings.contains(where: { $0.isOfAbsentClip || $0.kind == .albumMissing }) {
-            let outcome = try await attempt(tapeID, isAsked: true).outcome
+            let outcome = try await attempt(tapeID, isRequested: true).outcome
             if outcome.state != .associated, let why = outcome.reason {
                 reason = AlbumFailure(why, detail: outcome.detail)
             }
@@ -136,7 +136,11 @@ extension AlbumService {
         let (check, clips, link) = try await check(tapeID, opened)
         guard let link, let opened else { return (check, nil) }
         let failed = check.findings.compactMap { $0.kind == .clipFailed ? $0.clip : nil }
-        try store.settle(failed.map { ClipSettlement(clipID: $0.id, association: .pending) }, in: opened.id, at: now())
+        try store.recordOutcomes(
+            failed.map { ClipOutcome(clipID: $0.id, association: .pending) },
+            in: opened.id,
+            at: now()
+        )
         let isPresent = !check.findings.contains { [.albumMissing, .albumUnreadable, .albumUnknown].contains($0.kind) }
         let dead = check.findings.compactMap { $0.kind == .originalMissing && $0.clip == nil ? $0.other : nil }
         guard isPresent, check.findings.contains(where: { !$0.isOfAbsentClip && check.isRepairable($0) }) else {

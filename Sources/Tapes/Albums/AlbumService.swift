@@ -11,7 +11,7 @@ internal import MediaSystem
 /// ## Topics
 ///
 /// ### Updating albums
-/// - ``associate(_:isAsked:)``
+/// - ``associate(_:isRequested:)``
 /// - ``file(_:into:)``
 /// - ``rearrange(_:)``
 ///
@@ -186,20 +186,20 @@ extension AlbumService {
     ///
     /// - Parameters:
     ///   - tapeID: The tape; a deleted or empty one is skipped.
-    ///   - isAsked: Whether the user explicitly requested it (`reconcile --apply`, `library grant`): earlier refusals
+    ///   - isRequested: Whether the user explicitly requested it (`reconcile --apply`, `library grant`): earlier refusals
     ///     and backoff are then ignored.
     /// - Returns: The result.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
-    public func associate(_ tapeID: String, isAsked: Bool = false) async throws(TapesError) -> AlbumOutcome {
+    public func associate(_ tapeID: String, isRequested: Bool = false) async throws(TapesError) -> AlbumOutcome {
         TapeFailpoint.clipsCommitted.reach()
-        return try await attempt(tapeID, isAsked: isAsked).outcome
+        return try await attempt(tapeID, isRequested: isRequested).outcome
     }
 
     /// Adds a rendered video to the tape's album (rule R16). `.partly` if the album exists without the video.
     ///
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func file(_ path: [UInt8], into tapeID: String) async throws(TapesError) -> AlbumOutcome {
-        try await attempt(tapeID, isAsked: false, filing: path).outcome
+        try await attempt(tapeID, isRequested: false, filing: path).outcome
     }
 
     /// Updates a tape's order in the library, if the library has an order. Never creates an album. `.skipped` for a
@@ -244,14 +244,14 @@ extension AlbumService {
     /// Makes one attempt under the tape's lock. Also returns whether the library would refuse all other tapes.
     func attempt(
         _ tapeID: String,
-        isAsked: Bool,
+        isRequested: Bool,
         filing path: [UInt8]? = nil
     ) async throws(TapesError) -> (outcome: AlbumOutcome, isLibraryWide: Bool) {
         // The switch that disables albums, at the lowest level (rule R18).
         guard policy.isEnabled else { return (.skipped, false) }
         return try await locked(tapeID) { () async throws(TapesError) in
             // Read again under the lock: a tape deleted in the meantime gets no album (rule R2.3, trap 6).
-            guard var attempt = try AlbumAttempt(self, tapeID: tapeID, isAsked: isAsked, filing: path) else {
+            guard var attempt = try AlbumAttempt(self, tapeID: tapeID, isRequested: isRequested, filing: path) else {
                 return (.skipped, false)
             }
             TapeFailpoint.lockTaken.reach()

@@ -98,10 +98,10 @@ enum ClipMedium {
     /// file are sufficient; the prefix of a missing file is empty. nil for audio and for non-media files.
     static func kind(of path: [UInt8], prefix: [UInt8]) -> ClipRecord.Kind? {
         let name = String(decoding: path.nameOfPath, as: UTF8.self)
-        if StillPicture.isSniffed(prefix) { return .image }
+        if StillImage.isSniffed(prefix) { return .image }
         let pathExtension = MediaType.pathExtension(of: name)
         // The content of raw images resembles other formats.
-        if StillPicture.isNamed(byExtension: pathExtension) { return .image }
+        if StillImage.isNamed(byExtension: pathExtension) { return .image }
         if videoExtensions.contains(pathExtension.lowercased()) { return .video }
         return MediaType.declared(fileName: name, prefix: prefix)?.kind == .video ? .video : nil
     }

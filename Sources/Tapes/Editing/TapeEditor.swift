@@ -135,7 +135,7 @@ extension TapeEditor {
     /// Combines each still and video with the same stem in the same directory, both in the list, into a live photo, at
     /// the position of the first of the two and with the duration of the video. Each clip is in at most one pair. Clips
     /// without a counterpart are unchanged.
-    public func pairingLivePictures(_ clips: [ClipRecord]) -> [ClipRecord] {
+    public func pairingLivePhotos(_ clips: [ClipRecord]) -> [ClipRecord] {
         /// Indexes of clips without a counterpart so far, by stem.
         var waiting: [[UInt8]: [ClipRecord.Kind: [Int]]] = [:]
         var paired: [ClipRecord?] = clips

@@ -100,10 +100,10 @@ public struct ClipMedia: Sendable, Equatable {
             let input = try await BlockingWork.run { () throws(TapesError) in
                 try TapesError.writing(workplace.link(to: path, number: number))
             }
-            guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasPicture else { return nil }
+            guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasVideo else { return nil }
             return ClipMedia(
                 frameRate: probe.frameRate,
-                milliseconds: probe.pictureMilliseconds ?? probe.milliseconds,
+                milliseconds: probe.videoMilliseconds ?? probe.milliseconds,
                 hasSound: probe.hasSound
             )
         } catch {

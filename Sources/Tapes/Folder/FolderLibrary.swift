@@ -97,7 +97,7 @@ public struct FolderLibrary: AlbumLibrary {
     /// Access by the permissions of the root; an operation may still fail.
     public func access(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
         try await run { _ throws(AlbumError) in
-            switch try sight(of: level) {
+            switch try rootStatus(of: level) {
             case .place(_, wasLibrary: true): throw Self.isGone
             case .place(let access, wasLibrary: false), .library(let access): return access
             }
@@ -106,8 +106,8 @@ public struct FolderLibrary: AlbumLibrary {
 
     /// Creates root and marker if there is no library and the user or the settings allow it.
     public func requestAccess(_ level: AccessLevel) async throws(AlbumError) -> AlbumAccess {
-        let sight: Sight = try await run { _ throws(AlbumError) in try self.sight(of: level) }
-        guard case .place(let access, let wasLibrary) = sight else { return try await self.access(level) }
+        let rootStatus: RootStatus = try await run { _ throws(AlbumError) in try self.rootStatus(of: level) }
+        guard case .place(let access, let wasLibrary) = rootStatus else { return try await self.access(level) }
         // A missing library, which may only be unmounted, is never recreated without confirmation (trap 1).
         guard !wasLibrary || confirm != nil else { throw Self.isGone }
         guard access.state == .notDetermined else { return access }
@@ -122,7 +122,7 @@ public struct FolderLibrary: AlbumLibrary {
 
 // Identifies and creates the root.
 extension FolderLibrary {
-    enum Sight {
+    enum RootStatus {
         case library(AlbumAccess)
         /// No library; `wasLibrary`: there was one before.
         case place(AlbumAccess, wasLibrary: Bool)
@@ -177,7 +177,7 @@ extension FolderLibrary {
         )
     }
 
-    func sight(of level: AccessLevel) throws(AlbumError) -> Sight {
+    func rootStatus(of level: AccessLevel) throws(AlbumError) -> RootStatus {
         let known = try knownID()
         do throws(AlbumError) {
             guard let root = try openLibrary(known: known, needing: level) else {

@@ -14,18 +14,18 @@ struct OpenRoot {
     /// used. nil if the expected library has no such album; throws if that is uncertain.
     func album(_ id: String, hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         let id = id.lowercased()
-        var doubt: AlbumError?
+        var uncertain: AlbumError?
         if let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) {
-            switch look(into: name, needing: level) {
+            switch child(into: name, needing: level) {
             case .album(let album) where album.manifest.id == id: return album
-            case .doubt(let error): doubt = error
+            case .uncertain(let error): uncertain = error
             // An album folder has an unreadable manifest: its album cannot be reported as missing.
-            case .damaged: doubt = Self.isDamaged(name)
+            case .damaged: uncertain = Self.isDamaged(name)
             case .album, .nothing: break
             }
         }
-        if let album = try scan(needing: level, doubt: &doubt, where: { $0.id == id }) { return album }
-        if let doubt { throw doubt }
+        if let album = try scan(needing: level, uncertain: &uncertain, where: { $0.id == id }) { return album }
+        if let uncertain { throw uncertain }
         guard isExpected else { throw AlbumError(.libraryChanged, detail: "another library has replaced it") }
         return nil
     }
@@ -33,9 +33,9 @@ struct OpenRoot {
     /// The album at its last known path; nil if it is not there. Does not search elsewhere.
     func album(_ id: String, at hint: [UInt8]?, needing level: AccessLevel) throws(AlbumError) -> AlbumFolder? {
         guard let name = hint?.split(separator: UInt8(ascii: "/")).last.map(Array.init) else { return nil }
-        switch look(into: name, needing: level) {
+        switch child(into: name, needing: level) {
         case .album(let album): return album.manifest.id == id.lowercased() ? album : nil
-        case .doubt(let error): throw error
+        case .uncertain(let error): throw error
         case .damaged: throw Self.isDamaged(name)
         case .nothing: return nil
         }
@@ -52,9 +52,11 @@ struct OpenRoot {
     /// The album of a tape, by the tape ID in its manifest (rule R4).
     func album(markedBy tapeID: String) throws(AlbumError) -> AlbumFolder? {
         let tapeID = tapeID.lowercased()
-        var doubt: AlbumError?
-        if let album = try scan(needing: .readWrite, doubt: &doubt, where: { $0.tapeID == tapeID }) { return album }
-        if let doubt { throw doubt }
+        var uncertain: AlbumError?
+        if let album = try scan(needing: .readWrite, uncertain: &uncertain, where: { $0.tapeID == tapeID }) {
+            return album
+        }
+        if let uncertain { throw uncertain }
         return nil
     }
 
@@ -62,7 +64,7 @@ struct OpenRoot {
     /// folders.
     private func scan(
         needing level: AccessLevel,
-        doubt: inout AlbumError?,
+        uncertain: inout AlbumError?,
         where isWanted: (AlbumManifest) -> Bool
     ) throws(AlbumError) -> AlbumFolder? {
         var names: [[UInt8]] = []
@@ -73,26 +75,26 @@ struct OpenRoot {
             throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root directory")
         }
         for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            switch look(into: name, needing: level) {
+            switch child(into: name, needing: level) {
             case .album(let album) where isWanted(album.manifest): return album
-            case .doubt(let error): doubt = doubt ?? error
+            case .uncertain(let error): uncertain = uncertain ?? error
             case .album, .damaged, .nothing: break
             }
         }
         return nil
     }
 
-    private enum Sight {
+    private enum Child {
         case album(AlbumFolder)
         /// Not an album of this library.
         case nothing
         /// An invalid manifest.
         case damaged
         /// Unknown because of an error.
-        case doubt(AlbumError)
+        case uncertain(AlbumError)
     }
 
-    private func look(into name: [UInt8], needing level: AccessLevel) -> Sight {
+    private func child(into name: [UInt8], needing level: AccessLevel) -> Child {
         do throws(FileWriteError) {
             guard AlbumManifest.isLinkName(name), let folder = try directory.subdirectoryForAdding(name),
                 let text = try LibraryFile.manifest.read(in: folder)
@@ -104,7 +106,7 @@ struct OpenRoot {
             // Files, links to directories, and manifests that are not regular files; also inaccessible directories of
             // other users, such as `lost+found`.
             let isForeign = error.kind == .denied && (try? directory.isOfOthers(name)) == true
-            return error.kind == .unsafe || isForeign ? .nothing : .doubt(AlbumError(error, needing: level))
+            return error.kind == .unsafe || isForeign ? .nothing : .uncertain(AlbumError(error, needing: level))
         }
     }
 }

@@ -10,10 +10,10 @@ public enum UserDirectories {
         let text = configuration.flatMap { directory in
             try? SourceFile(path: directory + Array("/user-dirs.dirs".utf8)).prefix(longest)
         }
-        return switch text.map({ pictures(in: $0, home: home) }) ?? .unsaid {
+        return switch text.map({ pictures(in: $0, home: home) }) ?? .unspecified {
         case .path(let path): path
         case .none: nil
-        case .unsaid: home.map { $0 + Array("/Pictures".utf8) }
+        case .unspecified: home.map { $0 + Array("/Pictures".utf8) }
         }
     }
 
@@ -33,7 +33,7 @@ public enum UserDirectories {
 
     enum Entry: Equatable {
         /// Not specified in the file.
-        case unsaid
+        case unspecified
         /// Disabled in the file.
         case none
         case path([UInt8])
@@ -41,7 +41,7 @@ public enum UserDirectories {
 
     /// The last valid line applies, as in desktop tools.
     static func pictures(in text: [UInt8], home: [UInt8]?) -> Entry {
-        text.split(separator: UInt8(ascii: "\n")).reduce(.unsaid) { entry, line in
+        text.split(separator: UInt8(ascii: "\n")).reduce(.unspecified) { entry, line in
             value(of: line).flatMap { resolve($0, home: home) } ?? entry
         }
     }

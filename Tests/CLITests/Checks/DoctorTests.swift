@@ -101,7 +101,7 @@ import Testing
     ])
     func theRoleIsDeterminedWithoutAdminPages(user: String, ability: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d1")
-        try await FaultStage(sandbox.baseURL).upload().expectSuccess("done")
+        try await FaultFixture(sandbox.baseURL).upload().expectSuccess("done")
         let before = try await sandbox.posts()
         let report = try await Self.doctor(sandbox.baseURL, user: user)
         let role = report.records.first { $0["name"] as? String == "role" }
@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test func anUnreachableAddressFails() async throws {
-        let listener = try DeafListener()
+        let listener = try SilentListener()
         let report = try await Self.doctor("http://127.0.0.1:\(listener.port)", ["--timeout", "0.5"])
         #expect(report.result.exitCode == 6)
         let last = try #require(report.records.last)

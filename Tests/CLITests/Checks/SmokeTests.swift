@@ -5,7 +5,7 @@ import Testing
 
 /// `mediactl smoke` against the sandbox: it uploads to a server and leaves it unchanged.
 @Suite struct SmokeTests {
-    private struct Scene {
+    private struct Fixture {
         let sandbox: SandboxProcess
         var runner: BinaryRunner
 
@@ -45,8 +45,8 @@ import Testing
 
     @Test(arguments: ["d1", "d2", "d3"])
     func aGoodServerPassesAndIsLeftUnchanged(dialect: String) async throws {
-        let scene = try await Scene(dialect: dialect)
-        let report = try await scene.smoke()
+        let fixture = try await Fixture(dialect: dialect)
+        let report = try await fixture.smoke()
         #expect(report.result.exitCode == 0)
         #expect(
             try Self.statuses(report) == [
@@ -54,27 +54,27 @@ import Testing
                 "delete passed", "gone passed",
             ]
         )
-        #expect(try scene.sandbox.storedFiles().isEmpty)
-        #expect(try scene.tokens().isEmpty)
-        #expect(try scene.temporaryFiles.isEmpty)
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.tokens().isEmpty)
+        #expect(try fixture.temporaryFiles.isEmpty)
         for line in report.result.lines { try JSONSchemaTests.expectExactShape(line, schema: "smoke") }
     }
 
     @Test(arguments: ["d1", "d2", "d3"], [[], ["upload:no-token"]])
     func anAdministratorLeavesNoFile(dialect: String, faults: [String]) async throws {
-        let scene = try await Scene(dialect: dialect, faults: faults)
-        let report = try await scene.smoke(user: "admin")
+        let fixture = try await Fixture(dialect: dialect, faults: faults)
+        let report = try await fixture.smoke(user: "admin")
         // A response without a token is a separate failure; the file is deleted anyway.
         #expect(report.result.exitCode == (faults.isEmpty ? 0 : 11))
         #expect(try Self.statuses(report).suffix(2) == ["delete passed", "gone passed"])
-        #expect(try scene.sandbox.storedFiles().isEmpty)
-        #expect(try scene.tokens().isEmpty)
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.tokens().isEmpty)
     }
 
     @Test(arguments: [("delete:status=500", ""), ("upload:no-token", " --as-admin --sha256 ")])
     func filesLeftOnTheServerAreReported(fault: String, options: String) async throws {
-        let scene = try await Scene(faults: [fault])
-        let report = try await scene.smoke()
+        let fixture = try await Fixture(faults: [fault])
+        let report = try await fixture.smoke()
         #expect(report.result.exitCode != 0)
         #expect(
             report.result.errors.contains(
@@ -83,76 +83,76 @@ import Testing
         )
         let hint = try #require(report.result.errors.split(separator: "\n").last { $0.contains("hint: mediactl") })
         #expect(hint.contains("hint: mediactl uploads delete 1\(options)"))
-        #expect(hint.hasSuffix("--server \(scene.sandbox.baseURL)"))
+        #expect(hint.hasSuffix("--server \(fixture.sandbox.baseURL)"))
         // The command works when pasted, once the server has recovered.
         if !options.isEmpty {
             let words = hint.split(separator: " ").dropFirst(3).map(String.init)
-            let result = try await scene.runner.run(
+            let result = try await fixture.runner.run(
                 words + ["--yes", "--user", "admin"],
                 extra: ["MEDIACTL_PASSWORD": "admin"]
             )
             #expect(result.exitCode == 0)
-            #expect(try scene.sandbox.storedFiles().isEmpty)
+            #expect(try fixture.sandbox.storedFiles().isEmpty)
         }
     }
 
     @Test func everyRunUploadsDifferentBytes() async throws {
-        let scene = try await Scene(faults: ["delete:status=500"])
-        _ = try await scene.smoke()
-        let second = try await scene.smoke()
+        let fixture = try await Fixture(faults: ["delete:status=500"])
+        _ = try await fixture.smoke()
+        let second = try await fixture.smoke()
         #expect(try Self.statuses(second).contains("upload passed"))
-        #expect(try scene.sandbox.storedFiles().count == 2)
+        #expect(try fixture.sandbox.storedFiles().count == 2)
     }
 
     @Test func theTestFileIsAValidRecording() async throws {
-        let scene = try await Scene(faults: ["delete:status=500"])
-        _ = try await scene.smoke()
-        let name = try #require(try scene.sandbox.storedFiles().first)
+        let fixture = try await Fixture(faults: ["delete:status=500"])
+        _ = try await fixture.smoke()
+        let name = try #require(try fixture.sandbox.storedFiles().first)
         let probe = try await ChildProcess.run(
             "/usr/bin/ffprobe",
             [
                 "-v", "error", "-show_entries", "stream=codec_name,sample_rate,duration", "-of", "csv=p=0",
-                scene.sandbox.data.file("media/audio/" + name),
+                fixture.sandbox.data.file("media/audio/" + name),
             ]
         )
         #expect(probe.output == "pcm_u8,8000,1.000000\n")
     }
 
     @Test func aFileWhoseDeletionFailsKeepsItsToken() async throws {
-        let scene = try await Scene(faults: ["delete:status=500"])
-        let report = try await scene.smoke()
+        let fixture = try await Fixture(faults: ["delete:status=500"])
+        let report = try await fixture.smoke()
         #expect(report.result.exitCode == 7)
         #expect(try Self.statuses(report).suffix(2) == ["delete failed", "gone skipped"])
-        #expect(try scene.tokens().count == 1)
+        #expect(try fixture.tokens().count == 1)
     }
 
     /// An uploader's request without a token is refused; the file is reported instead.
     @Test func withoutATokenOnlyAnAdministratorDeletes() async throws {
-        let scene = try await Scene(faults: ["upload:no-token"])
-        let report = try await scene.smoke()
+        let fixture = try await Fixture(faults: ["upload:no-token"])
+        let report = try await fixture.smoke()
         #expect(report.result.exitCode == 11)
         #expect(try Self.statuses(report).suffix(2) == ["delete failed", "gone skipped"])
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     @Test func aServerThatReportsAnotherChecksumFails() async throws {
-        let scene = try await Scene(faults: ["upload:corrupt"])
-        let report = try await scene.smoke()
+        let fixture = try await Fixture(faults: ["upload:corrupt"])
+        let report = try await fixture.smoke()
         #expect(report.result.exitCode == 8)
     }
 
     @Test func aServerThatHangsFailsAfterTheTimeout() async throws {
-        let scene = try await Scene(faults: ["listing:stall"])
-        let report = try await scene.smoke(["--timeout", "0.5"])
+        let fixture = try await Fixture(faults: ["listing:stall"])
+        let report = try await fixture.smoke(["--timeout", "0.5"])
         #expect(report.result.exitCode == 6)
         #expect(try Self.statuses(report).count == 8)
-        #expect(try scene.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
 
     @Test func theReportIsJUnit() async throws {
-        let scene = try await Scene(faults: ["delete:status=500"])
-        let path = scene.runner.home.file("report.xml")
-        _ = try await scene.smoke(["--junit", path])
+        let fixture = try await Fixture(faults: ["delete:status=500"])
+        let path = fixture.runner.home.file("report.xml")
+        _ = try await fixture.smoke(["--junit", path])
         let parse = "import sys,xml.etree.ElementTree as E;s=E.parse(sys.argv[1]).getroot().find('testsuite');"
         let script =
             parse + "print(s.get('tests'),s.get('failures'),len(s.findall('testcase/failure')),"
@@ -162,9 +162,9 @@ import Testing
     }
 
     @Test func aReportThatCannotBeWrittenIsReported() async throws {
-        let scene = try await Scene()
-        let report = try await scene.smoke(["--junit", "/no/such/directory/report.xml"])
+        let fixture = try await Fixture()
+        let report = try await fixture.smoke(["--junit", "/no/such/directory/report.xml"])
         #expect(report.result.exitCode == 1)
-        #expect(try scene.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
 }

@@ -113,25 +113,29 @@ import Testing
         var environment: [String: String] = [:]
         var file = ""
         var exitCode: Int32
-        var says: String
+        var excerpt: String
     }
 
     @Test(arguments: [
-        Refusal(flags: CredentialFlags(passwordStdin: true, passwordFile: "/x"), exitCode: 2, says: "only one of"),
-        Refusal(flags: CredentialFlags(passwordFile: "/nonexistent/p"), exitCode: 2, says: "no such file"),
-        Refusal(flags: CredentialFlags(passwordFile: "/dev/null"), exitCode: 2, says: "is empty"),
-        Refusal(flags: CredentialFlags(apiKeyFile: "/"), exitCode: 2, says: "is a directory"),
-        Refusal(user: nil, environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "--user"),
-        Refusal(user: "a\nb", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "control"),
-        Refusal(user: "a:\u{301}", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "colon"),
-        Refusal(user: "a:b", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, says: "colon"),
-        Refusal(environment: ["MEDIACTL_API_KEY": "canary\r\nX: y"], exitCode: 2, says: "header"),
-        Refusal(exitCode: 4, says: "--password-stdin"),
-        Refusal(user: nil, exitCode: 4, says: "netrc"),
-        Refusal(file: "profiles: {p: {password_command: ['false', canary]}}", exitCode: 4, says: "exit code 1"),
-        Refusal(file: "profiles: {p: {password_command: ['true', canary]}}", exitCode: 4, says: "printed no password"),
-        Refusal(file: "profiles: {p: {password_command: [no-such-program]}}", exitCode: 4, says: "not in PATH"),
-        Refusal(file: "profiles: {p: {password_command: [/nonexistent/x]}}", exitCode: 4, says: "cannot be run"),
+        Refusal(flags: CredentialFlags(passwordStdin: true, passwordFile: "/x"), exitCode: 2, excerpt: "only one of"),
+        Refusal(flags: CredentialFlags(passwordFile: "/nonexistent/p"), exitCode: 2, excerpt: "no such file"),
+        Refusal(flags: CredentialFlags(passwordFile: "/dev/null"), exitCode: 2, excerpt: "is empty"),
+        Refusal(flags: CredentialFlags(apiKeyFile: "/"), exitCode: 2, excerpt: "is a directory"),
+        Refusal(user: nil, environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, excerpt: "--user"),
+        Refusal(user: "a\nb", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, excerpt: "control"),
+        Refusal(user: "a:\u{301}", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, excerpt: "colon"),
+        Refusal(user: "a:b", environment: ["MEDIACTL_PASSWORD": "canary"], exitCode: 2, excerpt: "colon"),
+        Refusal(environment: ["MEDIACTL_API_KEY": "canary\r\nX: y"], exitCode: 2, excerpt: "header"),
+        Refusal(exitCode: 4, excerpt: "--password-stdin"),
+        Refusal(user: nil, exitCode: 4, excerpt: "netrc"),
+        Refusal(file: "profiles: {p: {password_command: ['false', canary]}}", exitCode: 4, excerpt: "exit code 1"),
+        Refusal(
+            file: "profiles: {p: {password_command: ['true', canary]}}",
+            exitCode: 4,
+            excerpt: "printed no password"
+        ),
+        Refusal(file: "profiles: {p: {password_command: [no-such-program]}}", exitCode: 4, excerpt: "not in PATH"),
+        Refusal(file: "profiles: {p: {password_command: [/nonexistent/x]}}", exitCode: 4, excerpt: "cannot be run"),
     ])
     func refusals(refusal: Refusal) async throws {
         let error = await #expect(throws: CredentialError.self) {
@@ -144,7 +148,7 @@ import Testing
         }
         #expect(error?.exitCode == refusal.exitCode)
         let text = [error?.message, error?.hint].compactMap { $0 }.joined(separator: "; ")
-        #expect(text.contains(refusal.says))
+        #expect(text.contains(refusal.excerpt))
         #expect(!text.contains("canary"))
     }
 
@@ -189,10 +193,10 @@ import Testing
         ] as [(CredentialFlags, [String: String], Int, Int)] {
             chmod(path, mode_t(mode))
             chmod(netrc, mode_t(mode))
-            let told = Warnings()
-            _ = try await find(flags, user: "u", environment, warn: { told.add($0) })
-            #expect(told.all.count == warnings)
-            #expect(told.all.allSatisfy { $0.contains("chmod 600") })
+            let warned = Warnings()
+            _ = try await find(flags, user: "u", environment, warn: { warned.add($0) })
+            #expect(warned.all.count == warnings)
+            #expect(warned.all.allSatisfy { $0.contains("chmod 600") })
         }
     }
 

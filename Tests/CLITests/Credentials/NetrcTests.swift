@@ -11,7 +11,7 @@ import Testing
         /// `login:password`; nil when no entry matches.
         var found: String?
         /// False where curl 7.88 is wrong: it offers the password of another login.
-        var isAskedOfCurl = true
+        var isRequestedByCurl = true
         var testDescription: String { text + (user.map { " as \($0)" } ?? "") }
     }
 
@@ -31,7 +31,7 @@ import Testing
             user: "c",
             found: "c:d"
         ),
-        Case(text: "machine 127.0.0.1 login a password b", user: "c", found: nil, isAskedOfCurl: false),
+        Case(text: "machine 127.0.0.1 login a password b", user: "c", found: nil, isRequestedByCurl: false),
         Case(text: "machine 127.0.0.1 login \"a b\" password \"c \\\"d\\\\ \\t\"", found: "a b:c \"d\\ \t"),
         Case(text: "# a comment\nmachine 127.0.0.1 login a # more\npassword b", found: "a:b"),
         Case(text: "#machine 127.0.0.1 login x password y\nmachine 127.0.0.1 login a password b", found: "a:b"),
@@ -53,7 +53,7 @@ import Testing
         #expect(entry.map { "\($0.login ?? ""):\($0.password ?? "")" } == example.found)
     }
 
-    @Test(arguments: cases.filter(\.isAskedOfCurl)) func curlReadsTheSame(example: Case) throws {
+    @Test(arguments: cases.filter(\.isRequestedByCurl)) func curlReadsTheSame(example: Case) throws {
         let directory = try TemporaryDirectory()
         try Data(example.text.utf8).write(to: URL(fileURLWithPath: directory.file("netrc")))
         let listener = try OneRequestListener()

@@ -7,11 +7,11 @@ import Testing
     @Test(.timeLimit(.minutes(4))) func readsALineWithoutEcho() async throws {
         let terminal = try Terminal()
         let path = terminal.path
-        let answer = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }
+        let password = Task { try await PasswordPrompt.prompt("Password: ", terminal: path) }
         await terminal.waitForOutput(containing: "Password: ")
         #expect(!terminal.echoes)
         terminal.type("s3cret é\n")
-        #expect(try await answer.value == "s3cret é")
+        #expect(try await password.value == "s3cret é")
         #expect(terminal.echoes)
         await terminal.waitForOutput(containing: "Password: \r\n")
         #expect(!terminal.output.contains("s3cret"))
@@ -20,10 +20,10 @@ import Testing
     @Test(.timeLimit(.minutes(4))) func theEndOfInputIsNotAPassword() async throws {
         let terminal = try Terminal()
         let path = terminal.path
-        let answer = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }
+        let password = Task { try await PasswordPrompt.prompt("Password: ", terminal: path) }
         await terminal.waitForOutput(containing: "Password: ")
         terminal.type("\u{4}")
-        let error = await #expect(throws: CredentialError.self) { try await answer.value }
+        let error = await #expect(throws: CredentialError.self) { try await password.value }
         #expect(error?.exitCode == 4)
         #expect(terminal.echoes)
     }
@@ -31,7 +31,7 @@ import Testing
     @Test(.timeLimit(.minutes(4))) func cancelingRestoresTheTerminal() async throws {
         let terminal = try Terminal()
         let path = terminal.path
-        let task = Task { try await PasswordPrompt.ask("Password: ", terminal: path) }
+        let task = Task { try await PasswordPrompt.prompt("Password: ", terminal: path) }
         await terminal.waitForOutput(containing: "Password: ")
         #expect(!terminal.echoes)
         task.cancel()
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["/dev/null", "/nonexistent"]) func withoutATerminalThereIsNoPrompt(path: String) async throws {
-        let error = await #expect(throws: CredentialError.self) { try await PasswordPrompt.ask("?", terminal: path) }
+        let error = await #expect(throws: CredentialError.self) { try await PasswordPrompt.prompt("?", terminal: path) }
         #expect(error?.exitCode == 4)
     }
 }

@@ -17,8 +17,8 @@ import Testing
 
     @Test(arguments: sources, [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
     func waitingForASecretCanBeInterrupted(source: Source, end: (signal: Int32, exitCode: Int32)) async throws {
-        let (stage, fifo) = try stageWithFIFO()
-        let child = try start(stage, source, fifo)
+        let (fixture, fifo) = try fixtureWithFIFO()
+        let child = try start(fixture, source, fifo)
         // A FIFO opens for writing once a reader has it open.
         let silentWriter = try ChildProcess("sh", ["-c", "exec 3>\(fifo); echo opened; exec sleep 600"])
         try await silentWriter.wait(for: "opened")
@@ -28,42 +28,42 @@ import Testing
 
     @Test func secretsComeThroughFIFOs() async throws {
         let sandbox = try await SandboxProcess.start()
-        let (stage, fifo) = try stageWithFIFO()
-        let child = try stage.runner.start(
-            ["upload", stage.file, "--server", sandbox.baseURL, "--user", "uploader", "--password-file", fifo]
+        let (fixture, fifo) = try fixtureWithFIFO()
+        let child = try fixture.runner.start(
+            ["upload", fixture.file, "--server", sandbox.baseURL, "--user", "uploader", "--password-file", fifo]
         )
         let writer = try ChildProcess("sh", ["-c", "printf uploader > \(fifo)"])
         #expect(try await writer.finish().exitCode == 0)
         let result = try await child.finish()
         #expect(result.exitCode == 0, "\(result.errors)")
-        let substituted = try await stage.runner.run(
-            ["upload", stage.file, "--force", "--server", sandbox.baseURL, "--user", "uploader"],
+        let substituted = try await fixture.runner.run(
+            ["upload", fixture.file, "--force", "--server", sandbox.baseURL, "--user", "uploader"],
             through: ["bash", "-c", #"exec "$@" --password-file <(sleep 0.1; echo uploader)"#, "bash"]
         )
         #expect(substituted.exitCode == 0, "\(substituted.errors)")
     }
 
     @Test func settingsMustBeARegularFile() async throws {
-        let (stage, fifo) = try stageWithFIFO()
-        for path in [fifo, stage.runner.home.path, "/dev/zero"] {
-            let child = try stage.runner.start(["config", "show", "--config", path])
+        let (fixture, fifo) = try fixtureWithFIFO()
+        for path in [fifo, fixture.runner.home.path, "/dev/zero"] {
+            let child = try fixture.runner.start(["config", "show", "--config", path])
             let result = try await child.finish()
             #expect(result.exitCode == 2)
             #expect(result.errors.contains("it is not a regular file"))
         }
     }
 
-    private func stageWithFIFO() throws -> (FaultStage, String) {
-        var stage = try FaultStage("127.0.0.1:9")
-        stage.runner.environment["MEDIACTL_PASSWORD"] = nil
-        let fifo = stage.runner.home.file("fifo")
+    private func fixtureWithFIFO() throws -> (FaultFixture, String) {
+        var fixture = try FaultFixture("127.0.0.1:9")
+        fixture.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let fifo = fixture.runner.home.file("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)
-        return (stage, fifo)
+        return (fixture, fifo)
     }
 
-    private func start(_ stage: FaultStage, _ source: Source, _ fifo: String) throws -> ChildProcess {
-        try stage.runner.start(
-            ["upload", stage.file] + stage.login + source.arguments.map { $0 == "FIFO" ? fifo : $0 },
+    private func start(_ fixture: FaultFixture, _ source: Source, _ fifo: String) throws -> ChildProcess {
+        try fixture.runner.start(
+            ["upload", fixture.file] + fixture.login + source.arguments.map { $0 == "FIFO" ? fifo : $0 },
             extra: source.environment.mapValues { $0 == "FIFO" ? fifo : $0 }
         )
     }

@@ -35,7 +35,7 @@ import Testing
                 }
                 try connection.respond(400, "{}")
             }
-            _ = try await FaultStage(site.address).upload()
+            _ = try await FaultFixture(site.address).upload()
             return shape.withLock { $0 }
         }
     }
@@ -47,22 +47,22 @@ import Testing
         #expect(shape.header > 300 && shape.footer > 20)
         let sandbox = try await SandboxProcess.start()
         for (index, moment) in (shape.boundaries.map { "\($0)" } + ["body"]).enumerated() {
-            var stage = try FaultStage(sandbox.baseURL)
-            stage.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "0.1"
-            try FaultStage.writeMovie(to: stage.file, byteCount: shape.file, seed: UInt8(index))
+            var fixture = try FaultFixture(sandbox.baseURL)
+            fixture.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "0.1"
+            try FaultFixture.writeMovie(to: fixture.file, byteCount: shape.file, seed: UInt8(index))
             try await sandbox.addFaults("upload:reset,after=\(moment),times=1")
-            let cut = try await stage.upload()
+            let cut = try await fixture.upload()
             cut.expect(ExpectedFault(6, "connection_lost", "the connection was lost", hint: "retry"))
             #expect(cut.failure?.retryable == true)
-            #expect(try stage.states() == [.failed])
-            #expect(try stage.tokens().isEmpty)
+            #expect(try fixture.states() == [.failed])
+            #expect(try fixture.tokens().isEmpty)
             #expect(try await sandbox.posts() == 2 * index + 1)
             #expect(try sandbox.storedFiles().count == index)
 
-            let again = try await stage.upload()
+            let again = try await fixture.upload()
             again.expectSuccess("done")
-            #expect(try stage.states() == [.done, .failed])
-            #expect(try stage.tokens().count == 1)
+            #expect(try fixture.states() == [.done, .failed])
+            #expect(try fixture.tokens().count == 1)
             #expect(try sandbox.storedFiles().count == index + 1)
         }
     }
@@ -71,22 +71,22 @@ import Testing
     @Test(arguments: ["0", "1000", "body"])
     func resetIsResolvedByARetry(_ moment: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=\(moment),times=1"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--retries", "1"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--retries", "1"])
         report.expectSuccess("done")
         #expect(try report.item().attempts == 2)
         #expect(try sandbox.storedFiles().count == 1)
-        #expect(try stage.tokens().count == 1)
-        #expect(try stage.states() == [.done])
+        #expect(try fixture.tokens().count == 1)
+        #expect(try fixture.states() == [.done])
     }
 
     @Test(arguments: [0, 4_000_000])
     func theConnectionStallsWhileSending(_ offset: Int) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=\(offset)"])
-        let stage = try FaultStage(sandbox.baseURL, byteCount: 24_000_000)
-        let report = try await stage.upload(["--stall-timeout", "0.5s"])
+        let fixture = try FaultFixture(sandbox.baseURL, byteCount: 24_000_000)
+        let report = try await fixture.upload(["--stall-timeout", "0.5s"])
         report.expect(ExpectedFault(6, "network_timeout", "network timeout", hint: "--stall-timeout"))
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
         #expect(try report.item().bytesSent ?? .max < 24_000_000)
         #expect(try sandbox.storedFiles().isEmpty)
         #expect(try await sandbox.posts() == 1)
@@ -95,10 +95,10 @@ import Testing
     /// The stall limit does not apply here (trap T20); the response timeout does.
     @Test func stallAfterTheBody() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=body"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--stall-timeout", "0.2s", "--response-timeout", "1s"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--stall-timeout", "0.2s", "--response-timeout", "1s"])
         report.expect(ExpectedFault(6, "network_timeout", "network timeout", hint: "--response-timeout"))
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
         #expect(try sandbox.storedFiles().isEmpty)
         #expect(try await sandbox.posts() == 1)
     }
@@ -106,10 +106,10 @@ import Testing
     /// The server has stored the file and starts the response but never finishes it: the stall limit applies again.
     @Test func stallInTheResponse() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=response-headers"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--stall-timeout", "1s"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--stall-timeout", "1s"])
         report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
-        #expect(try stage.states() == [.tokenLost])
+        #expect(try fixture.states() == [.tokenLost])
         #expect(try sandbox.storedFiles().count == 1)
         #expect(try await sandbox.posts() == 1)
     }
@@ -117,24 +117,24 @@ import Testing
     /// The server is unreachable when queried: the outcome is unknown, and nothing is sent again until it is known.
     @Test func outcomeStaysUnknownUntilTheServerResponds() async throws {
         let sandbox = try await SandboxProcess.start(faults: [
-            "upload:drop-answer", "media:status=503", "listing:status=503",
+            "upload:drop-response", "media:status=503", "listing:status=503",
         ])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--retries", "1"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--retries", "1"])
         report.expect(
             ExpectedFault(6, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")
         )
-        #expect(try stage.states() == [.unknownOutcome])
-        let again = try await stage.upload()
+        #expect(try fixture.states() == [.unknownOutcome])
+        let again = try await fixture.upload()
         again.expect(ExpectedFault(6, "unknown_outcome", "is unknown", hint: "uploads status"))
         #expect(try await sandbox.posts() == 1)
-        #expect(try stage.states() == [.unknownOutcome])
+        #expect(try fixture.states() == [.unknownOutcome])
 
         try await sandbox.clearFaults()
-        let status = FaultReport(try await stage.runner.run(["uploads", "status", "--user", "uploader", "--json"]))
+        let status = FaultReport(try await fixture.runner.run(["uploads", "status", "--user", "uploader", "--json"]))
         #expect(status.result.exitCode == 11)
         #expect(status.items.map(\.state) == ["token_lost"])
-        #expect(try stage.states() == [.tokenLost])
+        #expect(try fixture.states() == [.tokenLost])
         #expect(try await sandbox.posts() == 1)
     }
 }

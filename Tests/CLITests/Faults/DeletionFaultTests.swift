@@ -7,21 +7,21 @@ import Testing
 /// or when the user confirms it (design: delete).
 @Suite struct DeletionFaultTests {
     /// A server with one file uploaded from this machine.
-    private struct Scene: Sendable {
+    private struct Fixture: Sendable {
         let sandbox: SandboxProcess
-        let stage: FaultStage
+        let client: FaultFixture
 
         init(faults: [String] = []) async throws {
             sandbox = try await SandboxProcess.start(faults: faults)
-            stage = try FaultStage(sandbox.baseURL)
-            try await stage.upload(["--label", "One"]).expectSuccess("done")
+            client = try FaultFixture(sandbox.baseURL)
+            try await client.upload(["--label", "One"]).expectSuccess("done")
         }
 
         var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
 
         /// Another entry for the ID, as after a server was rebuilt or a store was edited.
         func add(fileID: Int64 = 1, checksum: String, sizeBytes: Int64? = nil, at age: TimeInterval = 0) throws {
-            let real = try #require(try stage.tokens().first)
+            let real = try #require(try client.tokens().first)
             let entry = TokenEntry(
                 host: real.host,
                 fileID: fileID,
@@ -37,25 +37,25 @@ import Testing
                 sizeBytes: sizeBytes ?? real.sizeBytes,
                 baseURL: real.baseURL
             )
-            #expect(try !stage.store().add([entry]).contains(.known))
+            #expect(try !client.store().add([entry]).contains(.known))
         }
 
         func removeRealEntry() throws {
-            let real = try #require(try stage.tokens().last)
-            try stage.store().remove(real)
+            let real = try #require(try client.tokens().last)
+            try client.store().remove(real)
         }
 
         /// Nothing was deleted, and the file can still be deleted.
         func expectUntouched(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().count == 1, sourceLocation: sourceLocation)
-            #expect(try stage.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
+            #expect(try client.tokens().contains { $0.fileID == 1 }, sourceLocation: sourceLocation)
             // One of them is the upload.
             #expect(try await sandbox.posts() == posts + 1, sourceLocation: sourceLocation)
         }
 
-        func expectTakenBack(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        func expectDeleted(posts: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(try sandbox.storedFiles().isEmpty, sourceLocation: sourceLocation)
-            #expect(try stage.tokens().isEmpty, sourceLocation: sourceLocation)
+            #expect(try client.tokens().isEmpty, sourceLocation: sourceLocation)
             #expect(try await sandbox.posts() == posts + 1, sourceLocation: sourceLocation)
         }
     }
@@ -64,8 +64,8 @@ import Testing
 
     @Test(arguments: [[], ["--on-invalid-token", "keep"]])
     func rejectedTokenIsKept(_ choice: [String]) async throws {
-        let scene = try await Scene(faults: ["upload:odd-token"])
-        let report = try await scene.stage.delete(["1", "--yes"] + choice)
+        let fixture = try await Fixture(faults: ["upload:odd-token"])
+        let report = try await fixture.client.delete(["1", "--yes"] + choice)
         report.expect(
             ExpectedFault(
                 11,
@@ -75,29 +75,29 @@ import Testing
             )
         )
         #expect(report.failure?.httpStatus == 403)
-        try await scene.expectUntouched(posts: 1)
+        try await fixture.expectUntouched(posts: 1)
     }
 
     @Test func rejectedTokenIsRemovedOnRequest() async throws {
-        let scene = try await Scene(faults: ["upload:odd-token"])
-        let report = try await scene.stage.delete(["1", "--yes", "--on-invalid-token", "remove"])
+        let fixture = try await Fixture(faults: ["upload:odd-token"])
+        let report = try await fixture.client.delete(["1", "--yes", "--on-invalid-token", "remove"])
         report.expectSuccess("entry_removed")
-        #expect(try scene.stage.tokens().isEmpty)
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.client.tokens().isEmpty)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     @Test(arguments: [("remove", 0, 0), ("keep", 11, 1), ("", 11, 1)] as [(String, Int32, Int)])
     func rejectedTokenPromptsForItsRemoval(_ response: String, _ exitCode: Int32, _ left: Int) async throws {
-        let scene = try await Scene(faults: ["upload:odd-token"])
-        let child = try scene.stage.runner.start(
+        let fixture = try await Fixture(faults: ["upload:odd-token"])
+        let child = try fixture.client.runner.start(
             ["uploads", "delete", "1", "--yes", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
         try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
         child.write(response + "\n")
         #expect(try await child.finish().exitCode == exitCode)
-        #expect(try scene.stage.tokens().count == left)
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.client.tokens().count == left)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     /// Only the application's own 404 proves that a file is deleted; an HTML page comes from a proxy or a wrong
@@ -115,30 +115,30 @@ import Testing
                 try connection.respond(404, ScriptedSite.page("404 Not Found"), type: "text/html")
             }
         )
-        let stage = try FaultStage(site.address)
-        #expect(try await stage.upload().result.exitCode == 0)
-        let report = try await stage.delete(["18", "--yes", "--on-invalid-token", "remove"])
+        let client = try FaultFixture(site.address)
+        #expect(try await client.upload().result.exitCode == 0)
+        let report = try await client.delete(["18", "--yes", "--on-invalid-token", "remove"])
         #expect([5, 6].contains(report.result.exitCode))
         #expect(report.items.map(\.state) == ["failed"])
-        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(try client.tokens().map(\.fileID) == [18])
         #expect(site.posts == 2)
     }
 
     @Test func htmlInsteadOfTheAssetDoesNotProveADeletion() async throws {
-        let scene = try await Scene(faults: ["upload:odd-token", "asset:status=502"])
-        let report = try await scene.stage.delete(["1", "--yes", "--on-invalid-token", "remove"])
+        let fixture = try await Fixture(faults: ["upload:odd-token", "asset:status=502"])
+        let report = try await fixture.client.delete(["1", "--yes", "--on-invalid-token", "remove"])
         report.expect(ExpectedFault(7, "server_error", "(502)"))
-        try await scene.expectUntouched(posts: 1)
+        try await fixture.expectUntouched(posts: 1)
     }
 
     // MARK: Lost and odd answers
 
-    @Test(arguments: ["delete:drop-answer", "delete:truncate=5", "delete:stall,after=response-headers"])
+    @Test(arguments: ["delete:drop-response", "delete:truncate=5", "delete:stall,after=response-headers"])
     func lostResponseOfADeletionIsResolved(_ fault: String) async throws {
-        let scene = try await Scene(faults: [fault])
-        let report = try await scene.stage.delete(["1", "--yes", "--stall-timeout", "1s"])
+        let fixture = try await Fixture(faults: [fault])
+        let report = try await fixture.client.delete(["1", "--yes", "--stall-timeout", "1s"])
         report.expectSuccess("deleted")
-        try await scene.expectTakenBack(posts: 1)
+        try await fixture.expectDeleted(posts: 1)
     }
 
     @Test(arguments: [
@@ -152,106 +152,108 @@ import Testing
         ("delete:status=404", ExpectedFault(5, "not_found", "(404)", hint: "check --server")),
     ])
     func deletionThatDidNotHappen(_ text: String, _ fault: ExpectedFault) async throws {
-        let scene = try await Scene(faults: [text])
-        let report = try await scene.stage.delete(["1", "--yes", "--response-timeout", "1s"])
+        let fixture = try await Fixture(faults: [text])
+        let report = try await fixture.client.delete(["1", "--yes", "--response-timeout", "1s"])
         report.expect(fault)
         #expect(try report.item().state == "failed")
-        try await scene.expectUntouched(posts: 1)
+        try await fixture.expectUntouched(posts: 1)
     }
 
     @Test func lostResponseWithoutAQuery() async throws {
-        let scene = try await Scene(faults: ["delete:drop-answer", "asset:status=503"])
-        let report = try await scene.stage.delete(["1", "--yes"])
+        let fixture = try await Fixture(faults: ["delete:drop-response", "asset:status=503"])
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expect(ExpectedFault(6, "unknown_outcome", "unknown"))
-        #expect(try scene.stage.tokens().count == 1, "kept until somebody knows")
-        try await scene.sandbox.clearFaults()
-        try await scene.stage.delete(["1", "--yes"]).expectSuccess("gone")
-        #expect(try scene.stage.tokens().isEmpty)
+        #expect(try fixture.client.tokens().count == 1, "kept until somebody knows")
+        try await fixture.sandbox.clearFaults()
+        try await fixture.client.delete(["1", "--yes"]).expectSuccess("gone")
+        #expect(try fixture.client.tokens().isEmpty)
     }
 
     @Test func wrongPassword() async throws {
-        let scene = try await Scene()
-        let report = try await scene.stage.delete(["1", "--yes"], extra: ["MEDIACTL_PASSWORD": "canary"])
+        let fixture = try await Fixture()
+        let report = try await fixture.client.delete(["1", "--yes"], extra: ["MEDIACTL_PASSWORD": "canary"])
         report.expect(ExpectedFault(4, "unauthorized", "wrong user name or password", hint: "--user"))
-        try await scene.expectUntouched(posts: 1)
+        try await fixture.expectUntouched(posts: 1)
     }
 
     // MARK: Other files
 
     @Test func alreadyGone() async throws {
-        let scene = try await Scene()
-        let other = try FaultStage(scene.sandbox.baseURL)
+        let fixture = try await Fixture()
+        let other = try FaultFixture(fixture.sandbox.baseURL)
         try FileManager.default.createDirectory(
             atPath: other.runner.home.file("data"),
             withIntermediateDirectories: true
         )
-        try FileManager.default.copyItem(atPath: scene.stage.dataDirectory, toPath: other.dataDirectory)
+        try FileManager.default.copyItem(atPath: fixture.client.dataDirectory, toPath: other.dataDirectory)
         try await other.delete(["1", "--yes"]).expectSuccess("deleted")
-        let report = try await scene.stage.delete(["1", "--yes"])
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expectSuccess("gone")
-        try await scene.expectTakenBack(posts: 2)
+        try await fixture.expectDeleted(posts: 2)
     }
 
     @Test func idOfAnotherFile() async throws {
-        let scene = try await Scene()
-        try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
-        try scene.removeRealEntry()
-        let report = try await scene.stage.delete(["1", "--yes"])
+        let fixture = try await Fixture()
+        try fixture.add(checksum: String(repeating: "0", count: 64), at: 60)
+        try fixture.removeRealEntry()
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expect(ExpectedFault(11, "id_reused", "has another file with the ID 1", hint: "mediactl media show 1"))
-        try await scene.expectUntouched(posts: 1)
+        try await fixture.expectUntouched(posts: 1)
     }
 
     /// Two rows for one ID: the server's checksum selects the row, not the time.
     @Test func rowThatMatchesTheServerIsUsed() async throws {
-        let scene = try await Scene()
-        try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
-        let report = try await scene.stage.delete(["1", "--yes"])
+        let fixture = try await Fixture()
+        try fixture.add(checksum: String(repeating: "0", count: 64), at: 60)
+        let report = try await fixture.client.delete(["1", "--yes"])
         report.expectSuccess("deleted")
-        #expect(try scene.sandbox.storedFiles().isEmpty)
-        #expect(try scene.stage.tokens().map(\.label) == ["Other"])
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.client.tokens().map(\.label) == ["Other"])
     }
 
     @Test func idOfAnotherHost() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let site = try ScriptedSite()
-        let report = try await scene.stage.delete(["1", "--yes", "--server", site.address])
+        let report = try await fixture.client.delete(["1", "--yes", "--server", site.address])
         report.expect(
             ExpectedFault(
                 11,
                 "no_delete_token",
-                "1 on \(scene.scope) is another file",
+                "1 on \(fixture.scope) is another file",
                 hint: "mediactl uploads list"
             )
         )
         #expect(site.posts == 0)
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     /// A token is sent only to the server that issued it: neither `--server` nor admin rights lead to another one.
     @Test(arguments: [["1"], ["1", "--as-admin"], ["--last"]])
     func aTokenIsNotSentToAnotherServer(_ arguments: [String]) async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let other = try await SandboxProcess.start()
         // The other server has a file with the same ID.
-        try await FaultStage(other.baseURL).upload().expectSuccess("done")
+        try await FaultFixture(other.baseURL).upload().expectSuccess("done")
         let before = try await other.requests().count
-        let report = try await scene.stage.delete(
-            arguments + ["--yes", "--host", scene.scope, "--server", other.baseURL]
+        let report = try await fixture.client.delete(
+            arguments + ["--yes", "--host", fixture.scope, "--server", other.baseURL]
         )
-        report.expect(ExpectedFault(2, "usage", "--host \(scene.scope) and --server \(other.baseURL) are two servers"))
+        report.expect(
+            ExpectedFault(2, "usage", "--host \(fixture.scope) and --server \(other.baseURL) are two servers")
+        )
         #expect(try await other.requests().count == before)
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     @Test func theHostOfTheServerMayBeSpecified() async throws {
-        let scene = try await Scene()
-        try await scene.stage.delete(["1", "--yes", "--host", scene.scope, "--server", scene.sandbox.baseURL])
+        let fixture = try await Fixture()
+        try await fixture.client.delete(["1", "--yes", "--host", fixture.scope, "--server", fixture.sandbox.baseURL])
             .expectSuccess("deleted")
     }
 
     @Test func idWithoutToken() async throws {
-        let scene = try await Scene()
-        let report = try await scene.stage.delete(["7", "--yes", "--server", scene.sandbox.baseURL])
+        let fixture = try await Fixture()
+        let report = try await fixture.client.delete(["7", "--yes", "--server", fixture.sandbox.baseURL])
         report.expect(
             ExpectedFault(
                 11,
@@ -260,98 +262,98 @@ import Testing
                 hint: "mediactl uploads delete 7 --as-admin"
             )
         )
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     /// A file that was deleted earlier needs no administrator.
     @Test func aFileThatWasDeletedBefore() async throws {
-        let scene = try await Scene()
-        try await scene.stage.delete(["1", "--yes", "--server", scene.sandbox.baseURL]).expectSuccess("deleted")
+        let fixture = try await Fixture()
+        try await fixture.client.delete(["1", "--yes", "--server", fixture.sandbox.baseURL]).expectSuccess("deleted")
         let expected = ExpectedFault(
             11,
             "no_delete_token",
-            "no stored delete token for 1: its entry on \(scene.scope) was removed",
+            "no stored delete token for 1: its entry on \(fixture.scope) was removed",
             hint: "mediactl media show 1"
         )
-        for line in [["--server", scene.sandbox.baseURL], ["--host", scene.scope], ["--dry-run"], []] {
-            try await scene.stage.delete(["1", "--yes"] + line).expect(expected)
+        for line in [["--server", fixture.sandbox.baseURL], ["--host", fixture.scope], ["--dry-run"], []] {
+            try await fixture.client.delete(["1", "--yes"] + line).expect(expected)
         }
-        let shown = try await scene.stage.runner.run(["uploads", "show", "1"])
+        let shown = try await fixture.client.runner.run(["uploads", "show", "1"])
         #expect(shown.exitCode == 11 && shown.errors.contains("was removed, for example by a deletion"), "\(shown)")
         #expect(!shown.errors.contains("--as-admin"))
     }
 
     /// An entry from a copy of a response of a server that reports no size.
     @Test func adminAndAnEntryWithoutASize() async throws {
-        let scene = try await Scene()
-        let entry = try #require(try scene.stage.tokens().first)
-        try scene.add(checksum: entry.checksumSHA256, sizeBytes: 0, at: 60)
-        try await scene.stage.deleteAsAdmin(["1", "--yes"]).expectSuccess("deleted")
+        let fixture = try await Fixture()
+        let entry = try #require(try fixture.client.tokens().first)
+        try fixture.add(checksum: entry.checksumSHA256, sizeBytes: 0, at: 60)
+        try await fixture.client.deleteAsAdmin(["1", "--yes"]).expectSuccess("deleted")
     }
 
     // MARK: Admin
 
     @Test func adminWithoutAStoredChecksum() async throws {
-        let scene = try await Scene()
-        try scene.add(checksum: "", at: 60)
-        try scene.removeRealEntry()
-        let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
+        let fixture = try await Fixture()
+        try fixture.add(checksum: "", at: 60)
+        try fixture.removeRealEntry()
+        let report = try await fixture.client.deleteAsAdmin(["1", "--yes"])
         report.expect(ExpectedFault(1, "admin_unverified", "still the same file", hint: "mediactl media show 1"))
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     @Test func adminAndTheIDOfAnotherFile() async throws {
-        let scene = try await Scene()
-        try scene.add(checksum: String(repeating: "0", count: 64), at: 60)
-        try scene.removeRealEntry()
-        let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
+        let fixture = try await Fixture()
+        try fixture.add(checksum: String(repeating: "0", count: 64), at: 60)
+        try fixture.removeRealEntry()
+        let report = try await fixture.client.deleteAsAdmin(["1", "--yes"])
         report.expect(ExpectedFault(11, "id_reused", "nothing was deleted"))
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     /// Admin deletions need no token: one that the server would reject does not prevent the deletion.
     @Test func adminDeletesWhatIsVerified() async throws {
-        let scene = try await Scene(faults: ["upload:odd-token"])
-        let report = try await scene.stage.deleteAsAdmin(["1", "--yes"])
+        let fixture = try await Fixture(faults: ["upload:odd-token"])
+        let report = try await fixture.client.deleteAsAdmin(["1", "--yes"])
         report.expectSuccess("deleted")
-        try await scene.expectTakenBack(posts: 1)
+        try await fixture.expectDeleted(posts: 1)
     }
 
-    // MARK: What is asked for
+    // MARK: Prompts and queries
 
     @Test func lastUploadOnly() async throws {
-        let scene = try await Scene()
-        let second = scene.stage.runner.home.file("second.mp4")
-        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        try await scene.stage.upload(path: second).expectSuccess("done")
-        let report = try await scene.stage.delete(["--last", "--yes"])
+        let fixture = try await Fixture()
+        let second = fixture.client.runner.home.file("second.mp4")
+        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        try await fixture.client.upload(path: second).expectSuccess("done")
+        let report = try await fixture.client.delete(["--last", "--yes"])
         report.expectSuccess("deleted")
         #expect(try report.item().fileId == 2)
-        #expect(try scene.stage.tokens().map(\.fileID) == [1])
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.client.tokens().map(\.fileID) == [1])
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     @Test func lastOfNothing() async throws {
         let site = try ScriptedSite()
-        let report = try await FaultStage(site.address).delete(["--last", "--yes"])
+        let report = try await FaultFixture(site.address).delete(["--last", "--yes"])
         report.expect(ExpectedFault(11, "no_delete_token", "no stored delete tokens"))
         #expect(site.connections == 0)
     }
 
     @Test func severalIDsHaveSeparateResults() async throws {
-        let scene = try await Scene()
-        let report = try await scene.stage.delete(["1", "7", "1", "--yes", "--server", scene.sandbox.baseURL])
+        let fixture = try await Fixture()
+        let report = try await fixture.client.delete(["1", "7", "1", "--yes", "--server", fixture.sandbox.baseURL])
         #expect(report.result.exitCode == 3)
         #expect(report.items.map(\.fileId) == [1, 7], "each number once")
         #expect(report.items.map(\.state) == ["deleted", "failed"])
         #expect(report.items.map(\.exitCode) == [0, 11])
-        try await scene.expectTakenBack(posts: 1)
+        try await fixture.expectDeleted(posts: 1)
     }
 
     @Test(arguments: ["n\n", "\n", "\u{4}"])
     func declined(_ response: String) async throws {
-        let scene = try await Scene()
-        let child = try scene.stage.runner.start(
+        let fixture = try await Fixture()
+        let child = try fixture.client.runner.start(
             ["uploads", "delete", "1", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
@@ -361,40 +363,40 @@ import Testing
         #expect(result.exitCode == 1)
         #expect(result.output.contains("from every event:"))
         #expect(result.output.contains("1 \"One\" was not deleted"))
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     @Test func interruptedPrompt() async throws {
-        let scene = try await Scene()
-        let child = try scene.stage.runner.start(
+        let fixture = try await Fixture()
+        let child = try fixture.client.runner.start(
             ["uploads", "delete", "1", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
         try await child.wait(for: "Delete it? [y/N] ")
         child.signal(SIGINT)
         #expect(try await child.finish().exitCode == 130)
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     @Test(arguments: [["1"], ["--last"], ["1", "--no-input"]])
     func noTerminalToPrompt(_ arguments: [String]) async throws {
-        let scene = try await Scene()
-        let report = try await scene.stage.delete(arguments)
+        let fixture = try await Fixture()
+        let report = try await fixture.client.delete(arguments)
         report.expect(ExpectedFault(2, "usage", "not a terminal; confirmation required", hint: "--yes"))
-        try await scene.expectUntouched(posts: 0)
+        try await fixture.expectUntouched(posts: 0)
     }
 
     @Test func dryRunPromptsForNothingAndSendsNothing() async throws {
-        let scene = try await Scene()
-        let before = try await scene.sandbox.requests().count
-        let report = try await scene.stage.delete(["1", "--dry-run"])
+        let fixture = try await Fixture()
+        let before = try await fixture.sandbox.requests().count
+        let report = try await fixture.client.delete(["1", "--dry-run"])
         report.expectSuccess("planned")
-        #expect(try await scene.sandbox.requests().count == before)
-        try await scene.expectUntouched(posts: 0)
+        #expect(try await fixture.sandbox.requests().count == before)
+        try await fixture.expectUntouched(posts: 0)
     }
 }
 
-extension FaultStage {
+extension FaultFixture {
     /// `mediactl uploads delete … --as-admin --json` as admin.
     fileprivate func deleteAsAdmin(_ arguments: [String]) async throws -> FaultReport {
         let command = ["uploads", "delete", "--json", "--user", "admin", "--as-admin"]

@@ -10,24 +10,24 @@ import Testing
     @Test(arguments: dialects)
     func uploadAndDelete(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let stage = try FaultStage(sandbox.baseURL)
-        let upload = try await stage.upload(["--label", "One"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let upload = try await fixture.upload(["--label", "One"])
         upload.expectSuccess("done")
-        #expect(try stage.tokens().map(\.fileID) == [1])
+        #expect(try fixture.tokens().map(\.fileID) == [1])
         #expect(try sandbox.storedFiles().count == 1)
-        try await stage.delete(["1", "--yes"]).expectSuccess("deleted")
+        try await fixture.delete(["1", "--yes"]).expectSuccess("deleted")
         #expect(try sandbox.storedFiles().isEmpty)
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.tokens().isEmpty)
     }
 
     @Test(arguments: dialects)
     func deleteAsAdmin(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
-        var stage = try FaultStage(sandbox.baseURL)
-        try await stage.upload().expectSuccess("done")
-        stage.runner.environment["MEDIACTL_PASSWORD"] = "admin"
+        var fixture = try FaultFixture(sandbox.baseURL)
+        try await fixture.upload().expectSuccess("done")
+        fixture.runner.environment["MEDIACTL_PASSWORD"] = "admin"
         let command = ["uploads", "delete", "1", "--yes", "--json", "--user", "admin", "--as-admin"]
-        FaultReport(try await stage.runner.run(command)).expectSuccess("deleted")
+        FaultReport(try await fixture.runner.run(command)).expectSuccess("deleted")
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
@@ -35,40 +35,40 @@ import Testing
     @Test(arguments: dialects)
     func anAdminDeletesLikeAnUploader(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
-        var stage = try FaultStage(sandbox.baseURL)
-        try await stage.upload().expectSuccess("done")
-        stage.runner.environment["MEDIACTL_PASSWORD"] = "admin"
+        var fixture = try FaultFixture(sandbox.baseURL)
+        try await fixture.upload().expectSuccess("done")
+        fixture.runner.environment["MEDIACTL_PASSWORD"] = "admin"
         let command = ["uploads", "delete", "1", "--yes", "--json", "--user", "admin"]
-        FaultReport(try await stage.runner.run(command)).expectSuccess("deleted")
+        FaultReport(try await fixture.runner.run(command)).expectSuccess("deleted")
         #expect(try sandbox.storedFiles().isEmpty)
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.tokens().isEmpty)
     }
 
     /// An uploader cannot delete by the listing.
     @Test(arguments: dialects)
     func anUploaderCannotDeleteByTheListing(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let stage = try FaultStage(sandbox.baseURL)
-        try await stage.upload().expectSuccess("done")
+        let fixture = try FaultFixture(sandbox.baseURL)
+        try await fixture.upload().expectSuccess("done")
         let command = ["uploads", "delete", "1", "--yes", "--json", "--user", "uploader", "--as-admin"]
-        let report = FaultReport(try await stage.runner.run(command))
+        let report = FaultReport(try await fixture.runner.run(command))
         report.expect(ExpectedFault(4, "forbidden", "Expected JSON body", hint: "only the administrator can do this"))
-        #expect(try stage.tokens().count == 1)
+        #expect(try fixture.tokens().count == 1)
     }
 
     /// Already deleted: 403 for a token, 200 with nothing deleted for an admin.
     @Test(arguments: dialects)
     func aFileThatIsAlreadyDeleted(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let stage = try FaultStage(sandbox.baseURL)
-        try await stage.upload().expectSuccess("done")
-        let entry = try #require(try stage.tokens().first)
-        try await stage.delete(["1", "--yes"]).expectSuccess("deleted")
+        let fixture = try FaultFixture(sandbox.baseURL)
+        try await fixture.upload().expectSuccess("done")
+        let entry = try #require(try fixture.tokens().first)
+        try await fixture.delete(["1", "--yes"]).expectSuccess("deleted")
         // As in an older copy of the store.
-        try FileManager.default.removeItem(atPath: stage.dataDirectory)
-        #expect(try !stage.store().add([entry]).contains(.known))
-        try await stage.delete(["1", "--yes"]).expectSuccess("gone")
-        #expect(try stage.tokens().isEmpty)
+        try FileManager.default.removeItem(atPath: fixture.dataDirectory)
+        #expect(try !fixture.store().add([entry]).contains(.known))
+        try await fixture.delete(["1", "--yes"]).expectSuccess("gone")
+        #expect(try fixture.tokens().isEmpty)
     }
 
     /// The same bytes from a machine without a record of them. To the same event: D2 and D3 refuse, D1 accepts them
@@ -79,9 +79,9 @@ import Testing
     ])
     func duplicateFromAnotherMachine(_ dialect: String, _ date: String, _ state: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
-        try await FaultStage(sandbox.baseURL).upload(["--event-date", "2026-03-01"]).expectSuccess("done")
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--event-date", date])
+        try await FaultFixture(sandbox.baseURL).upload(["--event-date", "2026-03-01"]).expectSuccess("done")
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--event-date", date])
         #expect(report.items.map(\.state) == [state])
         #expect(report.result.exitCode == (state == "refused_duplicate" ? 10 : 0))
         #expect(try report.item().fileId == 1)
@@ -90,7 +90,7 @@ import Testing
         // "Uploaded, but no token" belongs to a 201, not to a 409.
         let isCreated = dialect == "d1" || state == "linked"
         #expect(report.result.errors.contains("no delete token was discovered") == isCreated)
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.tokens().isEmpty)
         #expect(try sandbox.storedFiles().count == 1)
     }
 
@@ -98,10 +98,10 @@ import Testing
     @Test(arguments: dialects, ["2026-03-01", "2026-03-02"])
     func duplicateFromHere(_ dialect: String, _ date: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
-        let stage = try FaultStage(sandbox.baseURL)
-        try await stage.upload(["--event-date", "2026-03-01"]).expectSuccess("done")
-        let token = try stage.tokens().map(\.token)
-        let report = try await stage.upload(["--event-date", date, "--force"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        try await fixture.upload(["--event-date", "2026-03-01"]).expectSuccess("done")
+        let token = try fixture.tokens().map(\.token)
+        let report = try await fixture.upload(["--event-date", date, "--force"])
         let isSameEvent = date == "2026-03-01"
         let state = isSameEvent ? "duplicate" : dialect == "d2" ? "refused_duplicate" : "linked"
         #expect(report.items.map(\.state) == [state])
@@ -109,8 +109,8 @@ import Testing
         #expect(try report.item().fileId == 1)
         #expect(try report.item().hasDeleteToken == true)
         #expect(!report.result.errors.contains("no delete token was discovered"))
-        #expect(try stage.tokens().map(\.token) == token, "no token never overwrites a token")
-        try await stage.delete(["1", "--yes"]).expectSuccess("deleted")
+        #expect(try fixture.tokens().map(\.token) == token, "no token never overwrites a token")
+        try await fixture.delete(["1", "--yes"]).expectSuccess("deleted")
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
@@ -118,8 +118,8 @@ import Testing
     @Test(arguments: dialects)
     func duplicateEntry(_ dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect, faults: ["upload:1062"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload()
         report.expectSuccess("duplicate")
         #expect(try report.item().fileId == 1)
         #expect(try await sandbox.posts() == 1)
@@ -127,10 +127,10 @@ import Testing
 
     @Test(arguments: dialects)
     func lostResponse(_ dialect: String) async throws {
-        let sandbox = try await SandboxProcess.start(dialect: dialect, faults: ["upload:drop-answer"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload()
+        let sandbox = try await SandboxProcess.start(dialect: dialect, faults: ["upload:drop-response"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(11, "token_lost", "on the server as 1"))
-        #expect(try stage.states() == [.tokenLost])
+        #expect(try fixture.states() == [.tokenLost])
     }
 }

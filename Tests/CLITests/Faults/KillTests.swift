@@ -39,26 +39,26 @@ import Testing
 
     @Test(arguments: points)
     func restartAfterKill(_ point: Point) async throws {
-        let faults = point.name == "afterBody" ? ["upload:delay-answer=60"] : []
+        let faults = point.name == "afterBody" ? ["upload:delay-response=60"] : []
         let sandbox = try await SandboxProcess.start(faults: faults)
-        var stage = try FaultStage(sandbox.baseURL, byteCount: 12_000_000)
-        let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": point.name])
+        var fixture = try FaultFixture(sandbox.baseURL, byteCount: 12_000_000)
+        let killed = try await fixture.upload(extra: ["MEDIACTL_KILL_AT": point.name])
         #expect(killed.result.signal == SIGKILL)
         // The server may still be processing the request of a killed client.
         if point.posts == 1 && point.name != "afterIntent" {
             try await waitForFile(sandbox)
         }
-        #expect(try stage.states().count == 1 && point.left.isSuperset(of: try stage.states()))
+        #expect(try fixture.states().count == 1 && point.left.isSuperset(of: try fixture.states()))
 
-        stage.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "0.2"
-        let again = try await stage.upload()
+        fixture.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "0.2"
+        let again = try await fixture.upload()
         #expect(again.result.exitCode == point.exitCode, "\(again.result)")
-        #expect(try stage.states() == point.states)
-        #expect(try stage.tokens().count == point.tokens)
-        #expect(try sandbox.storedFiles() == [try await sha256(stage.file) + ".mp4"])
+        #expect(try fixture.states() == point.states)
+        #expect(try fixture.tokens().count == point.tokens)
+        #expect(try sandbox.storedFiles() == [try await sha256(fixture.file) + ".mp4"])
         #expect(try await sandbox.posts() == point.posts)
 
-        let third = try await stage.upload()
+        let third = try await fixture.upload()
         #expect(third.result.exitCode == 0 || point.tokens == 0)
         #expect(try await sandbox.posts() == point.posts, "nothing is sent again")
     }
@@ -66,22 +66,22 @@ import Testing
     /// The digest of a small file is not in the journal; the file is read again, if possible.
     @Test(arguments: [true, false])
     func smallFileWhoseResponseWasNotRead(_ isStillThere: Bool) async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-answer=60"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterBody"])
+        let sandbox = try await SandboxProcess.start(faults: ["upload:delay-response=60"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let killed = try await fixture.upload(extra: ["MEDIACTL_KILL_AT": "afterBody"])
         #expect(killed.result.signal == SIGKILL)
         try await waitForFile(sandbox)
-        #expect(try stage.states() == [.sending])
+        #expect(try fixture.states() == [.sending])
         if !isStillThere {
-            try FileManager.default.removeItem(atPath: stage.file)
+            try FileManager.default.removeItem(atPath: fixture.file)
         }
-        let status = FaultReport(try await stage.runner.run(["uploads", "status", "--json", "--user", "uploader"]))
+        let status = FaultReport(try await fixture.runner.run(["uploads", "status", "--json", "--user", "uploader"]))
         if isStillThere {
             status.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
-            #expect(try stage.states() == [.tokenLost])
+            #expect(try fixture.states() == [.tokenLost])
         } else {
             status.expect(ExpectedFault(6, "unknown_outcome", "the digest of the upload is unknown"))
-            #expect(try stage.states() == [.unknownOutcome])
+            #expect(try fixture.states() == [.unknownOutcome])
         }
         #expect(try await sandbox.posts() == 1)
     }

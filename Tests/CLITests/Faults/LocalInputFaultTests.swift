@@ -8,14 +8,14 @@ import Testing
     /// One error: how it is produced, what is added to the command line, and how it is reported.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        var make: @Sendable (FaultStage) throws -> String?
+        var make: @Sendable (FaultFixture) throws -> String?
         var arguments: [String] = []
         let fault: ExpectedFault
 
         init(
             _ name: String,
             _ arguments: [String] = [],
-            make: @escaping @Sendable (FaultStage) throws -> String? = { _ in nil },
+            make: @escaping @Sendable (FaultFixture) throws -> String? = { _ in nil },
             _ fault: ExpectedFault
         ) {
             testDescription = name
@@ -38,8 +38,8 @@ import Testing
         ),
         Row(
             "an empty file",
-            make: { stage in
-                let path = stage.runner.home.file("empty.mp4")
+            make: { fixture in
+                let path = fixture.runner.home.file("empty.mp4")
                 try Data().write(to: URL(fileURLWithPath: path))
                 return path
             },
@@ -47,8 +47,8 @@ import Testing
         ),
         Row(
             "a file above 6 GiB",
-            make: { stage in
-                let path = stage.runner.home.file("huge.mp4")
+            make: { fixture in
+                let path = fixture.runner.home.file("huge.mp4")
                 try Data().write(to: URL(fileURLWithPath: path))
                 #expect(truncate(path, 6_442_450_945) == 0)
                 return path
@@ -57,8 +57,8 @@ import Testing
         ),
         Row(
             "a named pipe",
-            make: { stage in
-                let path = stage.runner.home.file("pipe.mp4")
+            make: { fixture in
+                let path = fixture.runner.home.file("pipe.mp4")
                 #expect(mkfifo(path, 0o600) == 0)
                 return path
             },
@@ -66,8 +66,8 @@ import Testing
         ),
         Row(
             "an unknown extension",
-            make: { stage in
-                let path = stage.runner.home.file("notes.txt")
+            make: { fixture in
+                let path = fixture.runner.home.file("notes.txt")
                 try Data("text".utf8).write(to: URL(fileURLWithPath: path))
                 return path
             },
@@ -116,29 +116,29 @@ import Testing
     @Test(arguments: files + details)
     func isFoundBeforeAnythingIsSent(_ row: Row) async throws {
         let site = try ScriptedSite()
-        let stage = try FaultStage(site.address)
-        let report = try await stage.upload(row.arguments, path: try row.make(stage))
+        let fixture = try FaultFixture(site.address)
+        let report = try await fixture.upload(row.arguments, path: try row.make(fixture))
         report.expect(row.fault)
         #expect(site.connections == 0)
-        #expect(try stage.states().isEmpty)
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.states().isEmpty)
+        #expect(try fixture.tokens().isEmpty)
     }
 
     /// 255 scalars of two bytes each, 128 for an organization: the longest values allowed are sent.
     @Test func longestDetailsAreSent() async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload([
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload([
             "--label", String(repeating: "é", count: 255), "--org-name", String(repeating: "o", count: 128),
         ])
         report.expectSuccess("done")
-        #expect(try stage.tokens().map { $0.label?.unicodeScalars.count } == [255])
+        #expect(try fixture.tokens().map { $0.label?.unicodeScalars.count } == [255])
     }
 
     @Test func limitOfTheProfileApplies() async throws {
         let site = try ScriptedSite()
-        let stage = try FaultStage(site.address)
-        let report = try await stage.upload(extra: ["MEDIACTL_MAX_BYTES": "26181"])
+        let fixture = try FaultFixture(site.address)
+        let report = try await fixture.upload(extra: ["MEDIACTL_MAX_BYTES": "26181"])
         report.expect(ExpectedFault(2, "file_too_large", "the limit of 26181 bytes"))
         #expect(site.connections == 0)
     }
@@ -149,31 +149,31 @@ import Testing
     ])
     func standardInput(_ input: String, _ fault: ExpectedFault) async throws {
         let site = try ScriptedSite()
-        let stage = try FaultStage(site.address)
-        let result = try await stage.runner.run(
-            ["upload", "-", "--stdin-name", "piped.mp4", "--json"] + stage.login,
+        let fixture = try FaultFixture(site.address)
+        let result = try await fixture.runner.run(
+            ["upload", "-", "--stdin-name", "piped.mp4", "--json"] + fixture.login,
             input: input,
             extra: ["MEDIACTL_MAX_BYTES": "1000"]
         )
         FaultReport(result).expect(fault)
         #expect(site.connections == 0)
-        #expect(try stage.states().isEmpty)
-        let left = try FileManager.default.contentsOfDirectory(atPath: stage.dataDirectory)
+        #expect(try fixture.states().isEmpty)
+        let left = try FileManager.default.contentsOfDirectory(atPath: fixture.dataDirectory)
         #expect(!left.contains { $0.contains("spool") })
     }
 
     @Test func unreadableFile() async throws {
         let site = try ScriptedSite()
-        var stage = try FaultStage(site.address)
-        #expect(chmod(stage.file, 0) == 0)
-        let report = try await stage.uploadWithoutPrivileges()
+        var fixture = try FaultFixture(site.address)
+        #expect(chmod(fixture.file, 0) == 0)
+        let report = try await fixture.uploadWithoutPrivileges()
         report.expect(ExpectedFault(2, "file_unreadable", "permission denied", hint: "check its permissions"))
         #expect(site.connections == 0)
-        #expect(try stage.states().isEmpty)
+        #expect(try fixture.states().isEmpty)
     }
 }
 
-extension FaultStage {
+extension FaultFixture {
     /// An upload that obeys file permissions even when the tests are run by root.
     mutating func uploadWithoutPrivileges() async throws -> FaultReport {
         guard geteuid() == 0 else { return try await upload() }

@@ -10,8 +10,8 @@ import Testing
     @Test(arguments: [0, 1, 40, 400])
     func responseCutInTheJSON(_ byteCount: Int) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:truncate=\(byteCount)"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload()
         report.expect(
             ExpectedFault(
                 11,
@@ -22,8 +22,8 @@ import Testing
         )
         #expect(try report.item().state == "token_lost")
         #expect(try report.item().fileId == 1)
-        #expect(try stage.states() == [.tokenLost])
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.states() == [.tokenLost])
+        #expect(try fixture.tokens().isEmpty)
         #expect(try sandbox.storedFiles().count == 1)
         #expect(try await sandbox.posts() == 1)
     }
@@ -32,23 +32,23 @@ import Testing
     @Test(arguments: ["upload:wrong-length", "upload:wrong-types", "upload:html", "upload:whitespace=1048576"])
     func tokenIsSavedFromABrokenResponse(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload()
         report.expectSuccess("done")
         #expect(try report.item().fileId == 1)
         #expect(try report.item().hasDeleteToken == true)
-        #expect(try stage.states() == [.done])
-        #expect(try stage.tokens().map(\.fileID) == [1])
+        #expect(try fixture.states() == [.done])
+        #expect(try fixture.tokens().map(\.fileID) == [1])
         #expect(try await sandbox.posts() == 1)
         try await sandbox.clearFaults()
-        #expect(try await stage.delete(["1", "--yes"]).result.exitCode == 0)
+        #expect(try await fixture.delete(["1", "--yes"]).result.exitCode == 0)
         #expect(try sandbox.storedFiles().isEmpty)
     }
 
     @Test func responseWithoutToken() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:no-token"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload([
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload([
             "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding", "--label", "One",
         ])
         report.expectSuccess("done")
@@ -65,25 +65,25 @@ import Testing
         ]
         #expect(expected.allSatisfy(lines.contains))
         #expect(try report.item().hasDeleteToken == false)
-        #expect(try stage.tokens().isEmpty)
-        #expect(try stage.states() == [.done])
+        #expect(try fixture.tokens().isEmpty)
+        #expect(try fixture.states() == [.done])
     }
 
     @Test func contactOfTheMessageIsASetting() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:no-token"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(extra: ["MEDIACTL_CONTACT": "ops@media.example"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(extra: ["MEDIACTL_CONTACT": "ops@media.example"])
         #expect(report.result.errors.contains("Contact ops@media.example to request a manual deletion."))
     }
 
     @Test func malformedTokenIsKept() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:odd-token"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload()
         report.expectSuccess("done")
         #expect(try report.item().warnings?.map(\.code) == ["odd_token"])
         #expect(report.result.errors.contains("mediactl: warning: the delete token has an unexpected format"))
-        #expect(try stage.tokens().map(\.token.secret) == ["not-a-token"])
+        #expect(try fixture.tokens().map(\.token.secret) == ["not-a-token"])
     }
 
     /// No command can store a token without an ID; the leftover is reported at every start.
@@ -92,15 +92,15 @@ import Testing
             try connection.readBody(of: head)
             try connection.respond(201, ScriptedSite.success.replacing("18", with: "7.5"))
         }
-        let stage = try FaultStage(site.address)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(site.address)
+        let report = try await fixture.upload()
         report.expect(
             ExpectedFault(12, "token_not_stored", "contains a token but no ID", hint: "checksum to the operator")
         )
         #expect(try report.item().state == "finalized")
         #expect(report.failure?.hint?.contains("/rescue-") == true)
         #expect(report.failure?.hint?.contains("free some space") == false)
-        let list = try await stage.runner.run(["uploads", "list"])
+        let list = try await fixture.runner.run(["uploads", "list"])
         #expect(list.exitCode == 0)
         #expect(list.errors.contains("a delete token is stored in "), "\(list)")
     }
@@ -110,62 +110,62 @@ import Testing
             try connection.readBody(of: head)
             try connection.respond(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
         }
-        let stage = try FaultStage(site.address)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(site.address)
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(12, "token_not_stored", "the server sent an invalid token", hint: "/rescue-"))
         #expect(try report.item().warnings?.map(\.code).contains("unusable_token") == true)
-        #expect(try stage.states() == [.done])
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.states() == [.done])
+        #expect(try fixture.tokens().isEmpty)
     }
 
     @Test func damagedCopyIsReportedAndCanBeDeleted() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:corrupt"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload()
         report.expect(
             ExpectedFault(8, "checksum_mismatch", "the server's copy differs", hint: "mediactl uploads delete 1")
         )
-        #expect(try stage.states() == [.failed])
-        #expect(try stage.tokens().map(\.fileID) == [1])
+        #expect(try fixture.states() == [.failed])
+        #expect(try fixture.tokens().map(\.fileID) == [1])
         #expect(try report.item().hasDeleteToken == true)
     }
 
     @Test func responseWithoutChecksumIsNotVerified() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:no-checksum"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload()
         report.expectSuccess("done")
         #expect(try report.item().warnings?.map(\.code) == ["not_verified"])
-        #expect(try stage.tokens().count == 1)
+        #expect(try fixture.tokens().count == 1)
     }
 
     /// Traps T7 and T19: stored, and yet 500.
     @Test func failureAfterStoring() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:500-after-store"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--retries", "3"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--retries", "3"])
         report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
-        #expect(try stage.states() == [.tokenLost])
+        #expect(try fixture.states() == [.tokenLost])
         #expect(try await sandbox.posts() == 1)
         #expect(try sandbox.storedFiles().count == 1)
     }
 
     @Test func duplicateEntryIsADuplicate() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:1062"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--retries", "3"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--retries", "3"])
         report.expectSuccess("duplicate")
         #expect(try report.item().fileId == 1)
-        #expect(try stage.states() == [.duplicate])
+        #expect(try fixture.states() == [.duplicate])
         #expect(try await sandbox.posts() == 1)
     }
 
     @Test func lostResponseIsResolvedByQuery() async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:drop-answer"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--retries", "3"])
+        let sandbox = try await SandboxProcess.start(faults: ["upload:drop-response"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--retries", "3"])
         report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
-        #expect(try stage.states() == [.tokenLost])
+        #expect(try fixture.states() == [.tokenLost])
         #expect(try await sandbox.posts() == 1)
         #expect(try sandbox.storedFiles().count == 1)
     }
@@ -173,10 +173,10 @@ import Testing
     /// A response that does not end is closed, and the file is queried.
     @Test func responseWithoutAnEnd() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:whitespace=20000000"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload(["--retries", "3"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let report = try await fixture.upload(["--retries", "3"])
         report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
-        #expect(try stage.states() == [.tokenLost])
+        #expect(try fixture.states() == [.tokenLost])
         #expect(try await sandbox.posts() == 1)
     }
 }

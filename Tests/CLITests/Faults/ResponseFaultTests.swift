@@ -114,15 +114,15 @@ import Testing
             try connection.readBody(of: head)
             try connection.respond(row.status, row.body, type: row.type, headers: row.headers)
         }
-        let stage = try FaultStage(site.address)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(site.address)
+        let report = try await fixture.upload()
         report.expect(row.fault)
         #expect(report.failure?.httpStatus == row.status)
         #expect(site.posts == 1)
-        #expect(try stage.states() == [.failed])
-        #expect(try stage.journal().first?.failureCode == row.fault.code)
-        #expect(try stage.journal().first?.httpStatus == row.status)
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.states() == [.failed])
+        #expect(try fixture.journal().first?.failureCode == row.fault.code)
+        #expect(try fixture.journal().first?.httpStatus == row.status)
+        #expect(try fixture.tokens().isEmpty)
         #expect(report.items.map(\.hasDeleteToken) == [false])
     }
 
@@ -140,16 +140,16 @@ import Testing
                 try connection.write("HTTP/1.1 301 Moved Permanently\r\n\(length)\(location)\r\n\r\n")
             }
         )
-        let stage = try FaultStage(site.address)
+        let fixture = try FaultFixture(site.address)
         let expected = ExpectedFault(
             6,
             "unknown_outcome",
             "redirects this request (301); whether it has the file is unknown: https://elsewhere.example/",
             hint: "specify it with --server"
         )
-        try await stage.upload().expect(expected)
-        #expect(try stage.states() == [.unknownOutcome])
-        let status = try await stage.runner.run(["uploads", "status"] + stage.login)
+        try await fixture.upload().expect(expected)
+        #expect(try fixture.states() == [.unknownOutcome])
+        let status = try await fixture.runner.run(["uploads", "status"] + fixture.login)
         #expect(status.exitCode == 6 && status.errors.contains("redirects this request (301)"), "\(status)")
         #expect(site.posts == 1)
     }
@@ -162,12 +162,12 @@ import Testing
             let body = #"{"error":"Duplicate Upload","message":"Already there","\#(key)":8,"checksum_sha256":"ab"}"#
             try connection.respond(409, body)
         }
-        let stage = try FaultStage(site.address)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(site.address)
+        let report = try await fixture.upload()
         #expect(report.result.exitCode != 0)
         #expect(try report.item().hasDeleteToken == false)
         #expect(!report.result.errors.contains("no delete token was discovered"))
-        #expect(try stage.states().allSatisfy { !$0.isStored })
+        #expect(try fixture.states().allSatisfy { !$0.isStored })
         #expect(site.posts == 1)
     }
 
@@ -180,21 +180,21 @@ import Testing
                 #"{"error":"Duplicate Upload","existing_asset_id":8,"checksum_sha256":"\#(other)"}"#
             )
         }
-        let stage = try FaultStage(site.address)
-        try await stage.upload().expect(ExpectedFault(7, "unexpected_answer", other))
-        #expect(try stage.states() == [.failed])
+        let fixture = try FaultFixture(site.address)
+        try await fixture.upload().expect(ExpectedFault(7, "unexpected_answer", other))
+        #expect(try fixture.states() == [.failed])
     }
 
     /// Only these prove that nothing was stored and that the file may be sent again.
     @Test(arguments: ["upload:early-status=429,times=1,retry-after=1", "upload:early-status=503,times=1"])
     func isRetriedWhereThatIsSafe(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])
-        let stage = try FaultStage(sandbox.baseURL, byteCount: 8_000_000)
-        let report = try await stage.upload(["--retries", "1"])
+        let fixture = try FaultFixture(sandbox.baseURL, byteCount: 8_000_000)
+        let report = try await fixture.upload(["--retries", "1"])
         report.expectSuccess("done")
         #expect(try report.item().attempts == 2)
         #expect(try sandbox.storedFiles().count == 1)
-        #expect(try stage.tokens().count == 1)
+        #expect(try fixture.tokens().count == 1)
     }
 
     /// With 100-continue a rejection costs no body.
@@ -204,18 +204,18 @@ import Testing
     ])
     func responseBeforeTheBodyIsRead(_ status: Int, _ fault: ExpectedFault) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:early-status=\(status)"])
-        let stage = try FaultStage(sandbox.baseURL, byteCount: 8_000_000)
-        let report = try await stage.upload(["--transport", "multipart"])
+        let fixture = try FaultFixture(sandbox.baseURL, byteCount: 8_000_000)
+        let report = try await fixture.upload(["--transport", "multipart"])
         report.expect(fault)
         #expect(try report.item().bytesSent == 0)
         #expect(try await sandbox.posts() == 1)
         #expect(try sandbox.storedFiles().isEmpty)
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
     }
 
     @Test func wrongPasswordAndWrongRoleLookTheSame() async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
+        let fixture = try FaultFixture(sandbox.baseURL)
         let fault = ExpectedFault(
             4,
             "unauthorized",
@@ -228,13 +228,13 @@ import Testing
             "login failed (401): wrong user name or password",
             hint: fault.hint
         )
-        let wrongPassword = try await stage.upload(extra: ["MEDIACTL_PASSWORD": "canary"])
+        let wrongPassword = try await fixture.upload(extra: ["MEDIACTL_PASSWORD": "canary"])
         wrongPassword.expect(expected)
         #expect(!(wrongPassword.result.output + wrongPassword.result.errors).contains("canary"))
-        let wrongRole = try await stage.upload(["--user", "viewer"], extra: ["MEDIACTL_PASSWORD": "viewer"])
+        let wrongRole = try await fixture.upload(["--user", "viewer"], extra: ["MEDIACTL_PASSWORD": "viewer"])
         wrongRole.expect(expected)
         #expect(try sandbox.storedFiles().isEmpty)
-        #expect(try stage.states() == [.failed, .failed])
+        #expect(try fixture.states() == [.failed, .failed])
     }
 
     /// A token is stored, and a file whose bytes the server cannot have read completely is not a success.
@@ -243,11 +243,11 @@ import Testing
             try connection.respond(201, ScriptedSite.success, headers: ["Connection: close"])
             connection.waitForClose()
         }
-        let stage = try FaultStage(site.address, byteCount: 24_000_000)
-        let report = try await stage.upload(["--retries", "3"])
+        let fixture = try FaultFixture(site.address, byteCount: 24_000_000)
+        let report = try await fixture.upload(["--retries", "3"])
         report.expect(ExpectedFault(7, "unexpected_answer", "responded before the whole file was sent"))
-        #expect(try stage.states() == [.failed])
-        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(try fixture.states() == [.failed])
+        #expect(try fixture.tokens().map(\.fileID) == [18])
         #expect(site.posts == 1)
     }
 
@@ -261,20 +261,20 @@ import Testing
             try connection.readBody(of: head)
             try connection.respond(201, ScriptedSite.success)
         }
-        let stage = try FaultStage(site.address, byteCount: 1_000_000)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(site.address, byteCount: 1_000_000)
+        let report = try await fixture.upload()
         report.expectSuccess("done")
         #expect(site.posts == 2)
-        #expect(try stage.tokens().count == 1)
+        #expect(try fixture.tokens().count == 1)
     }
 
     @Test func noPasswordAndNoTerminal() async throws {
         let site = try ScriptedSite()
-        var stage = try FaultStage(site.address)
-        stage.runner.environment["MEDIACTL_PASSWORD"] = nil
-        let report = try await stage.upload()
+        var fixture = try FaultFixture(site.address)
+        fixture.runner.environment["MEDIACTL_PASSWORD"] = nil
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(4, "no_credentials", "password", hint: "MEDIACTL_PASSWORD"))
         #expect(site.connections == 0)
-        #expect(try stage.states().isEmpty)
+        #expect(try fixture.states().isEmpty)
     }
 }

@@ -112,25 +112,25 @@ import Testing
     ]
 
     @Test(arguments: rows) func endsARunWithOneError(_ row: Row) async throws {
-        let scene = try await BatchScene(faults: row.faults)
-        let files = try (0..<8).map { try scene.file("\($0).mp4") }
-        let address = String(scene.sandbox.baseURL.dropFirst("http://".count))
-        let server = row.server?.replacing("SANDBOX", with: address) ?? scene.sandbox.baseURL
+        let fixture = try await BatchFixture(faults: row.faults)
+        let files = try (0..<8).map { try fixture.file("\($0).mp4") }
+        let address = String(fixture.sandbox.baseURL.dropFirst("http://".count))
+        let server = row.server?.replacing("SANDBOX", with: address) ?? fixture.sandbox.baseURL
         let arguments = files + row.arguments + ["--server", server, "--user", "uploader", "--retries", "2"]
-        let report = scene.runner.home.file("report.json")
-        let result = try await scene.runner.run(
+        let report = fixture.runner.home.file("report.json")
+        let result = try await fixture.runner.run(
             ["upload"] + arguments + ["--json", "--report", report],
             extra: row.environment.merging(["MEDIACTL_SERVER": server]) { $1 }
         )
         #expect(result.exitCode == row.exitCode, "\(result)")
 
-        let items = try BatchScene.records(result, "item")
+        let items = try BatchFixture.records(result, "item")
         #expect(items.map { $0["state"] as? String } == ["failed"])
         #expect((items.first?["error"] as? [String: Any])?["code"] as? String == row.code)
-        let summary = try #require(try BatchScene.records(result, "summary").first)
+        let summary = try #require(try BatchFixture.records(result, "summary").first)
         let counts = ["items": 8, "failed": 1, "cancelled": 0, "not_started": 7, "exit_code": Int(row.exitCode)]
         for (name, count) in counts { #expect(summary[name] as? Int == count, "\(name)") }
-        let lines = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let lines = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(lines.count { $0["state"] as? String == "not_started" } == 7)
 
         let errors = result.errors.split(separator: "\n").map(String.init)
@@ -142,46 +142,46 @@ import Testing
         #expect(errors.last == "mediactl: hint: to continue: \(command.joined(separator: " "))")
         #expect(errors.count { $0.contains("failed: ") && $0.contains("retrying in") } == row.warnings, "\(errors)")
         #expect(!result.errors.contains("canary"))
-        let requests = try await scene.sandbox.requests().filter { !$0.path.contains("__sandbox") }
+        let requests = try await fixture.sandbox.requests().filter { !$0.path.contains("__sandbox") }
         #expect(requests.count == row.requests, "\(requests)")
     }
 
     /// Earlier uploads are kept, and the exit code is that of the failure.
-    @Test func aServerThatGoesAwayMidRun() async throws {
-        let scene = try await BatchScene(faults: ["upload:status=503,skip=3"])
-        let files = try (0..<8).map { try scene.file("\($0).mp4") }
-        let result = try await scene.upload(files + ["--json", "--retries", "1", "-j", "1"])
+    @Test func aServerThatDisappearsMidRun() async throws {
+        let fixture = try await BatchFixture(faults: ["upload:status=503,skip=3"])
+        let files = try (0..<8).map { try fixture.file("\($0).mp4") }
+        let result = try await fixture.upload(files + ["--json", "--retries", "1", "-j", "1"])
         #expect(result.exitCode == 7)
-        let summary = try #require(try BatchScene.records(result, "summary").first)
+        let summary = try #require(try BatchFixture.records(result, "summary").first)
         for (name, count) in ["done": 3, "failed": 1, "cancelled": 0, "not_started": 4] {
             #expect(summary[name] as? Int == count, "\(name)")
         }
         #expect(
             result.errors.contains("warning: cannot verify the files against the server's listing: server unavailable")
         )
-        try await scene.sandbox.clearFaults()
-        let again = try await scene.upload(files + ["--json"])
+        try await fixture.sandbox.clearFaults()
+        let again = try await fixture.upload(files + ["--json"])
         #expect(again.exitCode == 0)
-        #expect(try scene.sandbox.storedFiles().count == 8)
+        #expect(try fixture.sandbox.storedFiles().count == 8)
     }
 
     /// A single 503 is handled by the retry of the upload.
     @Test func aSingleFailureDoesNotEndTheRun() async throws {
-        let scene = try await BatchScene(faults: ["upload:status=503,skip=2,times=1"])
-        let files = try (0..<6).map { try scene.file("\($0).mp4") }
-        #expect(try await scene.upload(files).exitCode == 0)
-        #expect(try scene.sandbox.storedFiles().count == 6)
+        let fixture = try await BatchFixture(faults: ["upload:status=503,skip=2,times=1"])
+        let files = try (0..<6).map { try fixture.file("\($0).mp4") }
+        #expect(try await fixture.upload(files).exitCode == 0)
+        #expect(try fixture.sandbox.storedFiles().count == 6)
     }
 
     @Test func aSingleFileContinuesWithItsCommand() async throws {
-        let scene = try await BatchScene(faults: ["php:status=503"])
-        let file = try scene.file("my song.mp4")
-        let result = try await scene.upload([file, "--retries", "0"])
+        let fixture = try await BatchFixture(faults: ["php:status=503"])
+        let file = try fixture.file("my song.mp4")
+        let result = try await fixture.upload([file, "--retries", "0"])
         #expect(result.exitCode == 7)
         #expect(
             result.errors == """
                 mediactl: error: server unavailable (503)
-                mediactl: hint: to continue: mediactl upload '\(file)' --retries 0 --server \(scene.sandbox.baseURL) \
+                mediactl: hint: to continue: mediactl upload '\(file)' --retries 0 --server \(fixture.sandbox.baseURL) \
                 --user uploader
 
                 """
@@ -190,27 +190,27 @@ import Testing
 
     /// The other uploads to a server that failed as a whole are not started.
     @Test func resumptionsEndAsWell() async throws {
-        let scene = try await BatchScene(faults: ["tus-patch:status=503"])
+        let fixture = try await BatchFixture(faults: ["tus-patch:status=503"])
         for name in ["a.mp4", "b.mp4", "c.mp4"] {
-            _ = try await scene.upload([try scene.file(name), "--transport", "tus", "--retries", "0"])
+            _ = try await fixture.upload([try fixture.file(name), "--transport", "tus", "--retries", "0"])
         }
         let login = ["--user", "uploader", "--retries", "0", "--json"]
-        let result = try await scene.runner.run(["uploads", "resume", "--all"] + login)
+        let result = try await fixture.runner.run(["uploads", "resume", "--all"] + login)
         #expect(result.exitCode == 7)
-        let summary = try #require(try BatchScene.records(result, "summary").first)
+        let summary = try #require(try BatchFixture.records(result, "summary").first)
         #expect(summary["items"] as? Int == 3 && summary["failed"] as? Int == 1 && summary["not_started"] as? Int == 2)
         #expect(result.errors.contains("hint: to continue: mediactl uploads resume --all --user uploader"))
-        try await scene.sandbox.clearFaults()
-        #expect(try await scene.runner.run(["uploads", "resume", "--all"] + login).exitCode == 0)
-        #expect(try scene.sandbox.storedFiles().count == 3)
+        try await fixture.sandbox.clearFaults()
+        #expect(try await fixture.runner.run(["uploads", "resume", "--all"] + login).exitCode == 0)
+        #expect(try fixture.sandbox.storedFiles().count == 3)
     }
 
     /// A directory is no longer watched when nothing can be uploaded.
     @Test func aWatchEndsAsWell() async throws {
-        let scene = try await BatchScene()
-        try scene.file("drop/a.mp4")
-        let result = try await scene.upload(
-            ["--watch", scene.runner.home.file("drop")],
+        let fixture = try await BatchFixture()
+        try fixture.file("drop/a.mp4")
+        let result = try await fixture.upload(
+            ["--watch", fixture.runner.home.file("drop")],
             extra: ["MEDIACTL_PASSWORD": "canary-wrong"]
         )
         #expect(result.exitCode == 4)
@@ -220,8 +220,8 @@ import Testing
     // MARK: Limits and services
 
     @Test func aLimitOfPHPIsReported() async throws {
-        let scene = try await BatchScene(faults: ["upload:file-limit=1000"])
-        let result = try await scene.upload([try scene.file("a.mp4"), "--transport", "multipart"])
+        let fixture = try await BatchFixture(faults: ["upload:file-limit=1000"])
+        let result = try await fixture.upload([try fixture.file("a.mp4"), "--transport", "multipart"])
         #expect(result.exitCode == 2)
         #expect(
             result.errors == """
@@ -233,9 +233,9 @@ import Testing
     }
 
     @Test func aStoppedTusServerSuggestsTheOtherTransport() async throws {
-        let scene = try await BatchScene(faults: ["tus:status=503"])
-        let file = try scene.file("a.mp4")
-        let result = try await scene.upload([file, "--transport", "tus", "--retries", "0"])
+        let fixture = try await BatchFixture(faults: ["tus:status=503"])
+        let file = try fixture.file("a.mp4")
+        let result = try await fixture.upload([file, "--transport", "tus", "--retries", "0"])
         #expect(result.exitCode == 7)
         #expect(
             result.errors == """

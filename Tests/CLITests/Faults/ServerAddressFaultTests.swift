@@ -21,43 +21,43 @@ import Testing
         ("https://", ExpectedFault(2, "invalid_setting", "is not an address", hint: "https://media.example.org")),
     ])
     func invalidAddress(_ address: String, _ fault: ExpectedFault) async throws {
-        let stage = try FaultStage(address)
-        let report = try await stage.upload()
+        let fixture = try FaultFixture(address)
+        let report = try await fixture.upload()
         report.expect(fault)
         #expect(!(report.result.output + report.result.errors).contains("canary"))
-        #expect(try stage.states().isEmpty)
+        #expect(try fixture.states().isEmpty)
     }
 
     @Test func passwordIsNotSentOverPlainHTTP() async throws {
-        let stage = try FaultStage("http://media.invalid")
-        let report = try await stage.upload()
+        let fixture = try FaultFixture("http://media.invalid")
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(2, "usage", "http://media.invalid unencrypted", hint: "--allow-http"))
-        #expect(try stage.states().isEmpty)
+        #expect(try fixture.states().isEmpty)
     }
 
     @Test func unknownHost() async throws {
         // RFC 2606 section 2: .invalid never resolves.
-        let stage = try FaultStage("https://media.invalid")
-        let report = try await stage.upload()
+        let fixture = try FaultFixture("https://media.invalid")
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(6, "unknown_host", "cannot resolve host", hint: "spelling of --server"))
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
     }
 
     @Test func refusedConnection() async throws {
-        let stage = try FaultStage("http://127.0.0.1:1")
-        let report = try await stage.upload()
+        let fixture = try FaultFixture("http://127.0.0.1:1")
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(6, "cannot_connect", "cannot connect to the server", hint: "check --server"))
         #expect(report.failure?.retryable == true)
-        #expect(try stage.states() == [.failed])
-        #expect(try stage.journal().first?.failureCode == "cannot_connect")
+        #expect(try fixture.states() == [.failed])
+        #expect(try fixture.journal().first?.failureCode == "cannot_connect")
     }
 
     @Test func serverThatNeverAcceptsTheConnection() async throws {
-        let deaf = try DeafListener()
-        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
-        let report = try await stage.upload(["--connect-timeout", "0.3s"])
+        let silent = try SilentListener()
+        let fixture = try FaultFixture("http://127.0.0.1:\(silent.port)")
+        let report = try await fixture.upload(["--connect-timeout", "0.3s"])
         report.expect(ExpectedFault(6, "network_timeout", "network timeout", hint: "--connect-timeout"))
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
     }
 
     @Test func plainServerBehindHTTPS() async throws {
@@ -65,41 +65,41 @@ import Testing
             try connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
             connection.waitForClose()
         }
-        let stage = try FaultStage("https://127.0.0.1:\(site.port)")
-        let report = try await stage.upload()
+        let fixture = try FaultFixture("https://127.0.0.1:\(site.port)")
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(6, "tls_failed", "no secure connection", hint: "https server"))
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
     }
 
     @Test func selfSignedCertificate() async throws {
         let server = try await SelfSignedServer()
-        let stage = try FaultStage("https://localhost:\(server.port)")
-        let report = try await stage.upload()
+        let fixture = try FaultFixture("https://localhost:\(server.port)")
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(6, "certificate_untrusted", "certificate is not trusted", hint: "--cacert FILE"))
         #expect(report.failure?.hint?.contains("--insecure") == false)
-        #expect(try stage.states() == [.failed])
-        #expect(try stage.journal().first?.failureCode == "certificate_untrusted")
+        #expect(try fixture.states() == [.failed])
+        #expect(try fixture.journal().first?.failureCode == "certificate_untrusted")
     }
 
     @Test func certificateOfAnotherName() async throws {
         let server = try await SelfSignedServer()
-        let stage = try FaultStage("https://127.0.0.1:\(server.port)")
-        let report = try await stage.upload(["--cacert", server.certificate])
+        let fixture = try FaultFixture("https://127.0.0.1:\(server.port)")
+        let report = try await fixture.upload(["--cacert", server.certificate])
         report.expect(
             ExpectedFault(6, "certificate_name_mismatch", "certificate is for another host", hint: "--pinned-key")
         )
         #expect(report.failure?.hint?.contains("--insecure") == false)
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
     }
 
     @Test func keyThatDoesNotMatchThePin() async throws {
         let server = try await SelfSignedServer()
-        let stage = try FaultStage("https://localhost:\(server.port)")
+        let fixture = try FaultFixture("https://localhost:\(server.port)")
         // SHA-256 of empty input: no key has it.
         let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-        let report = try await stage.upload(["--pinned-key", pin])
+        let report = try await fixture.upload(["--pinned-key", pin])
         report.expect(ExpectedFault(6, "pinned_key_mismatch", "is not the pinned one", hint: "confirm with"))
-        #expect(try stage.states() == [.failed])
+        #expect(try fixture.states() == [.failed])
     }
 }
 

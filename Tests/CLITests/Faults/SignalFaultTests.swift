@@ -12,9 +12,9 @@ import Testing
     }
 
     @Test func interruptBeforeTheConnection() async throws {
-        let deaf = try DeafListener()
-        let stage = try FaultStage("http://127.0.0.1:\(deaf.port)")
-        let child = try stage.startUpload(["--connect-timeout", "600s"])
+        let silent = try SilentListener()
+        let fixture = try FaultFixture("http://127.0.0.1:\(silent.port)")
+        let child = try fixture.startUpload(["--connect-timeout", "600s"])
         try await child.wait(for: #""phase":"connecting""#)
         child.signal(SIGINT)
         let report = FaultReport(try await child.finish())
@@ -23,14 +23,14 @@ import Testing
         #expect(try report.item().bytesSent == 0)
         #expect(!report.result.errors.contains("waiting for the delete token"))
         // The signal may come before the intent is in the journal.
-        #expect(try stage.states().allSatisfy { $0 == .cancelled })
+        #expect(try fixture.states().allSatisfy { $0 == .cancelled })
     }
 
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func signalWhileSending(_ signal: Int32, _ exitCode: Int32) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=1000"])
-        let stage = try FaultStage(sandbox.baseURL, byteCount: 24_000_000)
-        let child = try stage.startUpload()
+        let fixture = try FaultFixture(sandbox.baseURL, byteCount: 24_000_000)
+        let child = try fixture.startUpload()
         try await child.wait(for: #""phase":"sending""#)
         child.signal(signal)
         let report = FaultReport(try await child.finish())
@@ -38,8 +38,8 @@ import Testing
         #expect(report.records.last?.exitCode == exitCode)
         #expect(try report.item().state == "cancelled")
         #expect(!report.result.errors.contains("waiting for the delete token"))
-        #expect(try stage.states() == [.cancelled])
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.states() == [.cancelled])
+        #expect(try fixture.tokens().isEmpty)
         #expect(try sandbox.storedFiles().isEmpty)
         #expect(try await sandbox.posts() == 1)
     }
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func signalWhileTheServerWorksWaitsForTheToken(_ signal: Int32, _ exitCode: Int32) async throws {
         let held = try HeldResponse()
-        let child = try held.stage.startUpload()
+        let child = try held.client.startUpload()
         try await child.wait(for: #""phase":"processing""#)
         child.signal(signal)
         try await child.wait(for: Self.waiting(signal))
@@ -56,14 +56,14 @@ import Testing
         #expect(report.result.exitCode == exitCode)
         #expect(try report.item().state == "done")
         #expect(try report.item().hasDeleteToken == true)
-        #expect(try held.stage.states() == [.done])
-        #expect(try held.stage.tokens().map(\.fileID) == [18])
+        #expect(try held.client.states() == [.done])
+        #expect(try held.client.tokens().map(\.fileID) == [18])
         #expect(held.site.posts == 1)
     }
 
     @Test func secondInterruptAbandonsTheToken() async throws {
         let held = try HeldResponse()
-        let child = try held.stage.startUpload()
+        let child = try held.client.startUpload()
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: Self.waiting(SIGINT))
@@ -73,7 +73,7 @@ import Testing
             ExpectedFault(130, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")
         )
         #expect(try report.item().state == "unknown_outcome")
-        #expect(try held.stage.states() == [.unknownOutcome])
+        #expect(try held.client.states() == [.unknownOutcome])
         #expect(held.site.posts == 1)
         held.response.open()
     }
@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func finishTimeoutEndsTheWait(_ signal: Int32, _ exitCode: Int32) async throws {
         let held = try HeldResponse()
-        let child = try held.stage.startUpload(["--finish-timeout", "0.5s"])
+        let child = try held.client.startUpload(["--finish-timeout", "0.5s"])
         try await child.wait(for: #""phase":"processing""#)
         child.signal(signal)
         let report = FaultReport(try await child.finish())
@@ -93,7 +93,7 @@ import Testing
                 hint: "uploads status"
             )
         )
-        #expect(try held.stage.states() == [.unknownOutcome])
+        #expect(try held.client.states() == [.unknownOutcome])
         #expect(held.site.posts == 1)
         held.response.open()
     }
@@ -101,8 +101,8 @@ import Testing
     /// The query after a lost response can be interrupted; the next call repeats it.
     @Test func interruptDuringTheQuery() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:reset,after=body"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let child = try stage.startUpload(["--settle-timeout", "5m"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let child = try fixture.startUpload(["--settle-timeout", "5m"])
         try await child.wait(for: #""phase":"resolving""#)
         child.signal(SIGINT)
         let report = FaultReport(try await child.finish())
@@ -110,61 +110,61 @@ import Testing
             ExpectedFault(130, "unknown_outcome", "whether the server has the file is unknown", hint: "uploads status")
         )
         #expect(!report.result.errors.contains("delete token"))
-        #expect(try stage.states() == [.unknownOutcome])
+        #expect(try fixture.states() == [.unknownOutcome])
         #expect(try await sandbox.posts() == 1)
     }
 
     /// The check of an upload that a killed process left may take minutes. It precedes the slot of the file.
     @Test func checkOfAnEarlierUploadIsPrinted() async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
-        let killed = try await stage.upload(extra: ["MEDIACTL_KILL_AT": "afterIntent"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let killed = try await fixture.upload(extra: ["MEDIACTL_KILL_AT": "afterIntent"])
         #expect(killed.result.signal == SIGKILL)
-        let next = try await stage.upload()
+        let next = try await fixture.upload()
         #expect(next.result.exitCode == 0)
         let note = "note: the outcome of an upload is unknown; checking whether the server has the file, for up to "
         #expect(next.result.errors.contains(note), "\(next.result)")
-        #expect(try stage.states() == [.done, .failed])
+        #expect(try fixture.states() == [.done, .failed])
     }
 
     @Test func interruptBetweenTwoAttempts() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:status=503,retry-after=110"])
-        let stage = try FaultStage(sandbox.baseURL)
-        let child = try stage.startUpload(["--retries", "3"])
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let child = try fixture.startUpload(["--retries", "3"])
         try await child.wait(for: #""phase":"retrying""#)
         child.signal(SIGINT)
         // Less than the wait that is interrupted.
         let report = FaultReport(try await child.finish(deadline: .seconds(90)))
         #expect(report.result.exitCode == 130)
         #expect(try report.item().state == "cancelled")
-        #expect(try stage.states() == [.cancelled])
+        #expect(try fixture.states() == [.cancelled])
         #expect(try await sandbox.posts() == 1)
     }
 
     /// The reader of the results is gone: uploads in flight continue without output.
     @Test func closedOutput() async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
-        let second = stage.runner.home.file("second.mp4")
-        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        let result = try await stage.runner.run(
-            ["upload", stage.file, second, "-j", "1"] + stage.login,
+        let fixture = try FaultFixture(sandbox.baseURL)
+        let second = fixture.runner.home.file("second.mp4")
+        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let result = try await fixture.runner.run(
+            ["upload", fixture.file, second, "-j", "1"] + fixture.login,
             streams: .closedOutput
         )
         #expect(result.signal == nil)
         #expect(!result.errors.contains("error:"))
-        #expect(try stage.states() == [.done])
-        #expect(try stage.tokens().count == 1)
+        #expect(try fixture.states() == [.done])
+        #expect(try fixture.tokens().count == 1)
         #expect(try sandbox.storedFiles().count == 1)
     }
 
     /// nohup(1): a hangup that was ignored from the start stays ignored.
     @Test func closedTerminalUnderNohup() async throws {
         let held = try HeldResponse()
-        var runner = held.stage.runner
+        var runner = held.client.runner
         let program = runner.executable
         runner.executable = "/usr/bin/nohup"
-        let arguments = ["upload", held.stage.file, "--json", "--progress-events"] + held.stage.login
+        let arguments = ["upload", held.client.file, "--json", "--progress-events"] + held.client.login
         let child = try runner.start([program] + arguments)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGHUP)
@@ -172,6 +172,6 @@ import Testing
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(!result.errors.contains("waiting for the delete token"))
-        #expect(try held.stage.states() == [.done])
+        #expect(try held.client.states() == [.done])
     }
 }

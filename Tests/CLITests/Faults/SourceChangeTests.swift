@@ -23,7 +23,7 @@ import Testing
                 try handle.close()
             },
             Change(testDescription: "is replaced") { path in
-                try FaultStage.writeMovie(to: path + ".new", byteCount: byteCount, seed: 1)
+                try FaultFixture.writeMovie(to: path + ".new", byteCount: byteCount, seed: 1)
                 #expect(rename(path + ".new", path) == 0)
             },
             Change(testDescription: "is removed") { path in #expect(unlink(path) == 0) },
@@ -34,9 +34,9 @@ import Testing
     private static let byteCount = 16 << 20
 
     /// A server that reads some bytes, waits for the change, and reads on.
-    private struct Scene {
+    private struct Fixture {
         let site: ScriptedSite
-        let stage: FaultStage
+        let client: FaultFixture
         private let begun = Gate()
         private let changed = Gate()
 
@@ -50,13 +50,13 @@ import Testing
                 try connection.readBody(ScriptedServer.Connection.contentLength(of: head) - 65_536)
                 try connection.respond(201, ScriptedSite.success)
             }
-            stage = try FaultStage(site.address, byteCount: SourceChangeTests.byteCount)
+            client = try FaultFixture(site.address, byteCount: SourceChangeTests.byteCount)
         }
 
         func upload(changing change: (String) throws -> Void) async throws -> FaultReport {
-            let child = try stage.startUpload(["--retries", "3"])
+            let child = try client.startUpload(["--retries", "3"])
             #expect(await begun.opened())
-            try change(stage.file)
+            try change(client.file)
             changed.open()
             return FaultReport(try await child.finish())
         }
@@ -64,40 +64,40 @@ import Testing
 
     @Test(arguments: Change.all)
     func changeDuringTheUpload(_ change: Change) async throws {
-        let scene = try Scene()
-        let report = try await scene.upload(changing: change.make)
+        let fixture = try Fixture()
+        let report = try await fixture.upload(changing: change.make)
         report.expect(ExpectedFault(13, "source_changed", "changed while it was being sent", hint: "send it again"))
-        #expect(try scene.stage.states() == [.failed])
-        #expect(try scene.stage.journal().first?.failureCode == "source_changed")
-        #expect(try scene.stage.tokens().map(\.fileID) == [18])
-        #expect(scene.site.posts == 1)
+        #expect(try fixture.client.states() == [.failed])
+        #expect(try fixture.client.journal().first?.failureCode == "source_changed")
+        #expect(try fixture.client.tokens().map(\.fileID) == [18])
+        #expect(fixture.site.posts == 1)
     }
 
     /// The announced length can no longer be sent: the request ends, and the server stores nothing.
     @Test func shrinking() async throws {
-        let scene = try Scene()
-        let report = try await scene.upload { path in #expect(truncate(path, 1 << 20) == 0) }
+        let fixture = try Fixture()
+        let report = try await fixture.upload { path in #expect(truncate(path, 1 << 20) == 0) }
         report.expect(ExpectedFault(13, "source_changed", "changed while it was being sent", hint: "send it again"))
-        #expect(try scene.stage.states() == [.failed])
-        #expect(try scene.stage.tokens().isEmpty)
-        #expect(scene.site.posts == 1)
+        #expect(try fixture.client.states() == [.failed])
+        #expect(try fixture.client.tokens().isEmpty)
+        #expect(fixture.site.posts == 1)
     }
 
     @Test func unchangedFileIsNotAnError() async throws {
-        let scene = try Scene()
-        let report = try await scene.upload { _ in }
+        let fixture = try Fixture()
+        let report = try await fixture.upload { _ in }
         #expect(report.result.exitCode == 0)
-        #expect(try scene.stage.states() == [.done])
+        #expect(try fixture.client.states() == [.done])
     }
 
     /// Checked at the start of the command, changed before its upload starts: it is not sent.
     @Test func changeBeforeTheUploadStarts() async throws {
         let held = try HeldResponse()
-        let second = held.stage.runner.home.file("second.mp4")
-        try FaultStage.writeMovie(to: second, byteCount: 26_182, seed: 1)
-        let child = try held.stage.startUpload([second, "-j", "1"])
+        let second = held.client.runner.home.file("second.mp4")
+        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        let child = try held.client.startUpload([second, "-j", "1"])
         #expect(await held.received.opened())
-        try FaultStage.writeMovie(to: second, byteCount: 26_183, seed: 2)
+        try FaultFixture.writeMovie(to: second, byteCount: 26_183, seed: 2)
         held.response.open()
         let report = FaultReport(try await child.finish())
         #expect(report.result.exitCode == 3)
@@ -109,8 +109,8 @@ import Testing
 
     @Test func sameFileTwiceInOneCommandIsSentOnce() async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try FaultStage(sandbox.baseURL)
-        let report = try await stage.upload([stage.file])
+        let client = try FaultFixture(sandbox.baseURL)
+        let report = try await client.upload([client.file])
         #expect(report.result.exitCode == 0)
         #expect(report.items.map(\.state) == ["done", "duplicate"])
         #expect(try await sandbox.posts() == 1)
@@ -118,25 +118,25 @@ import Testing
 
     @Test func secondUploadOfTheSameFileIsRefused() async throws {
         let held = try HeldResponse()
-        let first = try held.stage.startUpload()
+        let first = try held.client.startUpload()
         #expect(await held.received.opened())
-        let second = try await held.stage.upload()
+        let second = try await held.client.upload()
         second.expect(
             ExpectedFault(10, "upload_in_progress", "is being uploaded by another mediactl", hint: "uploads status")
         )
         #expect(held.site.posts == 1)
-        #expect(try held.stage.states().count == 1)
+        #expect(try held.client.states().count == 1)
         held.response.open()
         #expect(try await first.finish().exitCode == 0)
-        #expect(try held.stage.states() == [.done])
-        #expect(try held.stage.tokens().count == 1)
+        #expect(try held.client.states() == [.done])
+        #expect(try held.client.tokens().count == 1)
     }
 }
 
 /// A server that reads the whole body and responds when the test lets it.
 struct HeldResponse: Sendable {
     let site: ScriptedSite
-    let stage: FaultStage
+    let client: FaultFixture
     /// Opened by the server when it has read the body.
     let received = Gate()
     /// Opened by the test; then the success is sent.
@@ -150,6 +150,6 @@ struct HeldResponse: Sendable {
             response.wait()
             try connection.respond(201, ScriptedSite.success)
         }
-        stage = try FaultStage(site.address)
+        client = try FaultFixture(site.address)
     }
 }

@@ -9,9 +9,9 @@ import Testing
     private static let versionOffset: UInt64 = 60
 
     /// An environment whose store has one token.
-    private static func usedStage(_ server: String) throws -> FaultStage {
-        let stage = try FaultStage(server)
-        _ = try stage.store().add([
+    private static func usedFixture(_ server: String) throws -> FaultFixture {
+        let fixture = try FaultFixture(server)
+        _ = try fixture.store().add([
             TokenEntry(
                 host: "media.example",
                 fileID: 7,
@@ -28,11 +28,11 @@ import Testing
                 baseURL: "https://media.example"
             )
         ])
-        return stage
+        return fixture
     }
 
-    private static func database(_ stage: FaultStage) -> URL {
-        URL(fileURLWithPath: stage.dataDirectory + "/tokens.sqlite")
+    private static func database(_ fixture: FaultFixture) -> URL {
+        URL(fileURLWithPath: fixture.dataDirectory + "/tokens.sqlite")
     }
 
     private static func overwrite(_ file: URL, _ offset: UInt64, _ bytes: [UInt8]) throws {
@@ -69,13 +69,13 @@ import Testing
     @Test(arguments: damages)
     func storeIsRefusedAndNeverRecreated(_ damage: Damage) async throws {
         let site = try ScriptedSite()
-        let stage = try Self.usedStage(site.address)
-        let database = Self.database(stage)
+        let fixture = try Self.usedFixture(site.address)
+        let database = Self.database(fixture)
         try damage.make(database)
         let before = try Data(contentsOf: database)
-        let upload = try await stage.upload()
+        let upload = try await fixture.upload()
         upload.expect(ExpectedFault(12, "store_unusable", damage.message, hint: damage.hint))
-        let list = FaultReport(try await stage.runner.run(["uploads", "list", "--json"]))
+        let list = FaultReport(try await fixture.runner.run(["uploads", "list", "--json"]))
         list.expect(ExpectedFault(12, "store_unusable", damage.message, hint: "--data-dir DIR"))
         #expect(site.connections == 0)
         #expect(try Data(contentsOf: database) == before)
@@ -83,52 +83,52 @@ import Testing
 
     @Test func loosenedPermissionsAreTightened() async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try Self.usedStage(sandbox.baseURL)
-        let database = Self.database(stage).path
-        #expect(chmod(stage.dataDirectory, 0o755) == 0)
+        let fixture = try Self.usedFixture(sandbox.baseURL)
+        let database = Self.database(fixture).path
+        #expect(chmod(fixture.dataDirectory, 0o755) == 0)
         #expect(chmod(database, 0o644) == 0)
-        let report = try await stage.upload()
+        let report = try await fixture.upload()
         report.expectSuccess("done")
         #expect(report.result.errors.contains("mediactl: warning: "))
         let mode = { (path: String) in
             try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         }
-        #expect(try mode(stage.dataDirectory) == 0o700)
+        #expect(try mode(fixture.dataDirectory) == 0o700)
         #expect(try mode(database) == 0o600)
-        #expect(try stage.tokens().count == 2)
+        #expect(try fixture.tokens().count == 2)
     }
 
     /// The data directory may contain files that this program did not create.
     @Test(arguments: ["", "no reply", String(repeating: "\0", count: 20_000)])
     func rescueFileWithoutAnUpload(_ content: String) async throws {
         let sandbox = try await SandboxProcess.start()
-        let stage = try Self.usedStage(sandbox.baseURL)
-        let path = stage.dataDirectory + "/rescue-u-0123456789abcdef-x"
+        let fixture = try Self.usedFixture(sandbox.baseURL)
+        let path = fixture.dataDirectory + "/rescue-u-0123456789abcdef-x"
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-        let report = try await stage.upload()
+        let report = try await fixture.upload()
         report.expectSuccess("done")
-        #expect(try stage.tokens().count == 2)
+        #expect(try fixture.tokens().count == 2)
     }
 
     @Test func databaseThatIsADirectory() async throws {
         let site = try ScriptedSite()
-        let stage = try FaultStage(site.address)
+        let fixture = try FaultFixture(site.address)
         try FileManager.default.createDirectory(
-            atPath: Self.database(stage).path,
+            atPath: Self.database(fixture).path,
             withIntermediateDirectories: true
         )
-        let report = try await stage.upload()
+        let report = try await fixture.upload()
         report.expect(ExpectedFault(12, "store_unusable", "tokens.sqlite", hint: "--data-dir DIR"))
         #expect(site.connections == 0)
     }
 
     @Test func readOnlyDirectoryIsFoundBeforeSending() async throws {
         let site = try ScriptedSite()
-        var stage = try Self.usedStage(site.address)
-        #expect(chmod(Self.database(stage).path, 0o400) == 0)
-        #expect(chmod(stage.dataDirectory, 0o500) == 0)
-        defer { chmod(stage.dataDirectory, 0o700) }
-        let report = try await stage.uploadWithoutPrivileges()
+        var fixture = try Self.usedFixture(site.address)
+        #expect(chmod(Self.database(fixture).path, 0o400) == 0)
+        #expect(chmod(fixture.dataDirectory, 0o500) == 0)
+        defer { chmod(fixture.dataDirectory, 0o700) }
+        let report = try await fixture.uploadWithoutPrivileges()
         report.expect(ExpectedFault(12, "store_unusable", "cannot use", hint: "check its permissions"))
         #expect(site.connections == 0)
     }
@@ -136,10 +136,10 @@ import Testing
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func fullDiskIsFoundBeforeSending() async throws {
         let site = try ScriptedSite()
-        let stage = try FaultStage(site.address)
+        let fixture = try FaultFixture(site.address)
         let disk = try SmallDisk(kibibytes: 512)
         try disk.fill()
-        let report = try await stage.upload(["--data-dir", disk.path + "/store"])
+        let report = try await fixture.upload(["--data-dir", disk.path + "/store"])
         report.expect(ExpectedFault(12, "store_unusable", "no space left", hint: "free some space"))
         #expect(site.connections == 0)
     }
@@ -148,15 +148,15 @@ import Testing
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func diskThatIsFullLaterIsFoundBeforeSending() async throws {
         let site = try ScriptedSite()
-        let stage = try FaultStage(site.address)
+        let fixture = try FaultFixture(site.address)
         let disk = try SmallDisk(kibibytes: 512)
         let store = ["--data-dir", disk.path + "/store"]
-        #expect(try await stage.runner.run(["uploads", "list"] + store).exitCode == 0)
+        #expect(try await fixture.runner.run(["uploads", "list"] + store).exitCode == 0)
         try disk.fill()
-        let report = try await stage.upload(store)
+        let report = try await fixture.upload(store)
         report.expect(ExpectedFault(12, "store_unusable", "no space left", hint: "free some space"))
         #expect(site.connections == 0)
         try disk.empty()
-        #expect(try await stage.runner.run(["uploads", "list"] + store).exitCode == 0)
+        #expect(try await fixture.runner.run(["uploads", "list"] + store).exitCode == 0)
     }
 }

@@ -7,15 +7,15 @@ import Testing
     /// Words that users mistyped for commands.
     @Test(arguments: [["check"], ["send-all"], ["list2"], ["lst"], ["--json", "check"]])
     func aWordIsParsedAsACommand(words: [String]) async throws {
-        let stage = try await HashOnlyStage.registered()
-        var runner = stage.runner
+        let fixture = try await HashOnlyFixture.registered()
+        var runner = fixture.runner
         // Files of these names change nothing.
         let directory = runner.home.file("here")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         for word in words { try Data([0xFF, 0xD8, 0xFF]).write(to: URL(fileURLWithPath: directory + "/" + word)) }
         runner.environment["PWD"] = directory
         let result = try await runner.run(
-            ["hash-only"] + words + [stage.photo, "--no-depth"],
+            ["hash-only"] + words + [fixture.photo, "--no-depth"],
             through: ["/usr/bin/env", "-C", directory]
         )
         #expect(
@@ -23,7 +23,7 @@ import Testing
             "\(result.errors)"
         )
         #expect(result.errors.contains("unknown command") || result.output.contains("unknown command"))
-        #expect(try await stage.bodies().isEmpty)
+        #expect(try await fixture.bodies().isEmpty)
 
         guard words == ["check"] else { return }
         let named = try await runner.run(
@@ -31,73 +31,75 @@ import Testing
             through: ["/usr/bin/env", "-C", directory]
         )
         #expect(named.exitCode == 0, "\(named.errors)")
-        #expect(try await stage.bodies().count == 1)
+        #expect(try await fixture.bodies().count == 1)
     }
 
     @Test(arguments: ["missing.jpg", "", "pipe.jpg"])
     func everyArgumentIsCheckedAsAFileBeforeAnythingIsSent(name: String) async throws {
-        let stage = try await HashOnlyStage.registered()
-        let path = stage.runner.home.file(name)
+        let fixture = try await HashOnlyFixture.registered()
+        let path = fixture.runner.home.file(name)
         if name == "pipe.jpg" { try #require(mkfifo(path, 0o600) == 0) }
-        let result = try await stage.run([stage.photo, path, "--no-depth"])
+        let result = try await fixture.run([fixture.photo, path, "--no-depth"])
         #expect(result.exitCode != 0 && result.errors.contains("nothing was sent"), "\(result.errors)")
-        #expect(try await stage.bodies().isEmpty)
-        #expect(try await stage.json(["list"]).items.isEmpty)
+        #expect(try await fixture.bodies().isEmpty)
+        #expect(try await fixture.json(["list"]).items.isEmpty)
     }
 
     @Test func aPhotoWithoutAChoiceIsNotSent() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let other = try stage.file("other.jpg", "\u{ff}another")
-        for command in [[stage.photo], ["send", stage.photo], ["send", stage.photo, other, "--media-type", "photo"]] {
-            let result = try await stage.json(command)
+        let fixture = try await HashOnlyFixture.registered()
+        let other = try fixture.file("other.jpg", "\u{ff}another")
+        for command in [
+            [fixture.photo], ["send", fixture.photo], ["send", fixture.photo, other, "--media-type", "photo"],
+        ] {
+            let result = try await fixture.json(command)
             #expect(result.result.exitCode == 2 && result.error["code"] as? String == "depth_required")
         }
         let digest = "sha256:" + String(repeating: "ab", count: 32)
-        #expect(try await stage.run(["send", "--digest", digest, "--media-type", "photo"]).exitCode == 2)
-        #expect(try await stage.bodies().isEmpty)
-        #expect(try await stage.json(["list"]).items.isEmpty)
+        #expect(try await fixture.run(["send", "--digest", digest, "--media-type", "photo"]).exitCode == 2)
+        #expect(try await fixture.bodies().isEmpty)
+        #expect(try await fixture.json(["list"]).items.isEmpty)
 
-        let dry = try await stage.run([stage.photo, "--dry-run"])
+        let dry = try await fixture.run([fixture.photo, "--dry-run"])
         #expect(dry.exitCode == 0 && dry.errors.contains("--no-depth"), "\(dry.errors)")
     }
 
     // Nothing is sent before the prompt is confirmed, and the default is no.
     @Test(arguments: [("yes\n", 0, 1), ("no\n", 2, 0), ("\n", 2, 0)] as [(String, Int32, Int)])
     func aTerminalPromptsAboutDepth(response: String, exitCode: Int32, submissions: Int) async throws {
-        let stage = try await HashOnlyStage.registered()
-        let child = try stage.runner.start(["hash-only", stage.photo], streams: .terminal(columns: 200))
+        let fixture = try await HashOnlyFixture.registered()
+        let child = try fixture.runner.start(["hash-only", fixture.photo], streams: .terminal(columns: 200))
         try await child.wait(for: "Submit 1 capture without a depth map? [y/N] ")
-        #expect(try await stage.bodies().isEmpty)
+        #expect(try await fixture.bodies().isEmpty)
         child.write(response)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode, "\(result.output)")
-        #expect(try await stage.bodies().count == submissions)
+        #expect(try await fixture.bodies().count == submissions)
     }
 
     @Test func aVideoNeedsNoChoice() async throws {
-        let stage = try await HashOnlyStage.registered()
+        let fixture = try await HashOnlyFixture.registered()
         let chain = String(repeating: "ab", count: 32) + ":2"
-        let result = try await stage.run([
+        let result = try await fixture.run([
             "send", "--digest", "sha256:" + String(repeating: "cd", count: 32), "--hash-chain", chain, "--frame-count",
             "2",
             "--duration-ms", "80",
         ])
         #expect(result.exitCode == 0, "\(result.errors)")
-        #expect(try await stage.bodies().count == 1)
+        #expect(try await fixture.bodies().count == 1)
     }
 
     @Test func optionsThatWereNotSentAreReported() async throws {
-        let stage = try await HashOnlyStage.registered()
-        #expect(try await stage.send("--captured-at", "2026-05-01T18:30:00Z").result.exitCode == 0)
-        let same = try await stage.send("--captured-at", "2026-05-01T18:30:00Z")
+        let fixture = try await HashOnlyFixture.registered()
+        #expect(try await fixture.send("--captured-at", "2026-05-01T18:30:00Z").result.exitCode == 0)
+        let same = try await fixture.send("--captured-at", "2026-05-01T18:30:00Z")
         #expect((same.items.first?["notices"] as? [Any])?.isEmpty == true)
 
-        let other = try await stage.run(["send", stage.photo, "--no-depth", "--device-model", "Leica Q2"])
+        let other = try await fixture.run(["send", fixture.photo, "--no-depth", "--device-model", "Leica Q2"])
         #expect(other.exitCode == 0 && other.output.contains("already on the server"))
         #expect(other.errors.contains("not sent now: depth, time, device model"), "\(other.errors)")
-        let json = try await stage.json(["send", stage.photo, "--no-depth", "--device-model", "Leica Q2"])
+        let json = try await fixture.json(["send", fixture.photo, "--no-depth", "--device-model", "Leica Q2"])
         let notices = try #require(json.items.first?["notices"] as? [[String: Any]])
         #expect(notices.compactMap { $0["code"] as? String } == ["options_not_sent"])
-        #expect(try await stage.bodies().count == 1)
+        #expect(try await fixture.bodies().count == 1)
     }
 }

@@ -16,9 +16,9 @@ import Testing
         var bundle: String { directory + "/bundle.json" }
         var photo: String { directory + "/photo.jpg" }
 
-        func verify(_ arguments: [String]) async throws -> SyncStage.Report {
+        func verify(_ arguments: [String]) async throws -> SyncFixture.Report {
             // No server is reachable, and there are no settings, keys or data.
-            try SyncStage.report(of: try await machine.run(["hash-only", "verify"] + arguments + ["--json"]))
+            try SyncFixture.report(of: try await machine.run(["hash-only", "verify"] + arguments + ["--json"]))
         }
 
         func script() async throws -> ChildResult {
@@ -49,16 +49,16 @@ import Testing
     }
 
     private func evidence() async throws -> Evidence {
-        let stage = try await HashOnlyStage.registered()
-        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
+        let fixture = try await HashOnlyFixture.registered()
+        let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
         let machine = try BinaryRunner()
         let directory = machine.home.file("evidence")
-        let exported = try await stage.json(["export", id, "--bundle", directory + "/"])
+        let exported = try await fixture.json(["export", id, "--bundle", directory + "/"])
         #expect(exported.result.exitCode == 0, "\(exported.result.errors)")
         #expect(exported.last["bundle"] as? String == directory + "/bundle.json")
-        #expect(try await stage.run(["export", id, "--output", directory + "/photo.jpg"]).exitCode == 0)
+        #expect(try await fixture.run(["export", id, "--output", directory + "/photo.jpg"]).exitCode == 0)
         // The directory exists now, and its bundle is not replaced.
-        #expect(try await stage.run(["export", id, "--bundle", directory]).exitCode == 10)
+        #expect(try await fixture.run(["export", id, "--bundle", directory]).exitCode == 10)
         return Evidence(directory: directory, machine: machine)
     }
 
@@ -125,19 +125,19 @@ import Testing
         )
         try #require(made.exitCode == 0, "\(made.errors)")
         let device = UUID().uuidString.lowercased()
-        var stage = try await HashOnlyStage(arguments: [
+        var fixture = try await HashOnlyFixture(arguments: [
             "--capture-profile", "reference", "--capture-device", "\(device):secure_enclave:\(keys.file("public.pem"))",
         ])
-        stage.runner.environment["MEDIACTL_CAPTURE_PROFILE"] = "reference"
-        let registered = try await stage.run(["register", "--device-id", device, "--key", keys.file("key.pem")])
+        fixture.runner.environment["MEDIACTL_CAPTURE_PROFILE"] = "reference"
+        let registered = try await fixture.run(["register", "--device-id", device, "--key", keys.file("key.pem")])
         try #require(registered.exitCode == 0, "\(registered.errors)")
-        let sent = try await stage.json([
+        let sent = try await fixture.json([
             "send", "--digest", "sha256:" + String(repeating: "cd", count: 32), "--media-type", "video", "--no-depth",
             "--hash-chain", String(repeating: "ab", count: 32) + ":2", "--frame-count", "2", "--duration-ms", "80",
         ])
         let id = try #require(sent.items.first?["capture_id"] as? String, "\(sent.result.errors)")
         let directory = keys.file("evidence")
-        #expect(try await stage.run(["export", id, "--bundle", directory + "/"]).exitCode == 0)
+        #expect(try await fixture.run(["export", id, "--bundle", directory + "/"]).exitCode == 0)
         let evidence = Evidence(directory: directory, machine: try BinaryRunner())
         func unsigned() async throws -> Set<String> {
             let report = try await evidence.verify(["--bundle", evidence.bundle])

@@ -21,12 +21,12 @@ import Testing
                 parts: [("depth_analysis", 190)]
             ),
         ] {
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
-            diagnosis.expectOurStyle()
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
+            userFacingError.expectOurStyle()
             // A key of this program is never described with this word.
-            let texts = [diagnosis.message, diagnosis.hint ?? ""]
+            let texts = [userFacingError.message, userFacingError.hint ?? ""]
             #expect(code == .unverifiedPhoto || !texts.contains { $0.contains("verified") })
-            #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
+            #expect(userFacingError.code == code.rawValue && userFacingError.httpStatus == error.httpStatus)
         }
     }
 
@@ -56,17 +56,17 @@ import Testing
 
     @Test func errorsOfLowerLayersKeepTheirMessages() {
         let store = CaptureError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
-        #expect(ErrorCatalog.diagnosis(of: store).message.contains("\"/d/library.sqlite\" is not a usable store"))
+        #expect(ErrorCatalog.userFacingError(of: store).message.contains("\"/d/library.sqlite\" is not a usable store"))
         let network = CaptureError(.transport, underlying: TransportError(.unknownHost, detail: "Why."))
-        let diagnosis = ErrorCatalog.diagnosis(of: network)
-        #expect(diagnosis.code == "unknown_host" && diagnosis.exitCode == .network)
+        let userFacingError = ErrorCatalog.userFacingError(of: network)
+        #expect(userFacingError.code == "unknown_host" && userFacingError.exitCode == .network)
     }
 
     @Test func sizesOfPartsAreReported() {
-        let diagnosis = ErrorCatalog.diagnosis(
+        let userFacingError = ErrorCatalog.userFacingError(
             of: CaptureError(.payloadTooLarge, parts: [("metadata", 9000), ("depth_analysis", 190)])
         )
-        #expect(diagnosis.details == ["metadata: 9000 bytes", "depth_analysis: 190 bytes"])
+        #expect(userFacingError.details == ["metadata: 9000 bytes", "depth_analysis: 190 bytes"])
     }
 
     // Design section 5; hash-only contract 1.3 and section 8.

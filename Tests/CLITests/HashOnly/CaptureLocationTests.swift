@@ -15,9 +15,9 @@ import Testing
     }
 
     @Test func dryRunPrintsWhyThereIsNoLocation() async throws {
-        let stage = try await HashOnlyStage()
-        let options = ["send", stage.photo] + stage.depthOptions + Self.waterfront + ["--dry-run"]
-        let dry = try await stage.run(options)
+        let fixture = try await HashOnlyFixture()
+        let options = ["send", fixture.photo] + fixture.depthOptions + Self.waterfront + ["--dry-run"]
+        let dry = try await fixture.run(options)
         #expect(dry.exitCode == 0)
         #expect(
             dry.errors.contains(
@@ -27,7 +27,7 @@ import Testing
             "\(dry.errors)"
         )
 
-        let item = try #require(try await stage.json(options).items.first)
+        let item = try #require(try await fixture.json(options).items.first)
         let metadata = Self.metadata(try #require(item["body"] as? [String: Any]))
         #expect(metadata.location == nil && metadata.isIncluded == false)
         let candidates = try #require(item["location_candidates"] as? [[String: Any]])
@@ -40,21 +40,23 @@ import Testing
 
     // Trap 25: a real send does not print locations.
     @Test func sendOmitsTheLocationAndDoesNotPrintIt() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let sent = try await stage.run(["send", stage.photo] + stage.depthOptions + Self.waterfront)
+        let fixture = try await HashOnlyFixture.registered()
+        let sent = try await fixture.run(["send", fixture.photo] + fixture.depthOptions + Self.waterfront)
         #expect(sent.exitCode == 0, "\(sent.errors)")
         #expect(sent.errors.contains("the country is uncertain near a border; to submit it, specify --place CITY,CC"))
         #expect(!sent.errors.contains("Windsor") && !sent.errors.contains("Detroit"))
-        let bytes = try #require(try await stage.bodies().first)
+        let bytes = try #require(try await fixture.bodies().first)
         let metadata = Self.metadata(try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any]))
         #expect(metadata.location == nil && metadata.isIncluded == false)
     }
 
     @Test func theSpecifiedPlaceReplacesTheTable() async throws {
-        let stage = try await HashOnlyStage()
+        let fixture = try await HashOnlyFixture()
         let item = try #require(
-            try await stage.json(
-                ["send", stage.photo] + stage.depthOptions + Self.waterfront + ["--place", "Windsor,CA", "--dry-run"]
+            try await fixture.json(
+                ["send", fixture.photo] + fixture.depthOptions + Self.waterfront + [
+                    "--place", "Windsor,CA", "--dry-run",
+                ]
             ).items.first
         )
         let metadata = Self.metadata(try #require(item["body"] as? [String: Any]))
@@ -64,9 +66,9 @@ import Testing
     }
 
     @Test func aCountryMustExist() async throws {
-        let stage = try await HashOnlyStage()
-        let refused = try await stage.run(
-            ["send", stage.photo] + stage.depthOptions + ["--place", "London,UK", "--dry-run"]
+        let fixture = try await HashOnlyFixture()
+        let refused = try await fixture.run(
+            ["send", fixture.photo] + fixture.depthOptions + ["--place", "London,UK", "--dry-run"]
         )
         #expect(refused.exitCode == 2 && refused.output.isEmpty, "\(refused.errors)")
         #expect(refused.errors.contains("for example GB for the United Kingdom"), "\(refused.errors)")

@@ -6,8 +6,8 @@ import Testing
 
 /// Times of files, as `hash-only` submits them. The files are written by exiftool.
 @Suite(.prompt) struct CaptureTimeTests {
-    private func photo(_ stage: HashOnlyStage, _ tags: [String]) async throws -> String {
-        let path = stage.runner.home.file("tagged.jpg")
+    private func photo(_ fixture: HashOnlyFixture, _ tags: [String]) async throws -> String {
+        let path = fixture.runner.home.file("tagged.jpg")
         // ffmpeg writes a JPEG that exiftool accepts.
         let made = try await ChildProcess.run(
             "ffmpeg",
@@ -77,9 +77,9 @@ import Testing
 
     @Test(arguments: cases)
     func isSubmittedWithItsKnownPrecision(example: Case) async throws {
-        let stage = try await HashOnlyStage()
-        let path = try await photo(stage, example.tags)
-        let report = try await stage.json(["send", path, "--no-depth", "--dry-run"] + example.options)
+        let fixture = try await HashOnlyFixture()
+        let path = try await photo(fixture, example.tags)
+        let report = try await fixture.json(["send", path, "--no-depth", "--dry-run"] + example.options)
         #expect(report.result.exitCode == 0, "\(report.result.errors)")
         let item = try #require(report.items.first)
         let body = try #require(item["body"] as? [String: Any])
@@ -96,28 +96,28 @@ import Testing
     }
 
     @Test func exactTimeIsRefusedWithoutAZone() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let path = try await photo(stage, [Self.clock])
+        let fixture = try await HashOnlyFixture.registered()
+        let path = try await photo(fixture, [Self.clock])
         for more in [[], ["--dry-run"]] {
-            let report = try await stage.json(["send", path, "--no-depth", "--timestamp-level", "exact"] + more)
+            let report = try await fixture.json(["send", path, "--no-depth", "--timestamp-level", "exact"] + more)
             #expect(report.result.exitCode == 2)
             let error = try #require(report.items.first?["error"] as? [String: Any])
             #expect(error["code"] as? String == "time_zone_unknown")
         }
-        #expect(try await stage.bodies().isEmpty)
-        #expect(try await stage.json(["list"]).items.isEmpty)
+        #expect(try await fixture.bodies().isEmpty)
+        #expect(try await fixture.json(["list"]).items.isEmpty)
     }
 
     // 2° 17′ 40.2″: binary arithmetic results in 2.2944999999999998.
     @Test func coordinatesAreDecimals() async throws {
-        let stage = try await HashOnlyStage()
+        let fixture = try await HashOnlyFixture()
         let path = try await photo(
-            stage,
+            fixture,
             [
                 "-GPSLatitude=48.85837", "-GPSLatitudeRef=N", "-GPSLongitude=2.2945", "-GPSLongitudeRef=E",
             ]
         )
-        let result = try await stage.run(["send", path, "--location-level", "precise", "--dry-run"])
+        let result = try await fixture.run(["send", path, "--location-level", "precise", "--dry-run"])
         #expect(result.output.contains(#""location":{"latitude":48.85837,"longitude":2.2945}"#), "\(result.output)")
     }
 

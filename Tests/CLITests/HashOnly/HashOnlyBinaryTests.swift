@@ -7,13 +7,13 @@ import Testing
     // MARK: The way of a capture
 
     @Test func captureIsSubmittedVerifiedAndExported() async throws {
-        let stage = try await HashOnlyStage()
-        let registration = try await stage.json(["register"])
+        let fixture = try await HashOnlyFixture()
+        let registration = try await fixture.json(["register"])
         #expect(registration.result.exitCode == 0, "\(registration.result.errors)")
         #expect(registration.last["level"] as? String == "software" && registration.last["key"] as? String == "new")
         #expect(!registration.result.errors.contains("verified"))
 
-        let sent = try await stage.send()
+        let sent = try await fixture.send()
         #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
         let item = try #require(sent.items.first)
         let id = try #require(item["capture_id"] as? String)
@@ -22,17 +22,17 @@ import Testing
         // The depth map of these tests is too small for a real scene.
         let notices = item["notices"] as? [[String: Any]] ?? []
         #expect(notices.contains { $0["code"] as? String == "scene_not_real" }, "\(notices)")
-        let body = try #require(try await stage.bodies().first)
+        let body = try #require(try await fixture.bodies().first)
         #expect(item["payload_bytes"] as? Int == body.count)
 
-        let again = try await stage.send()
+        let again = try await fixture.send()
         #expect(again.result.exitCode == 0 && again.items.first?["known"] as? Bool == true)
-        #expect(try await stage.bodies().count == 1)
+        #expect(try await fixture.bodies().count == 1)
 
-        let list = try await stage.json(["list"])
+        let list = try await fixture.json(["list"])
         #expect(list.items.map { $0["capture_id"] as? String } == [id])
-        #expect(try await stage.json(["list", "--open"]).items.isEmpty)
-        let shown = try await stage.json(["show", String(id.prefix(8)), "--show-body"])
+        #expect(try await fixture.json(["list", "--open"]).items.isEmpty)
+        let shown = try await fixture.json(["show", String(id.prefix(8)), "--show-body"])
         #expect(shown.items.first?["signed"] as? Bool == true)
         // The numbers are those that were sent.
         let members = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
@@ -42,28 +42,35 @@ import Testing
         }
         #expect(analyses[0] == analyses[1], "\(shown.items)")
 
-        let verified = try await stage.json(["verify", stage.photo])
+        let verified = try await fixture.json(["verify", fixture.photo])
         #expect(verified.result.exitCode == 0, "\(verified.result.output)")
         #expect(verified.count("passed") == 6 && verified.last["server_capture_id"] is String)
-        let offline = try await stage.json(["verify", stage.photo, "--offline"], extra: ["MEDIACTL_CAPTURE_URL": ""])
+        let offline = try await fixture.json(
+            ["verify", fixture.photo, "--offline"],
+            extra: ["MEDIACTL_CAPTURE_URL": ""]
+        )
         #expect(offline.result.exitCode == 0 && offline.count("passed") == 5 && offline.count("skipped") == 1)
-        #expect(try await stage.run(["verify", stage.depth, "--offline"]).exitCode == 5)
+        #expect(try await fixture.run(["verify", fixture.depth, "--offline"]).exitCode == 5)
 
-        let copy = stage.runner.home.file("copy.jpg")
-        let map = stage.runner.home.file("copy.f32")
-        let export = try await stage.json(["export", id, "--output", copy, "--depth-to", map])
+        let copy = fixture.runner.home.file("copy.jpg")
+        let map = fixture.runner.home.file("copy.f32")
+        let export = try await fixture.json(["export", id, "--output", copy, "--depth-to", map])
         #expect(export.result.exitCode == 0, "\(export.result.errors)")
-        #expect(try Data(contentsOf: URL(fileURLWithPath: copy)) == Data(contentsOf: URL(fileURLWithPath: stage.photo)))
-        #expect(try Data(contentsOf: URL(fileURLWithPath: map)) == Data(contentsOf: URL(fileURLWithPath: stage.depth)))
-        #expect(try await stage.run(["export", id, "--output", copy]).exitCode == 10)
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: copy)) == Data(contentsOf: URL(fileURLWithPath: fixture.photo))
+        )
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: map)) == Data(contentsOf: URL(fileURLWithPath: fixture.depth))
+        )
+        #expect(try await fixture.run(["export", id, "--output", copy]).exitCode == 10)
     }
 
     // Others receive the bundle, so a program other than this one verifies it.
     @Test func bundleIsVerifiedByOpenSSL() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
-        let path = stage.runner.home.file("bundle.json")
-        #expect(try await stage.run(["export", id, "--bundle", path]).exitCode == 0)
+        let fixture = try await HashOnlyFixture.registered()
+        let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
+        let path = fixture.runner.home.file("bundle.json")
+        #expect(try await fixture.run(["export", id, "--bundle", path]).exitCode == 0)
         let data = try Data(contentsOf: URL(fileURLWithPath: path))
         let bundle = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         let schema = try JSONSchema(contentsOf: JSONSchemaTests.documents + "/schemas/hash-only-bundle-1.json")
@@ -71,9 +78,9 @@ import Testing
         func bytes(_ name: String) throws -> Data {
             try #require((bundle[name] as? String).flatMap { Data(base64Encoded: $0) }, "\(name)")
         }
-        #expect(try bytes("body") == (try await stage.bodies().first))
+        #expect(try bytes("body") == (try await fixture.bodies().first))
 
-        let home = stage.runner.home
+        let home = fixture.runner.home
         try (bundle["public_key"] as? String)?.write(toFile: home.file("key.pem"), atomically: true, encoding: .utf8)
         try bytes("signature").write(to: URL(fileURLWithPath: home.file("signature.der")))
         try bytes("signed_bytes").write(to: URL(fileURLWithPath: home.file("signed.json")))
@@ -89,22 +96,22 @@ import Testing
     // MARK: Dry run
 
     @Test func dryRunPrintsTheExactBody() async throws {
-        let stage = try await HashOnlyStage()
+        let fixture = try await HashOnlyFixture()
         let options = [
             "--location", "52.5163,13.3777", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "Leica Q2",
         ]
-        let dry = try await stage.run(["send", stage.photo] + stage.depthOptions + options + ["--dry-run"])
+        let dry = try await fixture.run(["send", fixture.photo] + fixture.depthOptions + options + ["--dry-run"])
         #expect(dry.exitCode == 0, "\(dry.errors)")
-        #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
+        #expect(!FileManager.default.fileExists(atPath: fixture.runner.home.file("data")))
         #expect(dry.errors.contains("disclosed data:") && dry.errors.contains("captured_at 2026-05-01T18:30:00Z"))
         #expect(dry.errors.contains("Berlin") && !dry.errors.contains("52.51"))
         #expect(!dry.errors.contains("--captured-at sets it"))
-        #expect(try await stage.sandbox.requests().isEmpty)
+        #expect(try await fixture.sandbox.requests().isEmpty)
 
-        _ = try await stage.run(["register"])
-        let sent = try await stage.json(["send", stage.photo] + stage.depthOptions + options)
+        _ = try await fixture.run(["register"])
+        let sent = try await fixture.json(["send", fixture.photo] + fixture.depthOptions + options)
         #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
-        let bytes = try #require(try await stage.bodies().first)
+        let bytes = try #require(try await fixture.bodies().first)
         let body = String(decoding: bytes, as: UTF8.self)
         #expect(Self.withoutAssertion(body + "\n") == Self.withoutAssertion(dry.output))
         #expect(body.utf8.count + 1 == dry.output.utf8.count)
@@ -115,8 +122,8 @@ import Testing
     }
 
     @Test func dryRunHasTheBodyAsAnObject() async throws {
-        let stage = try await HashOnlyStage()
-        let dry = try await stage.send("--dry-run", "--location-level", "none")
+        let fixture = try await HashOnlyFixture()
+        let dry = try await fixture.send("--dry-run", "--location-level", "none")
         let item = try #require(dry.items.first)
         #expect(dry.result.exitCode == 0 && item["state"] as? String == "planned")
         #expect(dry.result.errors.contains("the time of submission is used; --captured-at sets it"))
@@ -129,12 +136,12 @@ import Testing
 
     // Trap 25.
     @Test func textOutputOmitsHashesAndPlaces() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let result = try await stage.run(
-            ["send", stage.photo, "--no-depth", "--location", "52.5163,13.3777", "--location-level", "precise"]
+        let fixture = try await HashOnlyFixture.registered()
+        let result = try await fixture.run(
+            ["send", fixture.photo, "--no-depth", "--location", "52.5163,13.3777", "--location-level", "precise"]
         )
         #expect(result.exitCode == 0, "\(result.errors)")
-        let sent = try #require(try await stage.bodies().first)
+        let sent = try #require(try await fixture.bodies().first)
         let body = try #require(try JSONSerialization.jsonObject(with: sent) as? [String: Any])
         let assertion = try #require(body["assertion"] as? String)
         let hash = try #require(body["media_hash"] as? String)
@@ -148,29 +155,29 @@ import Testing
 
     @Test(arguments: ["", "{", #"{"privacyModeEnabled":"yes"}"#])
     func unreadableSettingsSendNothing(text: String) async throws {
-        let stage = try await HashOnlyStage.registered()
-        try stage.privacy(text)
-        let result = try await stage.send()
+        let fixture = try await HashOnlyFixture.registered()
+        try fixture.privacy(text)
+        let result = try await fixture.send()
         #expect(result.result.exitCode == 2 && result.error["code"] as? String == "settings_unusable")
-        #expect(try await stage.bodies().isEmpty)
-        #expect(try await stage.run(["settings", "set", "privacy-mode", "off"]).exitCode == 2)
+        #expect(try await fixture.bodies().isEmpty)
+        #expect(try await fixture.run(["settings", "set", "privacy-mode", "off"]).exitCode == 2)
     }
 
     @Test func settingsDecideWhatIsDisclosed() async throws {
-        let stage = try await HashOnlyStage()
-        #expect(try await stage.json(["settings"]).last["location"] as? String == "coarse")
-        let dry = try await stage.json(["settings", "set", "location", "none", "--dry-run"])
+        let fixture = try await HashOnlyFixture()
+        #expect(try await fixture.json(["settings"]).last["location"] as? String == "coarse")
+        let dry = try await fixture.json(["settings", "set", "location", "none", "--dry-run"])
         #expect(dry.last["location"] as? String == "none" && dry.last["changed"] as? Bool == false)
         for (key, value) in [
             ("location", "none"), ("timestamp", "day-only"), ("device", "none"), ("privacy-mode", "on"),
         ] {
-            #expect(try await stage.run(["settings", "set", key, value]).exitCode == 0)
+            #expect(try await fixture.run(["settings", "set", key, value]).exitCode == 0)
         }
-        let kept = try await stage.json(["settings", "show"]).last
+        let kept = try await fixture.json(["settings", "show"]).last
         #expect(kept["timestamp"] as? String == "day_only" && kept["privacy_mode"] as? Bool == true)
-        #expect(try await stage.run(["settings", "set", "location", "far"]).exitCode == 2)
+        #expect(try await fixture.run(["settings", "set", "location", "far"]).exitCode == 2)
         let body = try #require(
-            try await stage.send("--dry-run", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "X")
+            try await fixture.send("--dry-run", "--captured-at", "2026-05-01T18:30:00Z", "--device-model", "X")
                 .items.first?["body"] as? [String: Any]
         )
         #expect(body["captured_at"] as? String == "2026-05-01T00:00:00Z")
@@ -178,15 +185,15 @@ import Testing
     }
 
     @Test func mediaIsSentOnlyWhenRequestedAndAllowed() async throws {
-        let stage = try await HashOnlyStage.registered()
-        try stage.privacy(
+        let fixture = try await HashOnlyFixture.registered()
+        try fixture.privacy(
             #"{"privacyModeEnabled":true,"locationLevel":"none","timestampLevel":"none","deviceInfoLevel":"none"}"#
         )
-        let refused = try await stage.send("--send-media")
+        let refused = try await fixture.send("--send-media")
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "privacy_mode_on")
-        #expect(try await stage.bodies(at: "/api/v1/captures").isEmpty)
-        _ = try await stage.run(["settings", "set", "privacy-mode", "off"])
-        let sent = try await stage.send("--send-media", "--device-model", "Leica Q2", "--device-level", "model-only")
+        #expect(try await fixture.bodies(at: "/api/v1/captures").isEmpty)
+        _ = try await fixture.run(["settings", "set", "privacy-mode", "off"])
+        let sent = try await fixture.send("--send-media", "--device-model", "Leica Q2", "--device-level", "model-only")
         #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
         #expect(sent.result.errors.contains("itself is uploaded to"))
         #expect(sent.items.first?["mode"] as? String == "full")
@@ -195,72 +202,74 @@ import Testing
     // MARK: Ends
 
     @Test func nothingIsSentByAMachineThatIsNotRegistered() async throws {
-        let stage = try await HashOnlyStage()
-        let result = try await stage.send()
+        let fixture = try await HashOnlyFixture()
+        let result = try await fixture.send()
         #expect(result.result.exitCode == 4 && result.states == ["failed"])
         #expect((result.items.first?["error"] as? [String: Any])?["code"] as? String == "not_registered")
-        #expect(try await stage.sandbox.requests().isEmpty)
+        #expect(try await fixture.sandbox.requests().isEmpty)
     }
 
     @Test func nothingIsSentUnencrypted() async throws {
-        let stage = try await HashOnlyStage.registered()
+        let fixture = try await HashOnlyFixture.registered()
         let elsewhere = ["MEDIACTL_CAPTURE_URL": "http://captures.invalid"]
-        for command in [["register"], ["send", stage.photo, "--no-depth"]] {
-            let result = try await stage.run(command, extra: elsewhere)
+        for command in [["register"], ["send", fixture.photo, "--no-depth"]] {
+            let result = try await fixture.run(command, extra: elsewhere)
             #expect(result.exitCode == 2 && result.errors.contains("unencrypted"), "\(result.errors)")
         }
-        #expect(try await stage.run(["send", stage.photo, "--no-depth", "--dry-run"], extra: elsewhere).exitCode == 0)
+        #expect(
+            try await fixture.run(["send", fixture.photo, "--no-depth", "--dry-run"], extra: elsewhere).exitCode == 0
+        )
     }
 
     @Test func unsentCapturesAreSentLater() async throws {
-        let stage = try await HashOnlyStage.registered(faults: ["capture:status=503"])
-        let failed = try await stage.send()
+        let fixture = try await HashOnlyFixture.registered(faults: ["capture:status=503"])
+        let failed = try await fixture.send()
         #expect(failed.result.exitCode == 7 && failed.states == ["queued"], "\(failed.result.output)")
-        #expect(try await stage.json(["list", "--open"]).items.count == 1)
-        try await stage.sandbox.clearFaults()
-        let elsewhere = try await stage.json(["retry", "--all", "--server", "https://elsewhere.example"])
+        #expect(try await fixture.json(["list", "--open"]).items.count == 1)
+        try await fixture.sandbox.clearFaults()
+        let elsewhere = try await fixture.json(["retry", "--all", "--server", "https://elsewhere.example"])
         #expect(elsewhere.count("items") == 0)
-        let planned = try await stage.json(["retry", "--all", "-n"])
+        let planned = try await fixture.json(["retry", "--all", "-n"])
         #expect(planned.result.exitCode == 0 && planned.states == ["planned"], "\(planned.result.output)")
-        let retried = try await stage.json(["resume", "--all"])
+        let retried = try await fixture.json(["resume", "--all"])
         #expect(retried.result.exitCode == 0 && retried.states == ["accepted"], "\(retried.result.output)")
-        #expect(try await stage.json(["retry", "--all"]).count("items") == 0)
+        #expect(try await fixture.json(["retry", "--all"]).count("items") == 0)
     }
 
     @Test func theServerThatHasTheCaptureIsQueried() async throws {
-        let stage = try await HashOnlyStage.registered()
-        #expect(try await stage.send().result.exitCode == 0)
+        let fixture = try await HashOnlyFixture.registered()
+        #expect(try await fixture.send().result.exitCode == 0)
         // No server listens there, and the profile would be a different one.
         let elsewhere = ["MEDIACTL_CAPTURE_URL": "http://127.0.0.1:1"]
-        let verified = try await stage.json(
-            ["verify", stage.photo, "--capture-profile", "reference"],
+        let verified = try await fixture.json(
+            ["verify", fixture.photo, "--capture-profile", "reference"],
             extra: elsewhere
         )
         #expect(verified.result.exitCode == 0 && verified.count("passed") == 6, "\(verified.result.output)")
         // A server that is specified is a filter.
-        let own = try await stage.json(["verify", stage.photo, "--server", stage.sandbox.baseURL])
+        let own = try await fixture.json(["verify", fixture.photo, "--server", fixture.sandbox.baseURL])
         #expect(own.result.exitCode == 0 && own.count("passed") == 6, "\(own.result.output)")
-        let other = try await stage.json(["verify", stage.photo, "--server", "http://127.0.0.1:1"])
+        let other = try await fixture.json(["verify", fixture.photo, "--server", "http://127.0.0.1:1"])
         #expect(other.result.exitCode == 5 && other.items.isEmpty, "\(other.result.output)")
-        #expect((other.error["message"] as? String)?.contains(stage.sandbox.baseURL) == true, "\(other.error)")
+        #expect((other.error["message"] as? String)?.contains(fixture.sandbox.baseURL) == true, "\(other.error)")
     }
 
     @Test func exportsAreCompleteOrNotStarted() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let id = try #require(try await stage.send().items.first?["capture_id"] as? String)
-        let (media, bundle) = (stage.runner.home.file("again.jpg"), try stage.file("bundle.json", "mine"))
-        let refused = try await stage.json(["export", id, "--output", media, "--bundle", bundle])
+        let fixture = try await HashOnlyFixture.registered()
+        let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
+        let (media, bundle) = (fixture.runner.home.file("again.jpg"), try fixture.file("bundle.json", "mine"))
+        let refused = try await fixture.json(["export", id, "--output", media, "--bundle", bundle])
         #expect(refused.result.exitCode == 10 && refused.error["code"] as? String == "target_exists")
         #expect(!FileManager.default.fileExists(atPath: media))
         #expect(try String(contentsOfFile: bundle, encoding: .utf8) == "mine")
     }
 
     @Test func severalFilesHaveSeparateResults() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let other = try stage.file("other.jpg", "\u{ff}another")
-        let missing = stage.runner.home.file("missing.jpg")
-        let report = try await stage.json(
-            ["send", stage.photo, missing, other, "--no-depth", "--media-type", "photo"]
+        let fixture = try await HashOnlyFixture.registered()
+        let other = try fixture.file("other.jpg", "\u{ff}another")
+        let missing = fixture.runner.home.file("missing.jpg")
+        let report = try await fixture.json(
+            ["send", fixture.photo, missing, other, "--no-depth", "--media-type", "photo"]
         )
         #expect(report.result.exitCode == 3 && report.states == ["accepted", "accepted", "failed"])
         #expect(report.count("accepted") == 2 && report.count("failed") == 1)
@@ -268,70 +277,70 @@ import Testing
     }
 
     @Test func mistypedCommandsAreNotFiles() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let result = try await stage.run(["lst"])
+        let fixture = try await HashOnlyFixture.registered()
+        let result = try await fixture.run(["lst"])
         #expect(result.exitCode == 2 && result.errors.contains("did you mean: mediactl hash-only list"))
-        #expect(try await !stage.run(["lst.jpg"]).errors.contains("did you mean"))
+        #expect(try await !fixture.run(["lst.jpg"]).errors.contains("did you mean"))
     }
 
     @Test func interruptedRequestsAreAwaited() async throws {
-        let stage = try await HashOnlyStage.registered(faults: ["capture:stall,after=body"])
-        let child = try stage.runner.start(
-            ["hash-only", "send", stage.photo, "--no-depth", "--json", "--answer-timeout", "30"]
+        let fixture = try await HashOnlyFixture.registered(faults: ["capture:stall,after=body"])
+        let child = try fixture.runner.start(
+            ["hash-only", "send", fixture.photo, "--no-depth", "--json", "--answer-timeout", "30"]
         )
-        try await stage.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
         child.signal(SIGINT)
         try await child.wait(for: "waiting for the server's response")
         try await child.repeatSignal(SIGINT)
         let result = try await child.finish(deadline: .seconds(20))
         #expect(result.exitCode == 130)
-        #expect(try await stage.json(["list", "--open"]).items.count == 1)
+        #expect(try await fixture.json(["list", "--open"]).items.count == 1)
     }
 
     @Test func twoProcessesShareOneCounter() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let other = try stage.file("other.jpg", "another")
-        let first = try stage.runner.start(["hash-only", stage.photo, "--no-depth", "--json"])
-        let second = try stage.runner.start(["hash-only", other, "--no-depth", "--media-type", "photo", "--json"])
+        let fixture = try await HashOnlyFixture.registered()
+        let other = try fixture.file("other.jpg", "another")
+        let first = try fixture.runner.start(["hash-only", fixture.photo, "--no-depth", "--json"])
+        let second = try fixture.runner.start(["hash-only", other, "--no-depth", "--media-type", "photo", "--json"])
         let results = [try await first.finish(), try await second.finish()]
         #expect(results.map(\.exitCode) == [0, 0], "\(results.map(\.errors))")
-        let counters = try await stage.json(["list"]).items.compactMap { $0["counter"] as? Int }
+        let counters = try await fixture.json(["list"]).items.compactMap { $0["counter"] as? Int }
         #expect(Set(counters) == [2, 4])
     }
 
     // MARK: Registration
 
     @Test func referenceServersAreSentNoFalseClaims() async throws {
-        let stage = try await HashOnlyStage(arguments: ["--capture-profile", "reference"])
-        let refused = try await stage.json(["register", "--capture-profile", "reference"])
+        let fixture = try await HashOnlyFixture(arguments: ["--capture-profile", "reference"])
+        let refused = try await fixture.json(["register", "--capture-profile", "reference"])
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
-        #expect(try await stage.sandbox.requests().isEmpty)
-        let bare = try await stage.json(["send", stage.photo, "--capture-profile", "reference", "--dry-run"])
+        #expect(try await fixture.sandbox.requests().isEmpty)
+        let bare = try await fixture.json(["send", fixture.photo, "--capture-profile", "reference", "--dry-run"])
         #expect(bare.result.exitCode == 0, "a dry run needs no choice about depth")
         let notices = bare.items.first?["notices"] as? [[String: Any]] ?? []
         #expect(notices.contains { $0["code"] as? String == "recorded_as_suspicious" })
-        let sent = try await stage.json(["send", stage.photo, "--capture-profile", "reference"])
+        let sent = try await fixture.json(["send", fixture.photo, "--capture-profile", "reference"])
         #expect(sent.result.exitCode == 2 && sent.error["code"] as? String == "depth_required")
     }
 
     @Test func registrationHasADryRun() async throws {
-        let stage = try await HashOnlyStage()
-        let dry = try await stage.json(["register", "--dry-run", "--model", "Studio"])
+        let fixture = try await HashOnlyFixture()
+        let dry = try await fixture.json(["register", "--dry-run", "--model", "Studio"])
         #expect(dry.result.exitCode == 0 && dry.last["device_id"] is NSNull && dry.last["model"] as? String == "Studio")
-        #expect(try await stage.sandbox.requests().isEmpty)
-        #expect(!FileManager.default.fileExists(atPath: stage.runner.home.file("data")))
-        let registered = try await stage.run(["register"])
+        #expect(try await fixture.sandbox.requests().isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: fixture.runner.home.file("data")))
+        let registered = try await fixture.run(["register"])
         #expect(registered.exitCode == 0)
         #expect(registered.errors.contains("mediactl hash-only FILE --depth FILE --dry-run"), "\(registered.errors)")
-        #expect(try await stage.run(["register"]).exitCode == 10)
-        #expect(try await stage.run(["register", "--dry-run"]).exitCode == 10)
-        #expect(try await stage.run(["register", "--replace"]).exitCode == 0)
+        #expect(try await fixture.run(["register"]).exitCode == 10)
+        #expect(try await fixture.run(["register", "--dry-run"]).exitCode == 10)
+        #expect(try await fixture.run(["register", "--replace"]).exitCode == 0)
     }
 
     @Test func signingProgramsSign() async throws {
-        let stage = try await HashOnlyStage()
-        let home = stage.runner.home.path
-        let script = try stage.file(
+        let fixture = try await HashOnlyFixture()
+        let home = fixture.runner.home.path
+        let script = try fixture.file(
             "signer",
             """
             #!/bin/sh
@@ -352,11 +361,11 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin"]
         )
         try #require(made.exitCode == 0, "\(made.errors)")
-        let result = try await stage.json(
+        let result = try await fixture.json(
             ["register", "--signer-command", script, "--public-key", home + "/card.pub"]
         )
         #expect(result.result.exitCode == 0, "\(result.result.errors)")
         #expect(result.last["key"] as? String == "command" && result.last["level"] as? String == "software")
-        #expect(try await stage.send().result.exitCode == 0)
+        #expect(try await fixture.send().result.exitCode == 0)
     }
 }

@@ -13,11 +13,11 @@ import Testing
             .map { $0.dropFirst(2).lowercased() }
     }
 
-    private func stage(_ tpm: SoftwareTPM, _ arguments: [String] = []) async throws -> HashOnlyStage {
-        var stage = try await HashOnlyStage(arguments: arguments)
+    private func fixture(_ tpm: SoftwareTPM, _ arguments: [String] = []) async throws -> HashOnlyFixture {
+        var fixture = try await HashOnlyFixture(arguments: arguments)
         // The tools use the resource manager.
-        stage.runner.environment["TPM2OPENSSL_TCTI"] = tpm.connection
-        return stage
+        fixture.runner.environment["TPM2OPENSSL_TCTI"] = tpm.connection
+        return fixture
     }
 
     // MARK: TPM
@@ -25,30 +25,30 @@ import Testing
     @Test func aKeyIsCreatedInTheTPMAndAttested() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
-        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.root, "--capture-strict"])
+        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.root, "--capture-strict"])
         // The server trusts the root, and the TPM does not store the intermediate certificate.
-        let refused = try await stage.json(["register", "--tpm"])
+        let refused = try await fixture.json(["register", "--tpm"])
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
         #expect(try await handles(tpm) == Self.untouched, "no key is left in the TPM")
         let command = ["register", "--tpm", "--ek-certificate", maker.issuer]
-        let planned = try await stage.json(command + ["--dry-run"])
+        let planned = try await fixture.json(command + ["--dry-run"])
         #expect(planned.result.exitCode == 0 && planned.last["level"] as? String == "tpm2", "\(planned.result.errors)")
-        let registered = try await stage.json(command)
+        let registered = try await fixture.json(command)
         #expect(registered.result.exitCode == 0, "\(registered.result.errors)")
         #expect(registered.last["level"] as? String == "tpm2" && registered.last["key"] as? String == "tpm")
         #expect(registered.last["upgraded"] as? Bool == false)
         #expect(try await handles(tpm) == Self.untouched + ["0x81020000"])
         // A strict server accepts nothing below tpm2.
-        let sent = try await stage.send()
+        let sent = try await fixture.send()
         #expect(sent.result.exitCode == 0 && sent.items.first?["level"] as? String == "tpm2", "\(sent.result.errors)")
-        #expect(try await stage.run(command).exitCode == 10)
-        let again = try await stage.json(command + ["--replace"])
+        #expect(try await fixture.run(command).exitCode == 10)
+        let again = try await fixture.json(command + ["--replace"])
         #expect(again.result.exitCode == 0 && again.last["level"] as? String == "tpm2", "\(again.result.errors)")
         #expect(again.last["public_key"] as? String != registered.last["public_key"] as? String)
         // The earlier key was removed; while both existed, the new one got the next handle.
         #expect(try await handles(tpm) == Self.untouched + ["0x81020001"])
         // The temporary files of the tools were removed.
-        let keys = stage.runner.home.file("data/mediactl") + "/capture-keys"
+        let keys = fixture.runner.home.file("data/mediactl") + "/capture-keys"
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
     }
 
@@ -56,29 +56,29 @@ import Testing
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
         try await tpm.makeKey(at: Self.key)
-        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
-        let software = try await stage.json(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"])
+        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
+        let software = try await fixture.json(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"])
         #expect(software.last["level"] as? String == "software")
         #expect(software.result.errors.contains("the key is not proven to be in a TPM"))
-        #expect(try await stage.send().items.first?["level"] as? String == "software")
-        let upgraded = try await stage.json(["register", "--tpm"])
+        #expect(try await fixture.send().items.first?["level"] as? String == "software")
+        let upgraded = try await fixture.json(["register", "--tpm"])
         #expect(upgraded.result.exitCode == 0, "\(upgraded.result.errors)")
         #expect(upgraded.last["upgraded"] as? Bool == true && upgraded.last["level"] as? String == "tpm2")
         #expect(upgraded.last["device_id"] as? String == software.last["device_id"] as? String)
         #expect(try await handles(tpm) == [Self.key] + Self.untouched, "no other key is made")
-        let other = try stage.file("other.jpg", "another")
-        let sent = try await stage.json(["send", other, "--no-depth", "--media-type", "photo"])
+        let other = try fixture.file("other.jpg", "another")
+        let sent = try await fixture.json(["send", other, "--no-depth", "--media-type", "photo"])
         #expect(sent.items.first?["level"] as? String == "tpm2" && sent.items.first?["counter"] as? Int == 4)
     }
 
     @Test func aKeyInAFileIsNotUpgraded() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
-        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
-        #expect(try await stage.run(["register"]).exitCode == 0)
-        let refused = try await stage.run(["register", "--tpm"])
+        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
+        #expect(try await fixture.run(["register"]).exitCode == 0)
+        let refused = try await fixture.run(["register", "--tpm"])
         #expect(refused.exitCode == 10 && refused.errors.contains("outside the TPM"), "\(refused.errors)")
-        #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
+        #expect(try await fixture.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
     }
 
     /// A key that the user created stays in the TPM, and so does one that another server has registered.
@@ -86,14 +86,14 @@ import Testing
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
         try await tpm.makeKey(at: Self.key)
-        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
+        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
         let named = ["register", "--tpm", "--key-uri", "handle:" + Self.key]
-        #expect(try await stage.json(named).last["level"] as? String == "tpm2")
-        #expect(try await stage.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
+        #expect(try await fixture.json(named).last["level"] as? String == "tpm2")
+        #expect(try await fixture.json(["register", "--tpm", "--replace"]).last["level"] as? String == "tpm2")
         #expect(try await handles(tpm) == [Self.key] + Self.untouched + ["0x81020000"])
         // The same key is registered again: it no longer belongs to the earlier registration.
         let same = ["register", "--tpm", "--replace", "--key-uri", "handle:0x81020000"]
-        #expect(try await stage.json(same).last["level"] as? String == "tpm2")
+        #expect(try await fixture.json(same).last["level"] as? String == "tpm2")
         #expect(try await handles(tpm) == [Self.key] + Self.untouched + ["0x81020000"])
     }
 
@@ -101,13 +101,13 @@ import Testing
     @Test func aNewKeyThatCannotBeRegisteredIsRemoved() async throws {
         let maker = try TPMMaker()
         let (tpm, other) = (try await SoftwareTPM.start(madeBy: maker), try await SoftwareTPM.start())
-        var stage = try await stage(other, ["--capture-tpm-ca", maker.issuer])
-        stage.runner.environment["TPM2TOOLS_TCTI"] = tpm.connection
-        let refused = try await stage.json(["register", "--tpm"])
+        var fixture = try await fixture(other, ["--capture-tpm-ca", maker.issuer])
+        fixture.runner.environment["TPM2TOOLS_TCTI"] = tpm.connection
+        let refused = try await fixture.json(["register", "--tpm"])
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "key_unusable")
         #expect(try await handles(tpm) == Self.untouched)
-        #expect(try await stage.sandbox.captureDevices().isEmpty)
-        let keys = stage.runner.home.file("data/mediactl") + "/capture-keys"
+        #expect(try await fixture.sandbox.captureDevices().isEmpty)
+        let keys = fixture.runner.home.file("data/mediactl") + "/capture-keys"
         #expect(try FileManager.default.contentsOfDirectory(atPath: keys).isEmpty)
     }
 
@@ -115,7 +115,7 @@ import Testing
     @Test func aStoredKeyIsRemovedWhenTheNextStepFails() async throws {
         let maker = try TPMMaker()
         let tpm = try await SoftwareTPM.start(madeBy: maker)
-        let stage = try await stage(tpm, ["--capture-tpm-ca", maker.issuer])
+        let fixture = try await fixture(tpm, ["--capture-tpm-ca", maker.issuer])
         let tools = try TemporaryDirectory()
         let (evict, flush) = (tools.file("tpm2_evictcontrol"), tools.file("tpm2_flushcontext"))
         try Data(
@@ -125,7 +125,7 @@ import Testing
             "#!/bin/sh\n[ ! -e '\(tools.file("stored"))' ] && exec /usr/bin/tpm2_flushcontext \"$@\"\n".utf8
         ).write(to: URL(filePath: flush))
         for tool in [evict, flush] { try #require(chmod(tool, 0o700) == 0) }
-        let refused = try await stage.json(["register", "--tpm"], extra: ["PATH": tools.path + ":/usr/bin:/bin"])
+        let refused = try await fixture.json(["register", "--tpm"], extra: ["PATH": tools.path + ":/usr/bin:/bin"])
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "tpm_unusable")
         #expect(FileManager.default.fileExists(atPath: tools.file("stored")))
         #expect(try await handles(tpm) == Self.untouched)
@@ -137,15 +137,15 @@ import Testing
         try await tpm.makeKey(at: Self.key)
         let files = try TemporaryDirectory()
         _ = try await tpm.makeEvidence(ofKeyAt: Self.key, in: files.path)
-        let stage = try await stage(tpm, ["--capture-tpm-ca", files.file("ca/swtpm-localca-rootca-cert.pem")])
-        let bare = try await stage.json(["register", "--tpm"])
+        let fixture = try await fixture(tpm, ["--capture-tpm-ca", files.file("ca/swtpm-localca-rootca-cert.pem")])
+        let bare = try await fixture.json(["register", "--tpm"])
         #expect(bare.result.exitCode == 2 && bare.error["code"] as? String == "tpm_unusable", "\(bare.result.errors)")
-        let given = try await stage.json([
+        let given = try await fixture.json([
             "register", "--tpm", "--key-uri", "handle:" + Self.key, "--ek-certificate", files.file("ek.der"),
             "--ek-certificate", files.file("ca/issuercert.pem"),
         ])
         #expect(given.result.exitCode == 0 && given.last["level"] as? String == "tpm2", "\(given.result.errors)")
-        let wrong = try await stage.run(["register", "--tpm", "--ek-certificate", stage.photo])
+        let wrong = try await fixture.run(["register", "--tpm", "--ek-certificate", fixture.photo])
         #expect(wrong.exitCode == 2 && wrong.errors.contains("is not a certificate"))
     }
 
@@ -153,22 +153,22 @@ import Testing
     @Test func aCertificationWithoutAttestationIsSoftware() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)
-        let stage = try await stage(tpm)
-        let evidence = stage.runner.home.file("evidence")
+        let fixture = try await fixture(tpm)
+        let evidence = fixture.runner.home.file("evidence")
         _ = try await tpm.makeEvidence(ofKeyAt: Self.key, in: evidence)
         for (old, new) in [
             ("key.tpm2b", "key.pub"), ("ak.tpm2b", "ak.pub"), ("certification", "certify.attest"),
             ("certification_signature", "certify.sig"), ("ek.der", "ek-0.der"),
         ] { try FileManager.default.copyItem(atPath: evidence + "/" + old, toPath: evidence + "/" + new) }
         let options = ["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"]
-        let planned = try await stage.json(options + ["--tpm2-evidence", evidence, "--dry-run"])
+        let planned = try await fixture.json(options + ["--tpm2-evidence", evidence, "--dry-run"])
         #expect(planned.last["level"] as? String == "software")
-        let result = try await stage.json(options + ["--tpm2-evidence", evidence])
+        let result = try await fixture.json(options + ["--tpm2-evidence", evidence])
         #expect(result.result.exitCode == 0 && result.last["level"] as? String == "software", "\(result.result.errors)")
-        #expect(try await stage.send().items.first?["level"] as? String == "software")
+        #expect(try await fixture.send().items.first?["level"] as? String == "software")
         // Evidence from a TPM with a key in a file was accepted as level tpm2.
-        for key in [["--key", stage.photo], []] {
-            let refused = try await stage.run(["register", "--replace", "--tpm2-evidence", evidence] + key)
+        for key in [["--key", fixture.photo], []] {
+            let refused = try await fixture.run(["register", "--replace", "--tpm2-evidence", evidence] + key)
             #expect(refused.exitCode == 2 && refused.errors.contains("a key in a file is not in a TPM"))
         }
     }
@@ -176,19 +176,20 @@ import Testing
     @Test func aMissingTPMIsReported() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)
-        let stage = try await stage(tpm)
+        let fixture = try await fixture(tpm)
         #expect(
-            try await stage.run(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"]).exitCode == 0
+            try await fixture.run(["register", "--key-uri", "handle:" + Self.key, "--key-provider", "tpm2"]).exitCode
+                == 0
         )
         tpm.stop()
-        let register = try await stage.json(["register", "--tpm", "--replace"])
+        let register = try await fixture.json(["register", "--tpm", "--replace"])
         #expect(register.result.exitCode == 2 && register.error["code"] as? String == "tpm_unusable")
-        let sent = try await stage.send()
+        let sent = try await fixture.send()
         let error = try #require(sent.items.first?["error"] as? [String: Any])
         #expect(error["code"] as? String == "key_unusable")
         let hint = try #require(error["hint"] as? String)
         #expect(hint.contains("in the TPM") && !hint.contains("PKCS#8"), "\(hint)")
-        let tools = try await stage.json(["register", "--tpm", "--replace"], extra: ["PATH": "/nowhere"])
+        let tools = try await fixture.json(["register", "--tpm", "--replace"], extra: ["PATH": "/nowhere"])
         #expect(tools.error["code"] as? String == "tpm_unusable")
         #expect((tools.error["message"] as? String)?.contains("tpm2_getcap is not in PATH") == true)
     }
@@ -198,10 +199,10 @@ import Testing
     /// A signal ends the signing program: nothing was sent, so the program does not wait.
     @Test(arguments: [false, true])
     func ctrlCEndsTheSigningProgram(isRegistering: Bool) async throws {
-        let stage = try await HashOnlyStage()
-        let home = stage.runner.home
+        let fixture = try await HashOnlyFixture()
+        let home = fixture.runner.home
         // Signs for the registration, and never again.
-        let script = try stage.file(
+        let script = try fixture.file(
             "signer",
             """
             #!/bin/sh
@@ -223,15 +224,15 @@ import Testing
         _ = try await ChildProcess.run("openssl", half)
         let register = ["register", "--signer-command", script, "--public-key", home.file("card.der")]
         if !isRegistering {
-            let registered = try await stage.json(register)
+            let registered = try await fixture.json(register)
             #expect(registered.result.exitCode == 0, "\(registered.result.errors)")
         }
-        _ = try stage.file("hang", "")
+        _ = try fixture.file("hang", "")
         try #require(mkfifo(home.file("pid"), 0o600) == 0)
         // Open in both directions, so that neither side waits for the other one.
         let pipe = try FileHandle(forUpdating: URL(filePath: home.file("pid")))
-        let command = isRegistering ? register : ["send", stage.photo, "--no-depth"]
-        let child = try stage.runner.start(["hash-only"] + command + ["--json"])
+        let command = isRegistering ? register : ["send", fixture.photo, "--no-depth"]
+        let child = try fixture.runner.start(["hash-only"] + command + ["--json"])
         // The program writes its ID when it hangs.
         var event = pollfd(fd: pipe.fileDescriptor, events: Int16(POLLIN), revents: 0)
         try #require(poll(&event, 1, 30_000) == 1, "\(child.result.errors)")
@@ -240,7 +241,7 @@ import Testing
         let result = try await child.finish(deadline: .seconds(30))
         #expect(result.exitCode == 130, "\(result.errors)")
         #expect(kill(process, 0) == -1 && errno == ESRCH)
-        let requests = try await stage.sandbox.requests().map(\.path)
+        let requests = try await fixture.sandbox.requests().map(\.path)
         #expect(!requests.contains { $0.hasSuffix("/hash-only") })
         #expect(requests.contains { $0.hasSuffix("/devices/register") } == !isRegistering)
     }
@@ -249,32 +250,32 @@ import Testing
 
     /// A restored data directory: the server has seen higher counters.
     @Test func aRestoredCounterIsReportedWithAHint() async throws {
-        let stage = try await HashOnlyStage.registered()
-        let data = stage.runner.home.file("data/mediactl")
-        let backup = stage.runner.home.file("backup")
+        let fixture = try await HashOnlyFixture.registered()
+        let data = fixture.runner.home.file("data/mediactl")
+        let backup = fixture.runner.home.file("backup")
         try FileManager.default.copyItem(atPath: data, toPath: backup)
-        #expect(try await stage.send().result.exitCode == 0)
+        #expect(try await fixture.send().result.exitCode == 0)
         // Only the counter is old: detected here, before anything is sent.
         let counters = try #require(
             try FileManager.default.contentsOfDirectory(atPath: data + "/capture-counters").first
         )
         try FileManager.default.removeItem(atPath: data + "/capture-counters/" + counters)
-        let other = try stage.file("other.jpg", "another")
+        let other = try fixture.file("other.jpg", "another")
         let command = ["send", other, "--no-depth", "--media-type", "photo"]
-        let before = try await stage.sandbox.requests().count
-        let local = try await stage.json(command)
+        let before = try await fixture.sandbox.requests().count
+        let local = try await fixture.json(command)
         try expectOutdated(local)
-        #expect(try await stage.sandbox.requests().count == before)
+        #expect(try await fixture.sandbox.requests().count == before)
         // Everything is old: the server reports it.
         try FileManager.default.removeItem(atPath: data)
         try FileManager.default.moveItem(atPath: backup, toPath: data)
-        try expectOutdated(try await stage.json(command))
-        #expect(try await stage.run(["register", "--replace"]).exitCode == 0)
-        let retried = try await stage.json(["retry", "--all"])
+        try expectOutdated(try await fixture.json(command))
+        #expect(try await fixture.run(["register", "--replace"]).exitCode == 0)
+        let retried = try await fixture.json(["retry", "--all"])
         #expect(retried.result.exitCode == 0 && retried.states == ["accepted"], "\(retried.result.output)")
     }
 
-    private func expectOutdated(_ report: SyncStage.Report) throws {
+    private func expectOutdated(_ report: SyncFixture.Report) throws {
         let error = try #require(report.items.first?["error"] as? [String: Any])
         #expect(report.result.exitCode == 4 && error["code"] as? String == "counter_outdated", "\(error)")
         #expect((error["message"] as? String)?.contains("restored from a backup, or copied") == true)

@@ -7,28 +7,28 @@ import Testing
 @Suite(.prompt) struct LocalCheckTests {
     private static let names = ["file_hash", "body_hash", "signature", "counter", "vault", "server"]
 
-    private func sent(_ arguments: [String] = []) async throws -> HashOnlyStage {
-        let stage = try await HashOnlyStage.registered(arguments: arguments)
-        try #require(try await stage.send().result.exitCode == 0)
-        return stage
+    private func sent(_ arguments: [String] = []) async throws -> HashOnlyFixture {
+        let fixture = try await HashOnlyFixture.registered(arguments: arguments)
+        try #require(try await fixture.send().result.exitCode == 0)
+        return fixture
     }
 
     /// Changes a stored record, as an attacker with this account could.
-    private func tamper(_ stage: HashOnlyStage, _ body: (inout CaptureRecord) -> Void) throws {
-        let library = try LibraryStore(in: DataDirectory.open(stage.runner.home.file("data/mediactl")))
+    private func tamper(_ fixture: HashOnlyFixture, _ body: (inout CaptureRecord) -> Void) throws {
+        let library = try LibraryStore(in: DataDirectory.open(fixture.runner.home.file("data/mediactl")))
         var record = try #require(try library.captures().first)
         body(&record)
         try library.keep(record)
     }
 
-    private func statuses(_ report: SyncStage.Report) -> [String] {
+    private func statuses(_ report: SyncFixture.Report) -> [String] {
         report.items.compactMap { $0["status"] as? String }
     }
 
     @Test func anUnreachableServerDoesNotHideTampering() async throws {
-        let stage = try await sent()
-        _ = try await stage.sandbox.stop()
-        let text = try await stage.run(["verify", stage.photo])
+        let fixture = try await sent()
+        _ = try await fixture.sandbox.stop()
+        let text = try await fixture.run(["verify", fixture.photo])
         #expect(text.exitCode == 6, "\(text.errors)")
         #expect(
             text.output == """
@@ -42,29 +42,29 @@ import Testing
                 """
         )
         #expect(!text.errors.contains("is what capture"))
-        let json = try await stage.json(["verify", stage.photo])
+        let json = try await fixture.json(["verify", fixture.photo])
         #expect(json.items.compactMap { $0["name"] as? String } == Self.names)
         #expect(json.count("passed") == 5 && json.count("skipped") == 1 && json.count("exit_code") == 6)
     }
 
     @Test func networkErrorsDoNotHideTampering() async throws {
-        let stage = try await sent()
-        try tamper(stage) { $0.counter = 7 }
-        _ = try await stage.sandbox.stop()
-        let result = try await stage.json(["verify", stage.photo])
+        let fixture = try await sent()
+        try tamper(fixture) { $0.counter = 7 }
+        _ = try await fixture.sandbox.stop()
+        let result = try await fixture.json(["verify", fixture.photo])
         #expect(result.result.exitCode == 8, "\(result.result.errors)")
         #expect(statuses(result) == ["passed", "passed", "passed", "failed", "passed", "skipped"])
     }
 
     @Test func a401DoesNotHideTampering() async throws {
-        let stage = try await sent()
-        try tamper(stage) { record in
+        let fixture = try await sent()
+        try tamper(fixture) { record in
             record.body = record.body.map {
                 Array(String(decoding: $0, as: UTF8.self).replacing("photo", with: "video").utf8)
             }
         }
-        try await stage.sandbox.addFaults("capture-read:status=401")
-        let result = try await stage.json(["verify", stage.photo])
+        try await fixture.sandbox.addFaults("capture-read:status=401")
+        let result = try await fixture.json(["verify", fixture.photo])
         #expect(result.result.exitCode == 8, "\(result.result.errors)")
         #expect(statuses(result).last == "skipped" && statuses(result)[1] == "failed")
         let detail = try #require(result.items.last?["detail"] as? String)
@@ -72,25 +72,25 @@ import Testing
     }
 
     @Test func a401IsReportedWithItsCode() async throws {
-        let stage = try await sent()
-        try await stage.sandbox.addFaults("capture-read:status=401")
-        let result = try await stage.json(["verify", stage.photo])
+        let fixture = try await sent()
+        try await fixture.sandbox.addFaults("capture-read:status=401")
+        let result = try await fixture.json(["verify", fixture.photo])
         #expect(result.result.exitCode == 4, "\(result.result.errors)")
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "passed", "skipped"])
     }
 
     @Test func aMissingKeyOfTheVaultIsNotTampering() async throws {
-        let stage = try await sent()
-        try FileManager.default.removeItem(atPath: stage.runner.home.file("data/mediactl/captures/vault.key"))
-        let result = try await stage.json(["verify", stage.photo, "--offline"])
+        let fixture = try await sent()
+        try FileManager.default.removeItem(atPath: fixture.runner.home.file("data/mediactl/captures/vault.key"))
+        let result = try await fixture.json(["verify", fixture.photo, "--offline"])
         #expect(result.result.exitCode == 12, "\(result.result.errors)")
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "skipped", "skipped"])
     }
 
     @Test func aServerThatMustNotBeQueriedIsOneLine() async throws {
-        let stage = try await sent()
-        try tamper(stage) { $0.server = "http://captures.invalid" }
-        let result = try await stage.json(["verify", stage.photo])
+        let fixture = try await sent()
+        try tamper(fixture) { $0.server = "http://captures.invalid" }
+        let result = try await fixture.json(["verify", fixture.photo])
         #expect(result.result.exitCode == 2, "\(result.result.errors)")
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "passed", "skipped"])
     }

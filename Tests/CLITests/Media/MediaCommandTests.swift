@@ -4,7 +4,7 @@ import Testing
 
 /// `mediactl media` and `uploads delete --as-admin`: the program against the sandbox.
 @Suite(.prompt) struct MediaCommandTests {
-    private struct Scene: Sendable {
+    private struct Fixture: Sendable {
         let sandbox: SandboxProcess
         let runner: BinaryRunner
 
@@ -21,7 +21,7 @@ import Testing
 
         /// Uploads a file with unique content; the first has ID 1.
         func upload(_ label: String, date: String = "2026-03-01", user: String = "uploader") async throws {
-            try FaultStage.writeMovie(to: file("\(label).mp4"), byteCount: 3000, seed: UInt8(label.utf8.first ?? 0))
+            try FaultFixture.writeMovie(to: file("\(label).mp4"), byteCount: 3000, seed: UInt8(label.utf8.first ?? 0))
             let result = try await run(
                 ["upload", file("\(label).mp4"), "--event-date", date, "--org-name", "The Larks", "--label", label],
                 user: user
@@ -40,30 +40,30 @@ import Testing
 
     @Test(arguments: dialects, ["viewer", "uploader", "admin"])
     func anyUserListsAndFinds(_ dialect: String, _ user: String) async throws {
-        let scene = try await Scene(dialect: dialect)
-        try await scene.upload("Encore")
-        try await scene.upload("First", date: "2026-03-02")
-        let list = try await scene.run(["media", "list"], user: user)
+        let fixture = try await Fixture(dialect: dialect)
+        try await fixture.upload("Encore")
+        try await fixture.upload("First", date: "2026-03-02")
+        let list = try await fixture.run(["media", "list"], user: user)
         #expect(list.exitCode == 0)
         #expect(list.lines.count == 3)
         #expect(list.lines[0].hasPrefix("ID  EVENT DATE"))
-        let find = try await scene.run(
+        let find = try await fixture.run(
             ["media", "find", "--event-date", "2026-03-01", "--org-name", "The  Larks", "--label", "Encore"],
             user: user
         )
         #expect(find.exitCode == 0)
         #expect(find.lines.count == 2)
         #expect(find.lines[1].hasPrefix(" 1  2026-03-01"))
-        let byFile = try await scene.run(["media", "find", "--file", scene.file("First.mp4")], user: user)
+        let byFile = try await fixture.run(["media", "find", "--file", fixture.file("First.mp4")], user: user)
         #expect(byFile.lines.last?.hasPrefix(" 2  2026-03-02") == true)
-        let nothing = try await scene.run(["media", "find", "--label", "Nothing"], user: user)
+        let nothing = try await fixture.run(["media", "find", "--label", "Nothing"], user: user)
         #expect(nothing.exitCode == 5)
         #expect(nothing.output.isEmpty)
     }
 
     @Test func recordsHaveTheDocumentedShape() async throws {
-        let scene = try await Scene()
-        try await scene.upload("One")
+        let fixture = try await Fixture()
+        try await fixture.upload("One")
         let commands: [(schema: String, arguments: [String], code: Int32)] = [
             ("media-list", ["media", "list"], 0), ("media-list", ["media", "list", "--details"], 0),
             ("media-list", ["media", "list", "--since", "2026-01-01"], 2), ("media-show", ["media", "show", "1"], 0),
@@ -74,7 +74,7 @@ import Testing
             ("media-delete", ["media", "delete", "1", "--yes"], 5),
         ]
         for (schema, arguments, code) in commands {
-            let result = try await scene.run(arguments + ["--json"])
+            let result = try await fixture.run(arguments + ["--json"])
             #expect(result.exitCode == code, "\(arguments) \(result.errors)")
             for line in result.lines { try JSONSchemaTests.expectExactShape(line, schema: schema) }
             #expect(result.lines.last?.contains(#""exit_code":\#(code)}"#) == true)
@@ -82,17 +82,17 @@ import Testing
     }
 
     @Test func detailsRequireTheRight() async throws {
-        let scene = try await Scene()
-        try await scene.upload("One")
+        let fixture = try await Fixture()
+        try await fixture.upload("One")
         for arguments in [["show", "1"], ["list", "--details"], ["delete", "1", "--yes"]] {
-            let result = try await scene.run(["media"] + arguments, user: "viewer")
+            let result = try await fixture.run(["media"] + arguments, user: "viewer")
             #expect(result.exitCode == 4)
             #expect(result.errors.contains("login failed (401)"))
         }
-        let uploader = try await scene.run(["media", "delete", "1", "--yes"], user: "uploader")
+        let uploader = try await fixture.run(["media", "delete", "1", "--yes"], user: "uploader")
         #expect(uploader.exitCode == 4)
         #expect(uploader.errors.contains("only the administrator can do this; log in with --user admin"))
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     @Test(arguments: [
@@ -108,14 +108,14 @@ import Testing
 
     @Test(arguments: dialects)
     func filteredFilesAreShownConfirmedAndDeleted(_ dialect: String) async throws {
-        let scene = try await Scene(dialect: dialect)
-        for label in ["A", "B", "C"] { try await scene.upload(label, user: "admin") }
-        try await scene.upload("Kept", date: "2026-03-02")
+        let fixture = try await Fixture(dialect: dialect)
+        for label in ["A", "B", "C"] { try await fixture.upload(label, user: "admin") }
+        try await fixture.upload("Kept", date: "2026-03-02")
         let filters = ["--event-date", "2026-03-01", "--org-name", "The Larks"]
-        let dry = try await scene.run(["media", "delete", "-n"] + filters)
+        let dry = try await fixture.run(["media", "delete", "-n"] + filters)
         #expect(dry.lines.count == 3 && dry.exitCode == 0)
-        #expect(try scene.sandbox.storedFiles().count == 4)
-        let child = try scene.runner.start(
+        #expect(try fixture.sandbox.storedFiles().count == 4)
+        let child = try fixture.runner.start(
             ["media", "delete", "--user", "admin"] + filters,
             streams: .terminal(columns: 160),
             extra: ["MEDIACTL_PASSWORD": "admin"]
@@ -126,42 +126,44 @@ import Testing
         #expect(result.exitCode == 0)
         #expect(result.output.components(separatedBy: "sha-256").count == 4)
         #expect(result.output.components(separatedBy: "deleted").count == 4)
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
         // The entries of the deleted files are gone as well.
-        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+        #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
     /// On D1 and D2 one label is enough for a file to be listed in both events (gighive contract section 7); on D3
     /// the bytes are linked.
     @Test(arguments: dialects)
     func aFileOfTwoEventsIsNotDeletedByOneOfThem(_ dialect: String) async throws {
-        let scene = try await Scene(dialect: dialect)
-        try await scene.upload("Kept")
+        let fixture = try await Fixture(dialect: dialect)
+        try await fixture.upload("Kept")
         if dialect == "d3" {
-            try await scene.upload("Kept", date: "2026-03-02")
+            try await fixture.upload("Kept", date: "2026-03-02")
         } else {
-            try FaultStage.writeMovie(to: scene.file("other.mp4"), byteCount: 4000, seed: 9)
+            try FaultFixture.writeMovie(to: fixture.file("other.mp4"), byteCount: 4000, seed: 9)
             let event = ["--event-date", "2026-03-02", "--org-name", "Others", "--label", "Kept"]
-            #expect(try await scene.run(["upload", scene.file("other.mp4")] + event, user: "uploader").exitCode == 0)
+            #expect(
+                try await fixture.run(["upload", fixture.file("other.mp4")] + event, user: "uploader").exitCode == 0
+            )
         }
-        try await scene.upload("Gone")
-        let before = try scene.sandbox.storedFiles().count
-        let result = try await scene.run(["media", "delete", "--event-date", "2026-03-01", "--yes", "--json"])
-        #expect(try scene.sandbox.storedFiles().count == before - 1)
+        try await fixture.upload("Gone")
+        let before = try fixture.sandbox.storedFiles().count
+        let result = try await fixture.run(["media", "delete", "--event-date", "2026-03-01", "--yes", "--json"])
+        #expect(try fixture.sandbox.storedFiles().count == before - 1)
         #expect(result.output.contains("\"code\":\"in_other_event\""))
         #expect(result.exitCode == 3)
         #expect(result.errors.contains("mediactl media delete 1"))
         // By its ID it is deleted from all of them.
-        #expect(try await scene.run(["media", "delete", "1", "--yes"]).exitCode == 0)
-        #expect(try scene.sandbox.storedFiles().count == before - 2)
+        #expect(try await fixture.run(["media", "delete", "1", "--yes"]).exitCode == 0)
+        #expect(try fixture.sandbox.storedFiles().count == before - 2)
     }
 
     @Test func nothingIsDeletedWithoutConfirmation() async throws {
-        let scene = try await Scene()
-        try await scene.upload("One")
-        let result = try await scene.run(["media", "delete", "1"])
+        let fixture = try await Fixture()
+        try await fixture.upload("One")
+        let result = try await fixture.run(["media", "delete", "1"])
         #expect(result.exitCode == 2)
-        let child = try scene.runner.start(
+        let child = try fixture.runner.start(
             ["media", "delete", "1", "--user", "admin"],
             streams: .terminal(columns: 100),
             extra: ["MEDIACTL_PASSWORD": "admin"]
@@ -169,42 +171,42 @@ import Testing
         try await child.wait(for: "Delete 1 file? [y/N] ")
         child.write("\n")
         #expect(try await child.finish().exitCode == 1)
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     /// The file name in an organizer's mail is not a name on the server, but usually the label.
     @Test(arguments: dialects)
     func anOriginalFileNameLeadsToTheFile(_ dialect: String) async throws {
-        let scene = try await Scene(dialect: dialect)
-        try await scene.upload("encore 1")
-        try await scene.upload("other")
-        let found = try await scene.run(["media", "find", "--file-name", "Encore 1.mp4"])
+        let fixture = try await Fixture(dialect: dialect)
+        try await fixture.upload("encore 1")
+        try await fixture.upload("other")
+        let found = try await fixture.run(["media", "find", "--file-name", "Encore 1.mp4"])
         #expect(found.exitCode == 0 && found.lines.count == 2)
-        let deleted = try await scene.run(["media", "delete", "--file-name", "encore 1.mp4", "--yes"])
-        #expect(deleted.output == "deleted 1 \"encore 1\" from \(scene.scope)\n")
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        let deleted = try await fixture.run(["media", "delete", "--file-name", "encore 1.mp4", "--yes"])
+        #expect(deleted.output == "deleted 1 \"encore 1\" from \(fixture.scope)\n")
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     /// Labels are not unique, so `--yes` confirms a guess only if it is unambiguous.
     @Test(arguments: dialects)
     func anAmbiguousFileNameIsNotConfirmedInAdvance(_ dialect: String) async throws {
-        let scene = try await Scene(dialect: dialect)
+        let fixture = try await Fixture(dialect: dialect)
         for (index, date) in ["2026-03-01", "2026-03-02"].enumerated() {
-            let file = scene.file("\(index).mp4")
-            try FaultStage.writeMovie(to: file, byteCount: 3000, seed: UInt8(index))
-            let result = try await scene.run(
+            let file = fixture.file("\(index).mp4")
+            try FaultFixture.writeMovie(to: file, byteCount: 3000, seed: UInt8(index))
+            let result = try await fixture.run(
                 ["upload", file, "--event-date", date, "--label", "encore"],
                 user: "uploader"
             )
             try #require(result.exitCode == 0)
         }
-        let result = try await scene.run(["media", "delete", "--file-name", "encore.mp4", "--yes"])
+        let result = try await fixture.run(["media", "delete", "--file-name", "encore.mp4", "--yes"])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("2 files match --file-name \"encore.mp4\", and --yes confirms only one"))
         let hint = try #require(result.errors.split(separator: "\n").first { $0.contains("hint:") })
         #expect(Set(hint.split(separator: " ").suffix(4).prefix(2).map(String.init)) == ["1", "2"], "\(hint)")
-        #expect(try scene.sandbox.storedFiles().count == 2)
-        let child = try scene.runner.start(
+        #expect(try fixture.sandbox.storedFiles().count == 2)
+        let child = try fixture.runner.start(
             ["media", "delete", "--file-name", "encore.mp4", "--user", "admin"],
             streams: .terminal(columns: 160),
             extra: ["MEDIACTL_PASSWORD": "admin"]
@@ -212,7 +214,7 @@ import Testing
         try await child.wait(for: "Delete 2 files? [y/N] ")
         child.write("y\n")
         #expect(try await child.finish().exitCode == 0)
-        #expect(try scene.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
 
     @Test(arguments: [["media", "find"], ["media", "delete", "--yes"], ["uploads", "delete", "--yes"]])
@@ -234,21 +236,21 @@ import Testing
 
     /// The command of a hint uses the server and the login of the command line.
     @Test func theCommandOfAHintWorksWhenPasted() async throws {
-        let scene = try await Scene()
-        try await scene.upload("One")
+        let fixture = try await Fixture()
+        try await fixture.upload("One")
         var runner = try BinaryRunner()
         runner.environment["MEDIACTL_PASSWORD"] = "admin"
-        let login = ["--server", scene.sandbox.baseURL, "--user", "admin"]
+        let login = ["--server", fixture.sandbox.baseURL, "--user", "admin"]
         let refused = try await runner.run(["uploads", "delete", "1", "--as-admin", "--yes"] + login)
         let hint = try #require(refused.errors.components(separatedBy: "hint: mediactl ").last)
-        #expect(hint == "media show 1 --server \(scene.sandbox.baseURL) --user admin\n")
+        #expect(hint == "media show 1 --server \(fixture.sandbox.baseURL) --user admin\n")
         let words = hint.split(whereSeparator: \.isWhitespace).map(String.init)
         #expect(try await runner.run(words).output.contains("One"))
         let unknown = try await runner.run(["uploads", "delete", "1", "--yes"] + login)
         #expect(
             unknown.errors.contains(
                 "hint: an administrator can delete it: mediactl uploads delete 1 --as-admin "
-                    + "--server \(scene.sandbox.baseURL) --user admin\n"
+                    + "--server \(fixture.sandbox.baseURL) --user admin\n"
             )
         )
     }
@@ -272,24 +274,24 @@ import Testing
 
     @Test(arguments: dialects)
     func aFileWithALostTokenCanBeDeleted(_ dialect: String) async throws {
-        let scene = try await Scene(dialect: dialect, faults: ["upload:no-token"])
-        try await scene.upload("One")
-        let bare = try await scene.run(["uploads", "delete", "1", "--yes"])
+        let fixture = try await Fixture(dialect: dialect, faults: ["upload:no-token"])
+        try await fixture.upload("One")
+        let bare = try await fixture.run(["uploads", "delete", "1", "--yes"])
         #expect(bare.exitCode == 11)
         #expect(bare.errors.contains("mediactl uploads delete 1 --as-admin"))
         // The journal of this machine has the checksum; another machine must specify it.
-        let result = try await scene.run(["uploads", "delete", "1", "--as-admin", "--yes"])
-        #expect(result.output == "deleted 1 \"\(dialect == "d2" ? "one" : "One")\" from \(scene.scope)\n")
-        #expect(try scene.sandbox.storedFiles().isEmpty)
+        let result = try await fixture.run(["uploads", "delete", "1", "--as-admin", "--yes"])
+        #expect(result.output == "deleted 1 \"\(dialect == "d2" ? "one" : "One")\" from \(fixture.scope)\n")
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
 
     @Test func elsewhereAChecksumIsRequired() async throws {
-        let scene = try await Scene()
-        try await scene.upload("One")
+        let fixture = try await Fixture()
+        try await fixture.upload("One")
         let other = try BinaryRunner()
         func delete(_ arguments: [String]) async throws -> ChildResult {
             try await other.run(
-                ["uploads", "delete", "--as-admin", "--user", "admin", "--server", scene.sandbox.baseURL] + arguments,
+                ["uploads", "delete", "--as-admin", "--user", "admin", "--server", fixture.sandbox.baseURL] + arguments,
                 extra: ["MEDIACTL_PASSWORD": "admin"]
             )
         }
@@ -297,23 +299,23 @@ import Testing
         let wrong = try await delete(["1", "--yes", "--sha256", String(repeating: "0", count: 64)])
         #expect(wrong.exitCode == 11)
         #expect(wrong.errors.contains("the server has another file with the ID 1; nothing was deleted"))
-        #expect(try await delete(["7", "--yes", "--file", scene.file("One.mp4")]).exitCode == 5)
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try await delete(["7", "--yes", "--file", fixture.file("One.mp4")]).exitCode == 5)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
         let dry = try await delete(["1", "--dry-run"])
-        #expect(dry.output == "1 \"One\" would be deleted from \(scene.scope)\n")
+        #expect(dry.output == "1 \"One\" would be deleted from \(fixture.scope)\n")
         // Without an ID, the listing finds the file.
-        let found = try await delete(["--yes", "--file", scene.file("One.mp4")])
-        #expect(found.output == "deleted 1 \"One\" from \(scene.scope)\n")
-        #expect(try scene.sandbox.storedFiles().isEmpty)
-        #expect(try await delete(["--yes", "--file", scene.file("One.mp4")]).exitCode == 5)
+        let found = try await delete(["--yes", "--file", fixture.file("One.mp4")])
+        #expect(found.output == "deleted 1 \"One\" from \(fixture.scope)\n")
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
+        #expect(try await delete(["--yes", "--file", fixture.file("One.mp4")]).exitCode == 5)
     }
 
     @Test func theServersFileIsShownBeforeThePrompt() async throws {
-        let scene = try await Scene()
-        try await scene.upload("One")
+        let fixture = try await Fixture()
+        try await fixture.upload("One")
         let other = try BinaryRunner()
         let child = try other.start(
-            ["uploads", "delete", "1", "--as-admin", "--user", "admin", "--server", scene.sandbox.baseURL],
+            ["uploads", "delete", "1", "--as-admin", "--user", "admin", "--server", fixture.sandbox.baseURL],
             streams: .terminal(columns: 160),
             extra: ["MEDIACTL_PASSWORD": "admin"]
         )
@@ -322,28 +324,28 @@ import Testing
         let result = try await child.finish()
         #expect(result.exitCode == 1)
         #expect(result.output.contains("  1  2026-03-01  The Larks  \"One\"  (3.00 kB, sha-256 "))
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     @Test func aChecksumSelectsALocalEntry() async throws {
-        let scene = try await Scene()
-        try await scene.upload("One")
-        try await scene.upload("Two")
-        let none = try await scene.run(
+        let fixture = try await Fixture()
+        try await fixture.upload("One")
+        try await fixture.upload("Two")
+        let none = try await fixture.run(
             ["uploads", "delete", "--yes", "--sha256", String(repeating: "0", count: 64)],
             user: "uploader"
         )
         #expect(none.exitCode == 11)
-        let other = try await scene.run(
-            ["uploads", "delete", "1", "--yes", "--file", scene.file("Two.mp4")],
+        let other = try await fixture.run(
+            ["uploads", "delete", "1", "--yes", "--file", fixture.file("Two.mp4")],
             user: "uploader"
         )
         #expect(other.exitCode == 11)
-        let result = try await scene.run(
-            ["uploads", "delete", "--yes", "--file", scene.file("Two.mp4")],
+        let result = try await fixture.run(
+            ["uploads", "delete", "--yes", "--file", fixture.file("Two.mp4")],
             user: "uploader"
         )
-        #expect(result.output == "deleted 2 \"Two\" from \(scene.scope)\n")
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(result.output == "deleted 2 \"Two\" from \(fixture.scope)\n")
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 }

@@ -10,7 +10,7 @@ import Testing
         var key: String?
         var value: String?
         /// A part of the hint or of the rule.
-        var says: String
+        var excerpt: String
         var testDescription: String { text }
     }
 
@@ -19,28 +19,28 @@ import Testing
             text: "profiles:\n  work:\n    profiles: {}",
             line: 3,
             key: "profiles.work.profiles",
-            says: "misspelled security setting"
+            excerpt: "misspelled security setting"
         ),
-        Refusal(text: "retries: many", line: 1, key: "retries", value: "many", says: "whole number"),
-        Refusal(text: "retries: -1", line: 1, key: "retries", value: "-1", says: "whole number"),
-        Refusal(text: "\n\nstall_timeout: -5", line: 3, key: "stall_timeout", value: "-5", says: "duration"),
-        Refusal(text: "limit_rate: 5 MB", line: 1, key: "limit_rate", value: "5 MB", says: "bytes"),
-        Refusal(text: "max_bytes: 0", line: 1, key: "max_bytes", value: "0", says: "above 0"),
-        Refusal(text: "insecure: 1", line: 1, key: "insecure", value: "1", says: "true or false"),
-        Refusal(text: "user: yes", line: 1, key: "user", value: "yes", says: "quote"),
-        Refusal(text: "user:", line: 1, key: "user", says: "no value"),
-        Refusal(text: "user: ''", line: 1, key: "user", value: "", says: "empty"),
-        Refusal(text: "user: [a, b]", line: 1, key: "user", says: "single value"),
-        Refusal(text: "color: blue", line: 1, key: "color", value: "blue", says: "auto, always, never"),
-        Refusal(text: "pinned_key: abc", line: 1, key: "pinned_key", value: "abc", says: "sha256//"),
-        Refusal(text: "server: ftp://a", line: 1, key: "server", value: "ftp://a", says: "neither http nor https"),
+        Refusal(text: "retries: many", line: 1, key: "retries", value: "many", excerpt: "whole number"),
+        Refusal(text: "retries: -1", line: 1, key: "retries", value: "-1", excerpt: "whole number"),
+        Refusal(text: "\n\nstall_timeout: -5", line: 3, key: "stall_timeout", value: "-5", excerpt: "duration"),
+        Refusal(text: "limit_rate: 5 MB", line: 1, key: "limit_rate", value: "5 MB", excerpt: "bytes"),
+        Refusal(text: "max_bytes: 0", line: 1, key: "max_bytes", value: "0", excerpt: "above 0"),
+        Refusal(text: "insecure: 1", line: 1, key: "insecure", value: "1", excerpt: "true or false"),
+        Refusal(text: "user: yes", line: 1, key: "user", value: "yes", excerpt: "quote"),
+        Refusal(text: "user:", line: 1, key: "user", excerpt: "no value"),
+        Refusal(text: "user: ''", line: 1, key: "user", value: "", excerpt: "empty"),
+        Refusal(text: "user: [a, b]", line: 1, key: "user", excerpt: "single value"),
+        Refusal(text: "color: blue", line: 1, key: "color", value: "blue", excerpt: "auto, always, never"),
+        Refusal(text: "pinned_key: abc", line: 1, key: "pinned_key", value: "abc", excerpt: "sha256//"),
+        Refusal(text: "server: ftp://a", line: 1, key: "server", value: "ftp://a", excerpt: "neither http nor https"),
         // Servers of photos may live below a path, those of uploads not.
         Refusal(
             text: "uploads_url: https://a/api",
             line: 1,
             key: "uploads_url",
             value: "https://a/api",
-            says: "https://a"
+            excerpt: "https://a"
         ),
         // Not even one that is not in use.
         Refusal(
@@ -48,28 +48,33 @@ import Testing
             line: 3,
             key: "profiles.idle.retries",
             value: "x",
-            says: "whole number"
+            excerpt: "whole number"
         ),
         // Secrets are refused, and not repeated.
-        Refusal(text: "server: https://u:canary@a", line: 1, key: "server", says: "user name or a password"),
-        Refusal(text: "password: canary", line: 1, key: "password", says: "password_command"),
+        Refusal(text: "server: https://u:canary@a", line: 1, key: "server", excerpt: "user name or a password"),
+        Refusal(text: "password: canary", line: 1, key: "password", excerpt: "password_command"),
         Refusal(
             text: "profiles:\n  a:\n    api-key: canary",
             line: 3,
             key: "profiles.a.api-key",
-            says: "password_command"
+            excerpt: "password_command"
         ),
-        Refusal(text: "server: a\npassword_command: pass show canary", line: 2, key: "password_command", says: "list"),
-        Refusal(text: "server: a\npassword_command: []", line: 2, key: "password_command", says: "list"),
-        Refusal(text: "password_command: [pass]", key: "password_command", says: "profile"),
+        Refusal(
+            text: "server: a\npassword_command: pass show canary",
+            line: 2,
+            key: "password_command",
+            excerpt: "list"
+        ),
+        Refusal(text: "server: a\npassword_command: []", line: 2, key: "password_command", excerpt: "list"),
+        Refusal(text: "password_command: [pass]", key: "password_command", excerpt: "profile"),
         // Unknown settings.
-        Refusal(text: "- a\n- b", line: 1, says: "must contain settings"),
-        Refusal(text: "just words", line: 1, says: "must contain settings"),
-        Refusal(text: "profiles: [a]", line: 1, key: "profiles", says: "must contain names"),
-        Refusal(text: "profiles:\n  a: 3", line: 2, key: "profiles.a", says: "must contain settings"),
-        Refusal(text: "server: [a\nuser: b", line: 2, says: "is not valid YAML"),
-        Refusal(text: "user: a\nuser: b", line: 1, key: "user", says: "is set twice"),
-        Refusal(text: "a: 1\n---\nb: 2", line: 2, says: "is not valid YAML"),
+        Refusal(text: "- a\n- b", line: 1, excerpt: "must contain settings"),
+        Refusal(text: "just words", line: 1, excerpt: "must contain settings"),
+        Refusal(text: "profiles: [a]", line: 1, key: "profiles", excerpt: "must contain names"),
+        Refusal(text: "profiles:\n  a: 3", line: 2, key: "profiles.a", excerpt: "must contain settings"),
+        Refusal(text: "server: [a\nuser: b", line: 2, excerpt: "is not valid YAML"),
+        Refusal(text: "user: a\nuser: b", line: 1, key: "user", excerpt: "is set twice"),
+        Refusal(text: "a: 1\n---\nb: 2", line: 2, excerpt: "is not valid YAML"),
     ]
 
     @Test(arguments: refusals) func invalidSettingsAreRefused(refusal: Refusal) async throws {
@@ -81,7 +86,7 @@ import Testing
         #expect(found.key == refusal.key)
         #expect(found.value == refusal.value)
         #expect(found.file?.hasSuffix("/config.yaml") == true)
-        #expect("\(found.rule) \(found.hint ?? "")".contains(refusal.says), "\(found)")
+        #expect("\(found.rule) \(found.hint ?? "")".contains(refusal.excerpt), "\(found)")
         #expect(!"\(found) \(found.message)".contains("canary"))
     }
 
@@ -101,9 +106,9 @@ import Testing
         let global = try await resolve(file: text)
         #expect(global.stallTimeout.value == .seconds(90))
         #expect(global.limitRate.value == 20_971_520)
-        let stage = try await resolve(file: text, flags: SettingsFlags([.server: "stage.example.org:8443"]))
-        #expect(stage.user == Setting(value: "admin", origin: .profile("stage")))
-        #expect(stage.caFile?.value.hasSuffix("/stage-ca.pem") == true)
+        let fixture = try await resolve(file: text, flags: SettingsFlags([.server: "stage.example.org:8443"]))
+        #expect(fixture.user == Setting(value: "admin", origin: .profile("stage")))
+        #expect(fixture.caFile?.value.hasSuffix("/stage-ca.pem") == true)
         let lan = try await resolve(file: text, flags: SettingsFlags(profile: "lan"))
         #expect(lan.allowHTTP == Setting(value: true, origin: .profile("lan")))
         #expect(lan.maxBytes.value == 11_811_182_592)

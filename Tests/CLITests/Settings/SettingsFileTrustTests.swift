@@ -4,7 +4,7 @@ import Testing
 
 /// A settings file can run programs and set trusted servers: it must belong to the user.
 @Suite struct SettingsFileTrustTests {
-    private struct Scene {
+    private struct Fixture {
         let runner: BinaryRunner
         let config: String
         let marker: String
@@ -31,35 +31,35 @@ import Testing
 
     @Test(arguments: [0o620, 0o602, 0o666, 0o664] as [mode_t])
     func aFileThatOthersCanWriteIsRefused(_ permissions: mode_t) async throws {
-        let scene = try Scene(permissions: permissions)
-        let result = try await scene.list()
+        let fixture = try Fixture(permissions: permissions)
+        let result = try await fixture.list()
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("refused: other users can write to it"))
-        #expect(result.errors.contains("hint: run: chmod go-w '\(scene.config)'"))
-        #expect(!FileManager.default.fileExists(atPath: scene.marker))
+        #expect(result.errors.contains("hint: run: chmod go-w '\(fixture.config)'"))
+        #expect(!FileManager.default.fileExists(atPath: fixture.marker))
     }
 
     @Test(arguments: [0o600, 0o644, 0o440] as [mode_t])
     func aFileThatOthersCanOnlyReadIsUsed(_ permissions: mode_t) async throws {
-        let scene = try Scene(permissions: permissions)
-        let result = try await scene.list()
+        let fixture = try Fixture(permissions: permissions)
+        let result = try await fixture.list()
         #expect(!result.errors.contains("refused"))
-        #expect(FileManager.default.fileExists(atPath: scene.marker))
+        #expect(FileManager.default.fileExists(atPath: fixture.marker))
     }
 
     @Test(.enabled(if: OtherUser.isAvailable, OtherUser.requirement))
     func aFileOfAnotherUserIsRefused() async throws {
-        let scene = try Scene(permissions: 0o600)
-        #expect(chown(scene.config, OtherUser.id, OtherUser.id) == 0)
-        let result = try await scene.list()
+        let fixture = try Fixture(permissions: 0o600)
+        #expect(chown(fixture.config, OtherUser.id, OtherUser.id) == 0)
+        let result = try await fixture.list()
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("refused: it belongs to another user"))
-        #expect(!FileManager.default.fileExists(atPath: scene.marker))
+        #expect(!FileManager.default.fileExists(atPath: fixture.marker))
     }
 
     @Test func knownServersThatOthersCanWriteAreRefused() async throws {
-        let scene = try Scene(name: "known_servers", permissions: 0o666)
-        let result = try await scene.runner.run(
+        let fixture = try Fixture(name: "known_servers", permissions: 0o666)
+        let result = try await fixture.runner.run(
             ["media", "list", "--server", "https://127.0.0.1:9", "--no-input", "--retries", "0", "--user", "a"],
             extra: ["MEDIACTL_PASSWORD": "secret-word"]
         )

@@ -20,9 +20,9 @@ import Testing
                 photoID: "p\u{1b}"
             ),
         ] {
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
-            diagnosis.expectOurStyle()
-            #expect(diagnosis.code == code.rawValue && diagnosis.httpStatus == error.httpStatus)
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
+            userFacingError.expectOurStyle()
+            #expect(userFacingError.code == code.rawValue && userFacingError.httpStatus == error.httpStatus)
         }
     }
 
@@ -47,15 +47,15 @@ import Testing
 
     // Trap 8: a 401 does not mean that a wrong key was typed.
     @Test func rejectedKeysAreExplained() {
-        let hint = ErrorCatalog.diagnosis(of: PhotoSyncError(.unauthorized, httpStatus: 401)).hint ?? ""
+        let hint = ErrorCatalog.userFacingError(of: PhotoSyncError(.unauthorized, httpStatus: 401)).hint ?? ""
         #expect(hint.contains("another login of the same user") && hint.contains("disabled"))
         #expect(hint.contains("mediactl login"))
     }
 
     // Trap 23.
     @Test func defectWarnsAgainstFurtherUploads() {
-        let diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.ownershipDefect))
-        #expect(diagnosis.hint?.contains("do not delete any local original") == true)
+        let userFacingError = ErrorCatalog.userFacingError(of: PhotoSyncError(.ownershipDefect))
+        #expect(userFacingError.hint?.contains("do not delete any local original") == true)
     }
 
     @Test(arguments: [
@@ -63,13 +63,15 @@ import Testing
         ("/\\evil.example", ""), (nil, ""),
     ])
     func setupIsMentionedOnlyForAReachableServer(value: String?, words: String) {
-        let diagnosis = ErrorCatalog.diagnosis(of: PhotoSyncError(.setupRequired, httpStatus: 503, value: value))
-        #expect(diagnosis.hint == "its administrator must finish the setup" + words)
+        let userFacingError = ErrorCatalog.userFacingError(
+            of: PhotoSyncError(.setupRequired, httpStatus: 503, value: value)
+        )
+        #expect(userFacingError.hint == "its administrator must finish the setup" + words)
     }
 
     @Test func rejectedPasswordIsNotAMissingLogin() {
-        let refused = ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn, httpStatus: 401))
-        let missing = ErrorCatalog.diagnosis(of: PhotoSyncError(.notLoggedIn))
+        let refused = ErrorCatalog.userFacingError(of: PhotoSyncError(.notLoggedIn, httpStatus: 401))
+        let missing = ErrorCatalog.userFacingError(of: PhotoSyncError(.notLoggedIn))
         #expect(refused.message.contains("password") && refused.exitCode == .unauthorized)
         #expect(missing.hint?.contains("mediactl login") == true && missing.exitCode == .unauthorized)
     }
@@ -88,16 +90,17 @@ import Testing
     )
     func transportFailuresKeepTheirMessages(kind: TransportError.Kind, code: String, exitCode: Int32) {
         let error = PhotoSyncError(.transport, transport: TransportError(kind, detail: "Why."))
-        let diagnosis = ErrorCatalog.diagnosis(of: error)
-        #expect(diagnosis.code == code && diagnosis.exitCode.rawValue == exitCode)
-        #expect(diagnosis.hint?.contains("--insecure") != true)
+        let userFacingError = ErrorCatalog.userFacingError(of: error)
+        #expect(userFacingError.code == code && userFacingError.exitCode.rawValue == exitCode)
+        #expect(userFacingError.hint?.contains("--insecure") != true)
     }
 
     @Test func storesAreIncluded() {
         let error = PhotoSyncError(.storeUnusable, store: StoreError(.corrupt, path: "/d/library.sqlite"))
-        let diagnosis = ErrorCatalog.diagnosis(of: error)
+        let userFacingError = ErrorCatalog.userFacingError(of: error)
         #expect(
-            diagnosis.exitCode == .store && diagnosis.message.contains("\"/d/library.sqlite\" is not a usable store")
+            userFacingError.exitCode == .store
+                && userFacingError.message.contains("\"/d/library.sqlite\" is not a usable store")
         )
     }
 }

@@ -7,79 +7,79 @@ import Testing
     private static let alice = #""user":"alice@example.test""#
 
     /// Two photos of this machine, and one of the server.
-    private func stage(_ arguments: [String] = []) async throws -> (stage: SyncStage, directory: String) {
-        let stage = try await SyncStage.loggedIn(arguments: arguments)
-        let directory = try stage.photos("a.jpg", "b.jpg")
-        try await stage.sandbox.addPhotos(
+    private func fixture(_ arguments: [String] = []) async throws -> (fixture: SyncFixture, directory: String) {
+        let fixture = try await SyncFixture.loggedIn(arguments: arguments)
+        let directory = try fixture.photos("a.jpg", "b.jpg")
+        try await fixture.sandbox.addPhotos(
             #"{\#(Self.alice),"content":"a beach","originalFilename":"beach.jpg","dateTaken":"2019-08-01T10:15:00Z"}"#
         )
-        return (stage, directory)
+        return (fixture, directory)
     }
 
-    private func part(_ name: String, of report: SyncStage.Report) -> [String: Any] {
+    private func part(_ name: String, of report: SyncFixture.Report) -> [String: Any] {
         report.last[name] as? [String: Any] ?? [:]
     }
 
     @Test func theFirstRunNeedsConsent() async throws {
-        let (stage, directory) = try await stage()
-        let refused = try await stage.json("sync", directory)
+        let (fixture, directory) = try await fixture()
+        let refused = try await fixture.json("sync", directory)
         #expect(refused.result.exitCode == 2)
         #expect(refused.result.errors.contains("confirmation required: Upload and download them?"))
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 0)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
     }
 
     /// A push or download records copies in the directory, but is not consent to the other direction.
     @Test func aPushIsNotConsent() async throws {
-        let (stage, directory) = try await stage()
-        #expect(try await stage.run("sync", "push", directory).exitCode == 0)
-        let refused = try await stage.json("sync", directory)
+        let (fixture, directory) = try await fixture()
+        #expect(try await fixture.run("sync", "push", directory).exitCode == 0)
+        let refused = try await fixture.json("sync", directory)
         #expect(refused.result.exitCode == 2)
         #expect(refused.result.errors.contains("confirmation required: Upload and download them?"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
-        #expect(try await stage.run("sync", directory, "--dry-run").exitCode == 0)
-        #expect(try await stage.run("sync", directory).exitCode == 2)
-        #expect(try await stage.run("sync", directory, "--yes").exitCode == 0)
-        #expect(try await stage.run("sync", directory + "/./").exitCode == 0)
+        #expect(try await fixture.run("sync", directory, "--dry-run").exitCode == 0)
+        #expect(try await fixture.run("sync", directory).exitCode == 2)
+        #expect(try await fixture.run("sync", directory, "--yes").exitCode == 0)
+        #expect(try await fixture.run("sync", directory + "/./").exitCode == 0)
         // Consent applies to one directory, not to those above or below it.
-        #expect(try await stage.run("sync", directory + "/2019").exitCode == 2)
+        #expect(try await fixture.run("sync", directory + "/2019").exitCode == 2)
     }
 
     @Test func aDirectoryThatDoesNotExistIsRefused() async throws {
-        let (stage, directory) = try await stage()
-        let result = try await stage.run("sync", directory + "/no/such", "--yes")
+        let (fixture, directory) = try await fixture()
+        let result = try await fixture.run("sync", directory + "/no/such", "--yes")
         #expect(result.exitCode == 2 && result.errors.contains("is neither a directory nor a command of mediactl sync"))
-        #expect(try await stage.requests("POST", "/api/sync/photos") == 0)
+        #expect(try await fixture.requests("POST", "/api/sync/photos") == 0)
     }
 
     @Test func bothSidesReceiveTheMissingPhotos() async throws {
-        let (stage, directory) = try await stage()
-        let first = try await stage.json("sync", directory, "--yes")
+        let (fixture, directory) = try await fixture()
+        let first = try await fixture.json("sync", directory, "--yes")
         #expect(first.result.exitCode == 0 && first.last["schema"] as? String == "mediactl.sync/1")
         #expect(part("pull", of: first)["added"] as? Int == 1)
         #expect(part("push", of: first)["uploaded"] as? Int == 2)
         #expect(part("download", of: first)["verified"] as? Int == 1)
         #expect(try String(contentsOfFile: directory + "/2019/08/beach.jpg", encoding: .utf8) == "a beach")
-        #expect(try await stage.sandbox.photos().map(\.originalFilename).sorted() == ["a.jpg", "b.jpg", "beach.jpg"])
+        #expect(try await fixture.sandbox.photos().map(\.originalFilename).sorted() == ["a.jpg", "b.jpg", "beach.jpg"])
 
         // A later run prompts for nothing, and finds nothing to do.
-        let second = try await stage.json("sync", directory)
+        let second = try await fixture.json("sync", directory)
         #expect(second.result.exitCode == 0 && part("push", of: second)["uploaded"] as? Int == 0)
         #expect(part("push", of: second)["present"] as? Int == 3)
         #expect(part("download", of: second)["verified"] as? Int == 0)
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 2)
     }
 
     /// The parts report the same as the separate commands.
     @Test func theSummaryHasAllKeysOfItsParts() async throws {
-        let (stage, directory) = try await stage()
+        let (fixture, directory) = try await fixture()
         for name in ["film.mov", "a.xmp"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
-        _ = try await stage.run("sync", directory, "--yes")
+        _ = try await fixture.run("sync", directory, "--yes")
         try Data("edited".utf8).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
-        let both = try await stage.json("sync", directory)
+        let both = try await fixture.json("sync", directory)
         let alone = [
-            "pull": try await stage.json("sync", "pull"), "push": try await stage.json("sync", "push", directory),
-            "download": try await stage.json("sync", "download", "--missing", "--output", directory),
+            "pull": try await fixture.json("sync", "pull"), "push": try await fixture.json("sync", "push", directory),
+            "download": try await fixture.json("sync", "download", "--missing", "--output", directory),
         ]
         for (name, report) in alone {
             let common: Set = ["schema", "type", "server", "dry_run", "duration_ms", "signal"]
@@ -91,43 +91,43 @@ import Testing
     }
 
     @Test func nothingIsDeleted() async throws {
-        let (stage, directory) = try await stage()
-        _ = try await stage.run("sync", directory, "--yes")
+        let (fixture, directory) = try await fixture()
+        _ = try await fixture.run("sync", directory, "--yes")
         try FileManager.default.removeItem(atPath: directory + "/a.jpg")
-        let report = try await stage.json("sync", directory)
+        let report = try await fixture.json("sync", directory)
         #expect(report.result.exitCode == 0)
-        #expect(try await stage.sandbox.photos().count == 3)
-        #expect(try await stage.requests("DELETE", "/") == 0)
+        #expect(try await fixture.sandbox.photos().count == 3)
+        #expect(try await fixture.requests("DELETE", "/") == 0)
         #expect(part("download", of: report)["planned"] as? Int == 0)
     }
 
     @Test func aDryRunChangesNothing() async throws {
-        let (stage, directory) = try await stage()
-        let early = try await stage.json("sync", directory, "--dry-run")
+        let (fixture, directory) = try await fixture()
+        let early = try await fixture.json("sync", directory, "--dry-run")
         #expect(early.result.exitCode == 0 && part("push", of: early)["planned"] as? Int == 2)
         #expect(early.last["download"] is NSNull && early.last["dry_run"] as? Bool == true)
         #expect(early.result.errors.contains("downloads are shown after the first mediactl sync"))
-        _ = try await stage.run("sync")
-        let later = try await stage.json("sync", directory, "--dry-run")
+        _ = try await fixture.run("sync")
+        let later = try await fixture.json("sync", directory, "--dry-run")
         #expect(part("download", of: later)["planned"] as? Int == 1)
-        #expect(try await stage.sandbox.photos().count == 1)
+        #expect(try await fixture.sandbox.photos().count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
     }
 
     // A new machine with the same originals has nothing to download.
     @Test func localPhotosAreNotPlannedAsDownloads() async throws {
-        let (stage, directory) = try await stage()
-        try await stage.sandbox.addPhotos(#"{\#(Self.alice),"content":"a photo called a.jpg"}"#)
-        _ = try await stage.run("sync")
-        let plan = try await stage.json("sync", directory, "--dry-run")
+        let (fixture, directory) = try await fixture()
+        try await fixture.sandbox.addPhotos(#"{\#(Self.alice),"content":"a photo called a.jpg"}"#)
+        _ = try await fixture.run("sync")
+        let plan = try await fixture.json("sync", directory, "--dry-run")
         #expect(part("push", of: plan)["planned"] as? Int == 1 && part("push", of: plan)["present"] as? Int == 1)
         #expect(part("download", of: plan)["planned"] as? Int == 1)
     }
 
     @Test(arguments: [("yes\n", 0, 2), ("no\n", 1, 0)] as [(String, Int32, Int)])
     func aTerminalPromptsBeforeTheFirstSync(response: String, exitCode: Int32, uploads: Int) async throws {
-        let (stage, directory) = try await stage()
-        let child = try stage.runner.start(["sync", directory], streams: .terminal(columns: 100))
+        let (fixture, directory) = try await fixture()
+        let child = try fixture.runner.start(["sync", directory], streams: .terminal(columns: 100))
         // Before the sync, claiming the legacy photo is offered.
         try await child.wait(for: "Claim them? [y/N] ")
         child.write("no\n")
@@ -136,42 +136,42 @@ import Testing
         child.write(response)
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
-        #expect(try await stage.requests("POST", "/api/photos/upload") == uploads)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == uploads)
     }
 
     @Test(arguments: [("yes\n", true), ("no\n", false)])
     func syncOffersToClaimLegacyPhotos(response: String, isClaimed: Bool) async throws {
-        let (stage, _) = try await stage()
-        let child = try stage.runner.start(["sync"], streams: .terminal(columns: 100))
+        let (fixture, _) = try await fixture()
+        let child = try fixture.runner.start(["sync"], streams: .terminal(columns: 100))
         try await child.wait(for: "Claim them? [y/N] ")
         child.write(response)
         let result = try await child.finish()
         #expect(result.exitCode == 0)
-        #expect(try await stage.requests("POST", "/api/sync/claim-legacy") == (isClaimed ? 1 : 0))
-        #expect(try await stage.sandbox.photos().allSatisfy { ($0.device != nil) == isClaimed })
+        #expect(try await fixture.requests("POST", "/api/sync/claim-legacy") == (isClaimed ? 1 : 0))
+        #expect(try await fixture.sandbox.photos().allSatisfy { ($0.device != nil) == isClaimed })
     }
 
     // Contract 3.5: photos that the server cannot keep do not prevent downloads.
     @Test func theOwnershipDefectDoesNotPreventDownloads() async throws {
-        let (stage, directory) = try await stage(["--photosync", "published"])
+        let (fixture, directory) = try await fixture(["--photosync", "published"])
         for _ in 1...2 {
-            let report = try await stage.json("sync", directory, "--yes")
+            let report = try await fixture.json("sync", directory, "--yes")
             #expect(report.result.exitCode == 7)
             #expect(report.result.errors.contains("does not record the owner of uploaded photos"))
         }
         #expect(FileManager.default.fileExists(atPath: directory + "/2019/08/beach.jpg"))
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 1)
     }
 
     @Test func aDirectoryNamedLikeACommandNeedsAPath() async throws {
-        let (stage, _) = try await stage()
-        let named = stage.runner.home.file("push")
+        let (fixture, _) = try await fixture()
+        let named = fixture.runner.home.file("push")
         try FileManager.default.createDirectory(atPath: named, withIntermediateDirectories: true)
-        let verb = try await stage.runner.run(["sync", "push"], through: ["env", "-C", stage.runner.home.path])
+        let verb = try await fixture.runner.run(["sync", "push"], through: ["env", "-C", fixture.runner.home.path])
         #expect(verb.exitCode == 2)
-        let path = try await stage.runner.run(
+        let path = try await fixture.runner.run(
             ["sync", "./push", "--yes"],
-            through: ["env", "-C", stage.runner.home.path]
+            through: ["env", "-C", fixture.runner.home.path]
         )
         #expect(path.exitCode == 0 && FileManager.default.fileExists(atPath: named + "/2019/08/beach.jpg"))
     }

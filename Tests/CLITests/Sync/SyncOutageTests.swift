@@ -7,39 +7,39 @@ import Testing
     private static let alice = #""user":"alice@example.test""#
 
     /// Without `MEDIACTL_RETRIES`, the command waits for the server.
-    private func patient(_ stage: SyncStage) -> SyncStage {
-        var stage = stage
-        stage.runner.environment["MEDIACTL_RETRIES"] = nil
-        return stage
+    private func patient(_ fixture: SyncFixture) -> SyncFixture {
+        var fixture = fixture
+        fixture.runner.environment["MEDIACTL_RETRIES"] = nil
+        return fixture
     }
 
     // New facts 5: every route responds 500 with plain text, then recovers without a restart.
     @Test func aDatabaseOutageIsWaitedFor() async throws {
-        let stage = patient(try await SyncStage.loggedIn())
-        try await stage.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
-        try await stage.sandbox.photoSync("POST", "outage")
-        let child = try stage.runner.start(["sync"])
+        let fixture = patient(try await SyncFixture.loggedIn())
+        try await fixture.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
+        try await fixture.sandbox.photoSync("POST", "outage")
+        let child = try fixture.runner.start(["sync"])
         try await child.wait(for: "the server failed (500); waiting up to 2 min for the server")
-        try await stage.sandbox.photoSync("DELETE", "outage")
+        try await fixture.sandbox.photoSync("DELETE", "outage")
         let result = try await child.finish(deadline: .seconds(60))
         #expect(result.exitCode == 0 && result.errors.contains("the server is responding again"))
-        #expect(try await stage.json("sync", "list").count("items") == 3)
+        #expect(try await fixture.json("sync", "list").count("items") == 3)
     }
 
     @Test func aRestartIsWaitedFor() async throws {
-        let stage = patient(try await SyncStage.loggedIn(faults: ["photos-list:stall,skip=2"]))
-        try await stage.sandbox.addPhotos(#"{"count":1600,\#(Self.alice)}"#)
-        let child = try stage.runner.start(["sync", "--json", "--progress-events"])
+        let fixture = patient(try await SyncFixture.loggedIn(faults: ["photos-list:stall,skip=2"]))
+        try await fixture.sandbox.addPhotos(#"{"count":1600,\#(Self.alice)}"#)
+        let child = try fixture.runner.start(["sync", "--json", "--progress-events"])
         try await child.wait(for: #""type":"progress""#)
-        _ = try await stage.sandbox.stop(signal: SIGKILL)
+        _ = try await fixture.sandbox.stop(signal: SIGKILL)
         try await child.wait(for: "waiting up to 2 min for the server")
         let again = try await SandboxProcess.start(
-            arguments: ["--listen", "127.0.0.1:\(stage.sandbox.port)"],
-            data: stage.sandbox.data
+            arguments: ["--listen", "127.0.0.1:\(fixture.sandbox.port)"],
+            data: fixture.sandbox.data
         )
-        let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(60)))
+        let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(60)))
         #expect(report.result.exitCode == 0 && report.count("photos") == 1600)
-        #expect(again.port == stage.sandbox.port)
+        #expect(again.port == fixture.sandbox.port)
     }
 
     // Photosync contract, new facts 5, and 1.1 (key check). 0.1.0 recognized only "Database error", which few routes
@@ -51,22 +51,22 @@ import Testing
         ]
     )
     func anOutageIsRetryable(response: String?) async throws {
-        let stage = try await SyncStage.loggedIn()
-        try await stage.sandbox.photoSync("POST", "outage", response)
-        let failing = try await stage.json("sync")
+        let fixture = try await SyncFixture.loggedIn()
+        try await fixture.sandbox.photoSync("POST", "outage", response)
+        let failing = try await fixture.json("sync")
         #expect(failing.result.exitCode == 7 && failing.error["retryable"] as? Bool == true)
-        let push = try await stage.json("sync", "push", try stage.photos("a.jpg"))
+        let push = try await fixture.json("sync", "push", try fixture.photos("a.jpg"))
         #expect(push.result.exitCode == 7 && push.error["retryable"] as? Bool == true)
-        _ = try await stage.sandbox.stop()
-        let down = try await stage.json("sync")
+        _ = try await fixture.sandbox.stop()
+        let down = try await fixture.json("sync")
         #expect(down.result.exitCode == 6 && down.error["retryable"] as? Bool == true)
     }
 
     /// Another 500 is a defect that waiting does not repair.
     @Test func anotherFailureIsNotAnOutage() async throws {
-        let stage = try await SyncStage.loggedIn()
-        try await stage.sandbox.photoSync("POST", "outage", #"{"json":"Failed to save photo record."}"#)
-        let failing = try await stage.json("sync")
+        let fixture = try await SyncFixture.loggedIn()
+        try await fixture.sandbox.photoSync("POST", "outage", #"{"json":"Failed to save photo record."}"#)
+        let failing = try await fixture.json("sync")
         #expect(failing.result.exitCode == 7 && failing.error["retryable"] as? Bool == false)
     }
 
@@ -75,8 +75,8 @@ import Testing
     /// Port 1 of this machine refuses connections, and `.invalid` never resolves (RFC 6761 section 6.4).
     @Test(arguments: ["http://127.0.0.1:1", "https://photos.invalid"])
     func aWrongAddressFailsAtOnce(address: String) async throws {
-        let stage = patient(try await SyncStage.loggedIn())
-        let report = try await stage.json(
+        let fixture = patient(try await SyncFixture.loggedIn())
+        let report = try await fixture.json(
             "sync",
             extra: ["MEDIACTL_SERVER": address, "MEDIACTL_API_KEY": SandboxProcess.aliceKey]
         )
@@ -86,10 +86,10 @@ import Testing
 
     /// A login is not a listing, and a failed first listing has not reached the server.
     @Test func aServerThatWasNeverIndexedIsNotWaitedFor() async throws {
-        let stage = patient(try await SyncStage.loggedIn())
-        _ = try await stage.sandbox.stop()
+        let fixture = patient(try await SyncFixture.loggedIn())
+        _ = try await fixture.sandbox.stop()
         for _ in 1...2 {
-            let result = try await stage.run("sync")
+            let result = try await fixture.run("sync")
             #expect(result.exitCode == 6 && !result.errors.contains("waiting"), "\(result.errors)")
         }
     }
@@ -104,19 +104,19 @@ import Testing
     }
 
     private func expectWaiting(_ command: [String]) async throws {
-        let stage = patient(try await SyncStage.loggedIn())
-        _ = try stage.photos("a.jpg")
-        try await stage.sandbox.addPhotos(#"{"content":"a beach",\#(Self.alice)}"#)
-        try #require(try await stage.run("sync").exitCode == 0)
-        _ = try await stage.sandbox.stop()
-        let child = try stage.runner.start(command, through: ["env", "-C", stage.runner.home.path])
+        let fixture = patient(try await SyncFixture.loggedIn())
+        _ = try fixture.photos("a.jpg")
+        try await fixture.sandbox.addPhotos(#"{"content":"a beach",\#(Self.alice)}"#)
+        try #require(try await fixture.run("sync").exitCode == 0)
+        _ = try await fixture.sandbox.stop()
+        let child = try fixture.runner.start(command, through: ["env", "-C", fixture.runner.home.path])
         try await child.wait(for: "waiting up to 2 min for the server, until 2")
         let again = try await SandboxProcess.start(
-            arguments: ["--listen", "127.0.0.1:\(stage.sandbox.port)"],
-            data: stage.sandbox.data
+            arguments: ["--listen", "127.0.0.1:\(fixture.sandbox.port)"],
+            data: fixture.sandbox.data
         )
         let result = try await child.finish(deadline: .seconds(60))
-        #expect(again.port == stage.sandbox.port)
+        #expect(again.port == fixture.sandbox.port)
         #expect(
             result.exitCode == 0 && result.errors.contains("the server is responding again"),
             "\(command): \(result.errors)"
@@ -124,21 +124,21 @@ import Testing
     }
 
     @Test func aTerminalShowsHowToStopTheWait() async throws {
-        let stage = patient(try await SyncStage.loggedIn())
-        try #require(try await stage.run("sync").exitCode == 0)
-        try await stage.sandbox.photoSync("POST", "outage")
-        let child = try stage.runner.start(["sync"], streams: .terminal(columns: 200))
+        let fixture = patient(try await SyncFixture.loggedIn())
+        try #require(try await fixture.run("sync").exitCode == 0)
+        try await fixture.sandbox.photoSync("POST", "outage")
+        let child = try fixture.runner.start(["sync"], streams: .terminal(columns: 200))
         try await child.wait(for: "; Ctrl-C stops")
         child.signal(SIGINT)
         #expect(try await child.finish(deadline: .seconds(30)).exitCode == 130)
     }
 
     @Test func theHintAfterAWrongAddressIsToCheckIt() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let report = try await stage.json(
+        let fixture = try await SyncFixture.loggedIn()
+        let report = try await fixture.json(
             "sync",
             extra: [
-                "MEDIACTL_SERVER": stage.sandbox.baseURL + "/elsewhere", "MEDIACTL_API_KEY": SandboxProcess.aliceKey,
+                "MEDIACTL_SERVER": fixture.sandbox.baseURL + "/elsewhere", "MEDIACTL_API_KEY": SandboxProcess.aliceKey,
             ]
         )
         #expect(report.result.exitCode == 5)
@@ -147,26 +147,26 @@ import Testing
 
     @Test(arguments: [[], ["--gone"]])
     func anUnfinishedFirstListingIsNotShownAsTheList(flags: [String]) async throws {
-        let stage = try await SyncStage.loggedIn(faults: ["photos-list:status=500,skip=1"])
-        try await stage.sandbox.addPhotos(#"{"count":1200,\#(Self.alice)}"#)
-        #expect(try await stage.run("sync").exitCode == 7)
-        let list = try await stage.runner.run(["sync", "list"] + flags)
+        let fixture = try await SyncFixture.loggedIn(faults: ["photos-list:status=500,skip=1"])
+        try await fixture.sandbox.addPhotos(#"{"count":1200,\#(Self.alice)}"#)
+        #expect(try await fixture.run("sync").exitCode == 7)
+        let list = try await fixture.runner.run(["sync", "list"] + flags)
         #expect(list.exitCode == 5 && list.output.isEmpty)
         #expect(list.errors.contains("the first listing of this server is unfinished: 500 photos so far"))
         #expect(list.errors.contains("finish it with: mediactl sync"))
-        try await stage.sandbox.clearFaults()
-        #expect(try await stage.run("sync").exitCode == 0)
-        #expect(try await stage.runner.run(["sync", "list"] + flags).exitCode == 0)
+        try await fixture.sandbox.clearFaults()
+        #expect(try await fixture.run("sync").exitCode == 0)
+        #expect(try await fixture.runner.run(["sync", "list"] + flags).exitCode == 0)
     }
 
     // 50 MiB is the server's limit (contract 3.2); the file has one byte more.
     @Test func aPhotoThatIsTooLargeIsAFailure() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg")
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg")
         let path = directory + "/over50.jpg"
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         try #require(truncate(path, 52_428_801) == 0)
-        let report = try await stage.json("sync", "push", directory)
+        let report = try await fixture.json("sync", "push", directory)
         #expect(report.result.exitCode == 3 && report.states == ["failed", "uploaded"])
         #expect(report.count("failed") == 1 && report.count("skipped") == 0)
         #expect(report.result.errors.components(separatedBy: "error: ").count - 1 == 1)
@@ -174,30 +174,30 @@ import Testing
 
     // Contract 3.5: the test is an upload, and the server deletes it.
     @Test func theOwnershipDefectIsTestedAgainOnlyOnRequest() async throws {
-        let stage = try await SyncStage.loggedIn(arguments: ["--photosync", "published"])
-        let directory = try stage.photos("a.jpg", "b.jpg")
-        #expect(try await stage.run("sync", "push", directory, "-j", "1").exitCode == 7)
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
-        let again = try await stage.json("sync", "push", directory)
+        let fixture = try await SyncFixture.loggedIn(arguments: ["--photosync", "published"])
+        let directory = try fixture.photos("a.jpg", "b.jpg")
+        #expect(try await fixture.run("sync", "push", directory, "-j", "1").exitCode == 7)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 1)
+        let again = try await fixture.json("sync", "push", directory)
         #expect(again.result.exitCode == 7 && again.error["code"] as? String == "ownership_defect")
         #expect(again.result.errors.contains("add --test-ownership"))
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
-        #expect(try await stage.run("sync", "push", directory, "--test-ownership").exitCode == 7)
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 1)
+        #expect(try await fixture.run("sync", "push", directory, "--test-ownership").exitCode == 7)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 2)
     }
 
     @Test func statusShowsDevicesAndTheVersionOfTheServer() async throws {
-        let stage = try await SyncStage.loggedIn()
-        try await stage.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
-        _ = try await stage.run("sync", "push", try stage.photos("a.jpg", "b.jpg", "c.jpg"))
-        let status = try await stage.json("sync", "status")
+        let fixture = try await SyncFixture.loggedIn()
+        try await fixture.sandbox.addPhotos(#"{"count":2,\#(Self.alice)}"#)
+        _ = try await fixture.run("sync", "push", try fixture.photos("a.jpg", "b.jpg", "c.jpg"))
+        let status = try await fixture.json("sync", "status")
         #expect(status.last["server_version"] as? String == "dev" && status.last["server_commit"] is NSNull)
         #expect(status.last["needs_legacy_claim"] as? Bool == true)
         let devices = status.last["devices"] as? [[String: Any]]
         #expect(devices?.map { $0["device_name"] as? String } == ["Studio"])
         #expect(devices?.map { $0["photos"] as? Int } == [3])
         #expect(devices?.map { $0["this_device"] as? Bool } == [true])
-        let text = try await stage.run("sync", "status").output
+        let text = try await fixture.run("sync", "status").output
         #expect(text.contains("version           dev\n") && text.contains("Studio (this device)  android        3\n"))
     }
 }

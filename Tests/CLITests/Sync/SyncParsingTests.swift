@@ -125,7 +125,7 @@ import Testing
     @Test(arguments: ["0", "17", "x", "-1"])
     func jobsAreOneToSixteen(value: String) throws {
         let command = try #require(try MediactlCommand.parseAsRoot(["sync", "push", "a", "-j=\(value)"]) as? SyncPush)
-        #expect(throws: Diagnosis.self) { try FlagValue.read(command.jobs, "--jobs", SettingValue.jobs) }
+        #expect(throws: UserFacingError.self) { try FlagValue.read(command.jobs, "--jobs", SettingValue.jobs) }
     }
 
     // Trap 4: a server drops any time zone but Z, so times must be sent as UTC.
@@ -140,7 +140,8 @@ import Testing
     @Test(arguments: ["", "yesterday", "2026-02-30", "2026-5-1", "2026-05-01 18:30:00", "2026-05-01T18:30:00"])
     func invalidTimesAreUsageErrors(text: String) {
         #expect { try PointInTime.parse(text, flag: "--since") } throws: {
-            ($0 as? Diagnosis)?.exitCode == .usage && ($0 as? Diagnosis)?.message.hasPrefix("--since: ") == true
+            ($0 as? UserFacingError)?.exitCode == .usage
+                && ($0 as? UserFacingError)?.message.hasPrefix("--since: ") == true
         }
     }
 }

@@ -5,26 +5,26 @@ import Testing
 /// What `sync push` reports of files that it does not upload, and `sync forget`.
 @Suite(.prompt) struct SyncPushTests {
     /// An environment whose directory has `a.jpg` and `b.jpg`, pushed; `a.jpg` is deleted on the server.
-    private func stageWithDeletion() async throws -> (stage: SyncStage, directory: String, id: String) {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg", "b.jpg")
-        let pushed = try await stage.json("sync", "push", directory)
+    private func fixtureWithDeletion() async throws -> (fixture: SyncFixture, directory: String, id: String) {
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg", "b.jpg")
+        let pushed = try await fixture.json("sync", "push", directory)
         let item = try #require(pushed.items.first { ($0["path"] as? String)?.hasSuffix("/a.jpg") == true })
         let id = try #require(item["photo_id"] as? String)
-        try await stage.sandbox.photoSync("DELETE", "photos/\(id)")
-        return (stage, directory, id)
+        try await fixture.sandbox.photoSync("DELETE", "photos/\(id)")
+        return (fixture, directory, id)
     }
 
     // MARK: Types
 
     @Test(arguments: [[], ["-q"], ["--dry-run"]]) func typesThatAreNotPushedAreCounted(flags: [String]) async throws {
-        let stage = try await SyncStage.loggedIn()
+        let fixture = try await SyncFixture.loggedIn()
         let names =
             (0..<12).map { "\($0).MOV" } + (0..<3).map { "\($0).dng" }
             + ["1.mp4", "scan.tif", "README", "a.txt", "a.json", "film.mp3", "x.unknown", "a.xmp", "b.xmp", "a.AAE"]
-        let directory = try stage.photos("a.jpg")
+        let directory = try fixture.photos("a.jpg")
         for name in names { try Data("x".utf8).write(to: URL(fileURLWithPath: directory + "/" + name)) }
-        let text = try await stage.runner.run(["sync", "push", directory] + flags)
+        let text = try await fixture.runner.run(["sync", "push", directory] + flags)
         #expect(text.exitCode == 0)
         #expect(
             text.errors.contains(
@@ -37,8 +37,8 @@ import Testing
         let note = "2 .xmp files, 1 .aae file are not uploaded: sidecar files with edits stay on this machine only"
         #expect(text.errors.contains(note) == !flags.contains("-q"))
         #expect(!text.errors.contains(".txt") && !text.errors.contains("extension"))
-        let run = try await stage.runner.run(["sync", "push", directory, "--json"] + flags)
-        let report = try SyncStage.report(of: run)
+        let run = try await fixture.runner.run(["sync", "push", directory, "--json"] + flags)
+        let report = try SyncFixture.report(of: run)
         let types = report.last["left_behind"] as? [[String: Any]] ?? []
         #expect(types.map { $0["extension"] as? String } == ["mov", "dng", "xmp", "aae", "mp4", "tif"])
         #expect(types.map { $0["count"] as? Int } == [12, 3, 2, 1, 1, 1])
@@ -49,14 +49,14 @@ import Testing
 
     /// Detected by their first bytes: text and audio files are not reported as missing.
     @Test func photosAndVideosWithoutAnExtensionAreCounted() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg")
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg")
         let contents: [(name: String, bytes: [UInt8])] = [
             ("IMG_1", SmallPhoto.jpeg("1")), ("IMG_2", SmallPhoto.jpeg("2")), ("Makefile", Array("all:\n".utf8)),
             ("clip", [0, 0, 0, 0x14] + Array("ftypqt  ".utf8)), ("song", Array("fLaC".utf8)), ("empty", []),
         ]
         for (name, bytes) in contents { try Data(bytes).write(to: URL(fileURLWithPath: "\(directory)/\(name)")) }
-        let quiet = try await stage.run("sync", "push", directory, "-q")
+        let quiet = try await fixture.run("sync", "push", directory, "-q")
         #expect(
             quiet.exitCode == 0
                 && quiet.errors.contains(
@@ -65,158 +65,158 @@ import Testing
                 ),
             "\(quiet.errors)"
         )
-        let types = try await stage.json("sync", "push", directory).last["left_behind"] as? [[String: Any]] ?? []
+        let types = try await fixture.json("sync", "push", directory).last["left_behind"] as? [[String: Any]] ?? []
         #expect(types.map { $0["extension"] as? String } == ["", ""])
         #expect(types.map { $0["count"] as? Int } == [2, 1])
         #expect(types.map { $0["kind"] as? String } == ["picture", "video"])
     }
 
     @Test func irregularFilesAreCountedAsSkipped() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg")
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg")
         try #require(mkfifo(directory + "/f.jpg", 0o600) == 0)
-        let report = try await stage.json("sync", "push", directory, "--dry-run")
+        let report = try await fixture.json("sync", "push", directory, "--dry-run")
         #expect(report.result.exitCode == 0 && report.states == ["planned", "skipped"])
-        let text = try await stage.run("sync", "push", directory, "-v")
+        let text = try await fixture.run("sync", "push", directory, "-v")
         #expect(text.exitCode == 0 && text.output.contains("/f.jpg: skipped, not a regular file"))
         #expect(text.errors.contains("1 uploaded, 1 skipped"))
         #expect(text.errors.contains("1 file skipped: not a regular file"))
     }
 
     @Test func duplicatesAreReportedAsSuch() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg")
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg")
         try FileManager.default.copyItem(atPath: directory + "/a.jpg", toPath: directory + "/b.jpg")
-        let plan = try await stage.run("sync", "push", directory, "--dry-run")
+        let plan = try await fixture.run("sync", "push", directory, "--dry-run")
         #expect(plan.output.contains("/b.jpg: duplicate of another file of this run"))
         #expect(plan.errors.contains("1 to be uploaded, 1 duplicate\n"))
-        let report = try await stage.json("sync", "push", directory)
+        let report = try await fixture.json("sync", "push", directory)
         #expect(report.count("uploaded") == 1 && report.count("duplicate") == 1 && report.count("present") == 0)
         #expect(Set(report.items.compactMap { $0["photo_id"] as? String }).count == 1)
         #expect(report.result.errors.contains("1 uploaded, 1 duplicate\n"))
-        #expect(try await stage.json("sync", "push", directory).count("present") == 2)
+        #expect(try await fixture.json("sync", "push", directory).count("present") == 2)
     }
 
     @Test func quietPushOfPhotosOnlyPrintsNothing() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg")
-        _ = try await stage.run("sync", "push", directory)
-        let quiet = try await stage.run("sync", "push", directory, "-q")
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg")
+        _ = try await fixture.run("sync", "push", directory)
+        let quiet = try await fixture.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty && quiet.errors.isEmpty)
     }
 
     @Test func dryRunListsWhatIsExcluded() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg", "._a.jpg", "Thumbs.db")
-        let text = try await stage.run("sync", "push", directory, "--dry-run")
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg", "._a.jpg", "Thumbs.db")
+        let text = try await fixture.run("sync", "push", directory, "--dry-run")
         #expect(text.output.contains("/._a.jpg: excluded by default") && text.errors.contains("2 excluded"))
-        let all = try await stage.json("sync", "push", directory, "--dry-run", "--no-default-excludes")
+        let all = try await fixture.json("sync", "push", directory, "--dry-run", "--no-default-excludes")
         #expect(all.count("excluded") == 0 && all.count("planned") == 2 && all.count("skipped") == 1)
     }
 
     /// One error is one failure.
     @Test func largePhotosAreCountedAsFailed() async throws {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg", "over50.jpg")
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg", "over50.jpg")
         try #require(truncate(directory + "/over50.jpg", 52_428_801) == 0)
-        let report = try await stage.json("sync", "push", directory)
+        let report = try await fixture.json("sync", "push", directory)
         #expect(report.result.exitCode == 3 && report.states == ["failed", "uploaded"])
         #expect(report.count("failed") == 1 && report.count("skipped") == 0)
         #expect(report.result.errors.components(separatedBy: "error:").count - 1 == 1)
-        let alone = try await stage.json("sync", "push", directory + "/over50.jpg")
+        let alone = try await fixture.json("sync", "push", directory + "/over50.jpg")
         #expect(alone.result.exitCode == 2 && alone.count("failed") == 1)
     }
 
     // MARK: Deletions
 
     @Test func deletedPhotosAreCountedAndNotUploaded() async throws {
-        let (stage, directory, id) = try await stageWithDeletion()
-        let report = try await stage.json("sync", "push", directory)
+        let (fixture, directory, id) = try await fixtureWithDeletion()
+        let report = try await fixture.json("sync", "push", directory)
         #expect(report.result.exitCode == 0 && report.states == ["deleted", "present"])
         #expect(report.count("deleted") == 1 && report.count("uploaded") == 0)
-        let quiet = try await stage.run("sync", "push", directory, "-q")
+        let quiet = try await fixture.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty)
         #expect(quiet.errors.contains("warning: 1 photo deleted on the server and not uploaded again"))
         #expect(quiet.errors.contains("mediactl sync push --restore \(directory); "))
         #expect(quiet.errors.contains("mediactl sync forget \(directory)\n"))
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 2)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 2)
         // The deletion is kept when the index is rebuilt.
         for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
-            try? FileManager.default.removeItem(atPath: stage.runner.home.file("data/mediactl/\(name)"))
+            try? FileManager.default.removeItem(atPath: fixture.runner.home.file("data/mediactl/\(name)"))
         }
-        #expect(try await stage.json("sync", "push", directory).count("deleted") == 1)
-        let restored = try await stage.json("sync", "push", directory, "--restore")
+        #expect(try await fixture.json("sync", "push", directory).count("deleted") == 1)
+        let restored = try await fixture.json("sync", "push", directory, "--restore")
         #expect(restored.result.exitCode == 0 && restored.states == ["present", "uploaded"])
         #expect(restored.items.allSatisfy { $0["photo_id"] as? String != id })
     }
 
     @Test func forgetAcceptsADeletion() async throws {
-        let (stage, directory, id) = try await stageWithDeletion()
-        _ = try await stage.run("sync", "push", directory)
-        let before = try await stage.sandbox.requests().count
-        let dry = try await stage.json("sync", "forget", directory + "/a.jpg", "--dry-run")
+        let (fixture, directory, id) = try await fixtureWithDeletion()
+        _ = try await fixture.run("sync", "push", directory)
+        let before = try await fixture.sandbox.requests().count
+        let dry = try await fixture.json("sync", "forget", directory + "/a.jpg", "--dry-run")
         #expect(dry.result.exitCode == 0 && dry.states == ["planned"])
-        let forgotten = try await stage.json("sync", "forget", directory + "/a.jpg")
+        let forgotten = try await fixture.json("sync", "forget", directory + "/a.jpg")
         #expect(forgotten.result.exitCode == 0 && forgotten.states == ["forgotten"])
         #expect(forgotten.items.first?["photo_id"] as? String == id && forgotten.count("forgotten") == 1)
-        let again = try await stage.run("sync", "forget", id)
+        let again = try await fixture.run("sync", "forget", id)
         #expect(again.exitCode == 0 && again.output == "\(id) (a.jpg): deletion accepted\n")
         // The server is not queried.
-        #expect(try await stage.sandbox.requests().count == before)
-        let quiet = try await stage.run("sync", "push", directory, "-q")
+        #expect(try await fixture.sandbox.requests().count == before)
+        let quiet = try await fixture.run("sync", "push", directory, "-q")
         #expect(quiet.exitCode == 0 && quiet.output.isEmpty && quiet.errors.isEmpty)
-        #expect(try await stage.json("sync", "push", directory).count("forgotten") == 1)
-        #expect(try await stage.json("sync", "verify").count("copy_orphaned") == 0)
+        #expect(try await fixture.json("sync", "push", directory).count("forgotten") == 1)
+        #expect(try await fixture.json("sync", "verify").count("copy_orphaned") == 0)
         #expect(FileManager.default.fileExists(atPath: directory + "/a.jpg"))
     }
 
     @Test func onlyDeletionsAreForgotten() async throws {
-        let (stage, directory, _) = try await stageWithDeletion()
-        let present = try await stage.json("sync", "forget", directory + "/b.jpg")
+        let (fixture, directory, _) = try await fixtureWithDeletion()
+        let present = try await fixture.json("sync", "forget", directory + "/b.jpg")
         #expect(present.result.exitCode == 10 && present.states == ["failed"])
         #expect((present.items.first?["error"] as? [String: Any])?["code"] as? String == "photo_not_deleted")
-        let unknown = try await stage.run("sync", "forget", "nothing")
+        let unknown = try await fixture.run("sync", "forget", "nothing")
         #expect(unknown.exitCode == 5 && unknown.output.isEmpty)
-        #expect(try await stage.run("sync", "forget").exitCode == 2)
+        #expect(try await fixture.run("sync", "forget").exitCode == 2)
     }
 
     // MARK: Changed files
 
     /// An environment whose `a.jpg` changed after it was pushed.
-    private func stageWithChange() async throws -> (stage: SyncStage, directory: String) {
-        let stage = try await SyncStage.loggedIn()
-        let directory = try stage.photos("a.jpg")
-        _ = try await stage.run("sync", "push", directory)
+    private func fixtureWithChange() async throws -> (fixture: SyncFixture, directory: String) {
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg")
+        _ = try await fixture.run("sync", "push", directory)
         try Data("edited, or damaged".utf8).write(to: URL(fileURLWithPath: directory + "/a.jpg"))
-        return (stage, directory)
+        return (fixture, directory)
     }
 
     @Test func changedFilesAreListedAndStayReported() async throws {
-        let (stage, directory) = try await stageWithChange()
-        let report = try await stage.json("sync", "push", directory)
+        let (fixture, directory) = try await fixtureWithChange()
+        let report = try await fixture.json("sync", "push", directory)
         #expect(report.result.exitCode == 13 && report.states == ["changed"] && report.count("changed") == 1)
         #expect((report.items.first?["error"] as? [String: Any])?["code"] as? String == "changed_since_upload")
-        let text = try await stage.run("sync", "push", directory, "-q")
+        let text = try await fixture.run("sync", "push", directory, "-q")
         #expect(text.exitCode == 13)
         #expect(text.output == "\(directory)/a.jpg: changed since upload: edited or damaged?\n")
         #expect(text.errors.contains("1 file changed since upload and not uploaded"))
         #expect(text.errors.contains("mediactl sync push --changed \(directory)\n"))
-        #expect(try await stage.json("sync", "verify").count("copy_changed") == 1)
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 1)
-        let sent = try await stage.json("sync", "push", directory, "--changed")
+        #expect(try await fixture.json("sync", "verify").count("copy_changed") == 1)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 1)
+        let sent = try await fixture.json("sync", "push", directory, "--changed")
         #expect(sent.result.exitCode == 0 && sent.states == ["uploaded"])
     }
 
     @Test(arguments: [("yes", 0, 2), ("no", 13, 1), ("", 13, 1)] as [(String, Int32, Int)])
     func changedFilesAreUploadedAfterAPrompt(response: String, exitCode: Int32, photos: Int) async throws {
-        let (stage, directory) = try await stageWithChange()
-        let child = try stage.runner.start(["sync", "push", directory], streams: .terminal(columns: 200))
+        let (fixture, directory) = try await fixtureWithChange()
+        let child = try fixture.runner.start(["sync", "push", directory], streams: .terminal(columns: 200))
         try await child.wait(for: "Upload it as a new photo?")
         child.write(response + "\n")
         let result = try await child.finish()
         #expect(result.exitCode == exitCode)
         #expect(result.output.contains("1 file changed since upload: edited or damaged?"))
-        #expect(try await stage.sandbox.photos().count == photos)
-        #expect(try await stage.json("sync", "verify").count("copy_changed") == 1)
+        #expect(try await fixture.sandbox.photos().count == photos)
+        #expect(try await fixture.json("sync", "verify").count("copy_changed") == 1)
     }
 }

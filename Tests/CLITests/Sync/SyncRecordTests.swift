@@ -72,7 +72,7 @@ import Testing
             ("sync-download", "progress", DownloadReading(progress: DownloadProgress()).record(elapsed: .zero)),
             (
                 "sync-pull", "error",
-                JSONRenderer.fatal(ErrorCatalog.diagnosis(of: PhotoSyncError(.listingIncomplete)))
+                JSONRenderer.fatal(ErrorCatalog.userFacingError(of: PhotoSyncError(.listingIncomplete)))
             ),
         ]
 

@@ -31,16 +31,16 @@ import Testing
 
     @Test(arguments: cases)
     private func interruptedCommandsEndWithOneRecord(stop: Case) async throws {
-        let stage = try await SyncStage.loggedIn(arguments: ["--photosync-rewrite", "off"])
-        try await stage.sandbox.addPhotos(#"{"user":"alice@example.test","content":"a photo of some bytes"}"#)
-        _ = try await stage.run("sync")
-        try await stage.sandbox.addFaults(stop.fault)
-        let target = stop.command.map { $0 == "out" ? stage.runner.home.file("out") : $0 }
-        let child = try stage.runner.start(target + ["--json"])
+        let fixture = try await SyncFixture.loggedIn(arguments: ["--photosync-rewrite", "off"])
+        try await fixture.sandbox.addPhotos(#"{"user":"alice@example.test","content":"a photo of some bytes"}"#)
+        _ = try await fixture.run("sync")
+        try await fixture.sandbox.addFaults(stop.fault)
+        let target = stop.command.map { $0 == "out" ? fixture.runner.home.file("out") : $0 }
+        let child = try fixture.runner.start(target + ["--json"])
         try await child.wait(for: stop.sign)
         child.signal(SIGINT)
         // The report checks each record, and that one of them is the end.
-        let report = try SyncStage.report(of: try await child.finish(deadline: .seconds(20)))
+        let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == 130)
     }
 }

@@ -7,22 +7,22 @@ import Testing
     private static let taken = #""dateTaken":"2019-08-01T10:15:00Z""#
 
     /// Two photos of alice with thumbnails, one without, all of August 2019, in the index.
-    private func stage() async throws -> (stage: SyncStage, ids: [String]) {
-        let stage = try await SyncStage.loggedIn()
+    private func fixture() async throws -> (fixture: SyncFixture, ids: [String]) {
+        let fixture = try await SyncFixture.loggedIn()
         var ids: [String] = []
         for name in ["a", "b", "c"] {
-            ids += try await stage.sandbox.addPhotos(
+            ids += try await fixture.sandbox.addPhotos(
                 #"{"user":"alice@example.test","content":"photo \#(name)","originalFilename":"\#(name).jpg",\#(Self.taken)}"#
             )
         }
-        for id in ids.prefix(2) { try await put(SmallPhoto.jpeg, id, stage) }
-        try #require(try await stage.run("sync").exitCode == 0)
-        return (stage, ids)
+        for id in ids.prefix(2) { try await put(SmallPhoto.jpeg, id, fixture) }
+        try #require(try await fixture.run("sync").exitCode == 0)
+        return (fixture, ids)
     }
 
-    private func put(_ bytes: [UInt8], _ id: String, _ stage: SyncStage) async throws {
+    private func put(_ bytes: [UInt8], _ id: String, _ fixture: SyncFixture) async throws {
         let body = #"{"base64":"\#(Data(bytes).base64EncodedString())"}"#
-        try await stage.sandbox.photoSync("POST", "photos/\(id)/thumbnail", body)
+        try await fixture.sandbox.photoSync("POST", "photos/\(id)/thumbnail", body)
     }
 
     private func files(_ target: String) throws -> [String] {
@@ -32,9 +32,9 @@ import Testing
     private func name(_ id: String) -> String { "2019/08/\(id).thumbnail.jpg" }
 
     @Test func thumbnailsAreStoredUnderSeparateNames() async throws {
-        let (stage, ids) = try await stage()
-        let target = stage.runner.home.file("out")
-        let report = try await stage.json("sync", "download", "--thumbnails", "--output", target)
+        let (fixture, ids) = try await fixture()
+        let target = fixture.runner.home.file("out")
+        let report = try await fixture.json("sync", "download", "--thumbnails", "--output", target)
         #expect(report.result.exitCode == 0 && report.states == ["thumbnail", "thumbnail", "unavailable"])
         #expect(report.count("thumbnail") == 2 && report.count("unavailable") == 1 && report.count("verified") == 0)
         #expect(report.records.first?["thumbnails"] as? Bool == true)
@@ -42,61 +42,61 @@ import Testing
         let stored = try Data(contentsOf: URL(fileURLWithPath: "\(target)/\(name(ids[0]))"))
         #expect(stored == Data(SmallPhoto.jpeg))
         // The request of the contract, with the key; the web address needs a cookie.
-        #expect(try await stage.requests("GET", "/api/photos/\(ids[0])/thumbnail") == 1)
-        #expect(try await stage.requests("GET", "/api/web/") == 0)
-        #expect(try await stage.requests("GET", "/api/photos/\(ids[0])/download") == 0)
+        #expect(try await fixture.requests("GET", "/api/photos/\(ids[0])/thumbnail") == 1)
+        #expect(try await fixture.requests("GET", "/api/web/") == 0)
+        #expect(try await fixture.requests("GET", "/api/photos/\(ids[0])/download") == 0)
     }
 
     /// A thumbnail is not evidence that the photo is on this machine.
     @Test func aPhotoWithAThumbnailIsStillMissing() async throws {
-        let (stage, ids) = try await stage()
-        let target = stage.runner.home.file("out")
-        _ = try await stage.run("sync", "download", "--thumbnails", "--output", target)
-        let verify = try await stage.json("sync", "verify")
+        let (fixture, ids) = try await fixture()
+        let target = fixture.runner.home.file("out")
+        _ = try await fixture.run("sync", "download", "--thumbnails", "--output", target)
+        let verify = try await fixture.json("sync", "verify")
         #expect(verify.result.exitCode == 0 && verify.count("copies") == 0)
         // No push uploads it or treats it as a photo.
-        let push = try await stage.json("sync", "push", target)
+        let push = try await fixture.json("sync", "push", target)
         #expect(push.states == ["excluded", "excluded"])
-        #expect(try await stage.requests("POST", "/api/photos/upload") == 0)
-        let photos = try await stage.json("sync", "download", "--missing", "--output", target)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 0)
+        let photos = try await fixture.json("sync", "download", "--missing", "--output", target)
         #expect(photos.states == ["verified", "verified", "verified"])
         #expect(try files(target).count == 5)
         // With --missing, thumbnails of photos with a copy are not downloaded.
-        let missing = try await stage.json("sync", "download", "--thumbnails", "--missing", "-o", target + "2")
+        let missing = try await fixture.json("sync", "download", "--thumbnails", "--missing", "-o", target + "2")
         #expect(missing.count("items") == 0)
-        let all = try await stage.json("sync", "download", "--thumbnails", "-o", target + "2")
+        let all = try await fixture.json("sync", "download", "--thumbnails", "-o", target + "2")
         #expect(all.count("thumbnail") == 2 && ids.count == 3)
     }
 
     @Test func existingThumbnailsAreNotRequestedAgain() async throws {
-        let (stage, ids) = try await stage()
-        let target = stage.runner.home.file("out")
-        let first = try await stage.json("sync", "download", "--thumbnails", ids[0], "--output", target)
+        let (fixture, ids) = try await fixture()
+        let target = fixture.runner.home.file("out")
+        let first = try await fixture.json("sync", "download", "--thumbnails", ids[0], "--output", target)
         #expect(first.states == ["thumbnail"])
-        let rest = try await stage.json("sync", "download", "--thumbnails", "--output", target)
+        let rest = try await fixture.json("sync", "download", "--thumbnails", "--output", target)
         #expect(rest.states == ["present", "thumbnail", "unavailable"])
-        #expect(try await stage.requests("GET", "/api/photos/\(ids[0])/thumbnail") == 1)
+        #expect(try await fixture.requests("GET", "/api/photos/\(ids[0])/thumbnail") == 1)
     }
 
     @Test func aDryRunRequestsNothing() async throws {
-        let (stage, _) = try await stage()
-        let target = stage.runner.home.file("out")
-        let plan = try await stage.json("sync", "download", "--thumbnails", "-o", target, "--dry-run")
+        let (fixture, _) = try await fixture()
+        let target = fixture.runner.home.file("out")
+        let plan = try await fixture.json("sync", "download", "--thumbnails", "-o", target, "--dry-run")
         #expect(plan.result.exitCode == 0 && plan.states == ["planned", "planned", "planned"])
         #expect(!FileManager.default.fileExists(atPath: target))
-        #expect(try await stage.sandbox.requests().allSatisfy { !$0.path.hasSuffix("/thumbnail") })
+        #expect(try await fixture.sandbox.requests().allSatisfy { !$0.path.hasSuffix("/thumbnail") })
     }
 
     /// A photo without a thumbnail is reported if it was specified individually.
     @Test func aSpecifiedThumbnailThatDoesNotExistIsReported() async throws {
-        let (stage, ids) = try await stage()
-        let report = try await stage.json(
+        let (fixture, ids) = try await fixture()
+        let report = try await fixture.json(
             "sync",
             "download",
             "--thumbnails",
             ids[2],
             "-o",
-            stage.runner.home.file("out")
+            fixture.runner.home.file("out")
         )
         #expect(report.result.exitCode == 5 && report.states == ["unavailable"])
         let error = report.items.first?["error"] as? [String: Any]
@@ -109,26 +109,26 @@ import Testing
     ]
 
     @Test(arguments: damaged) func aDamagedThumbnailIsAFailure(bytes: [UInt8]) async throws {
-        let (stage, ids) = try await stage()
-        try await put(bytes, ids[0], stage)
-        let target = stage.runner.home.file("out")
+        let (fixture, ids) = try await fixture()
+        try await put(bytes, ids[0], fixture)
+        let target = fixture.runner.home.file("out")
         for _ in 1...2 {
-            let report = try await stage.json("sync", "download", "--thumbnails", "--output", target)
+            let report = try await fixture.json("sync", "download", "--thumbnails", "--output", target)
             #expect(report.result.exitCode == 3 && report.count("failed") == 1)
             #expect(try files(target) == [name(ids[1])])
         }
-        try await put(SmallPhoto.jpeg, ids[0], stage)
-        let report = try await stage.json("sync", "download", "--thumbnails", "--output", target)
+        try await put(SmallPhoto.jpeg, ids[0], fixture)
+        let report = try await fixture.json("sync", "download", "--thumbnails", "--output", target)
         #expect(report.result.exitCode == 0 && report.states == ["present", "thumbnail", "unavailable"])
     }
 
     /// A file of another program is not replaced.
     @Test func anExistingFileIsNotReplaced() async throws {
-        let (stage, ids) = try await stage()
-        let target = stage.runner.home.file("out")
+        let (fixture, ids) = try await fixture()
+        let target = fixture.runner.home.file("out")
         try FileManager.default.createDirectory(atPath: target + "/2019/08", withIntermediateDirectories: true)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(target)/\(name(ids[0]))"))
-        let report = try await stage.json("sync", "download", "--thumbnails", "--output", target)
+        let report = try await fixture.json("sync", "download", "--thumbnails", "--output", target)
         #expect(report.states == ["present", "thumbnail", "unavailable"])
         #expect(try String(contentsOfFile: "\(target)/\(name(ids[0]))", encoding: .utf8) == "mine")
     }

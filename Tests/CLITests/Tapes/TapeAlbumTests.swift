@@ -6,226 +6,226 @@ import Testing
 @Suite struct TapeAlbumTests {
     // R9: soft, one warning, exit 0; --strict-albums makes it 3. Acceptance 5: the next run updates the album.
     @Test func failedAlbumsAreOneWarning() async throws {
-        let stage = try await TapeStage.withTape("T")
+        let fixture = try await TapeFixture.withTape("T")
         // A file is in place of the root.
-        try Data().write(to: URL(fileURLWithPath: stage.pictures + "/Tapes"))
-        let soft = try await stage.run("add", "T", try stage.original("a.jpg"), try stage.original("b.jpg"))
+        try Data().write(to: URL(fileURLWithPath: fixture.pictures + "/Tapes"))
+        let soft = try await fixture.run("add", "T", try fixture.original("a.jpg"), try fixture.original("b.jpg"))
         #expect(soft.exitCode == 0, "\(soft.errors)")
         let warnings = soft.errors.split(separator: "\n").filter { $0.contains("warning:") }
         #expect(warnings.count == 1)
         #expect(warnings.first?.contains("2 clips saved; their album was not updated (") == true, "\(soft.errors)")
         #expect(warnings.first?.hasSuffix(" - waiting for access") == true, "\(soft.errors)")
-        let strict = try await stage.json("add", "T", try stage.original("c.jpg"), "--strict-albums")
+        let strict = try await fixture.json("add", "T", try fixture.original("c.jpg"), "--strict-albums")
         #expect(strict.result.exitCode == 3 && strict.count("added") == 1)
         #expect(strict.items.first?["association"] as? String == "pending")
         #expect(strict.last["association"] as? String == "pending_association" && strict.last["reason"] is String)
-        #expect(try await stage.json("list").items.first?["pending_clips"] as? Int == 3)
+        #expect(try await fixture.json("list").items.first?["pending_clips"] as? Int == 3)
 
-        try FileManager.default.removeItem(atPath: stage.pictures + "/Tapes")
-        #expect(try await stage.json("reconcile").items.map { $0["state"] as? String } == ["planned"])
-        let applied = try await stage.json("reconcile", "--apply")
+        try FileManager.default.removeItem(atPath: fixture.pictures + "/Tapes")
+        #expect(try await fixture.json("reconcile").items.map { $0["state"] as? String } == ["planned"])
+        let applied = try await fixture.json("reconcile", "--apply")
         #expect(applied.result.exitCode == 0 && applied.items.first?["created"] as? Bool == true, "\(applied.result)")
-        #expect(try stage.links("Tapes – T").count == 3)
-        #expect(try await stage.json("reconcile").items.isEmpty)
+        #expect(try fixture.links("Tapes – T").count == 3)
+        #expect(try await fixture.json("reconcile").items.isEmpty)
     }
 
     // R18.
     @Test func albumsCanBeDisabled() async throws {
-        let stage = try await TapeStage.withTape("T")
+        let fixture = try await TapeFixture.withTape("T")
         let off = ["MEDIACTL_ALBUMS_ENABLED": "0"]
-        let report = try await stage.json("add", "T", try stage.original("a.jpg"), extra: off)
+        let report = try await fixture.json("add", "T", try fixture.original("a.jpg"), extra: off)
         #expect(report.result.exitCode == 0 && report.last["album"] as? String == "skipped")
-        #expect(report.result.errors.isEmpty && stage.albums().isEmpty)
+        #expect(report.result.errors.isEmpty && fixture.albums().isEmpty)
         // A tape without an album is not reported as a tape without problems.
-        let verified = try await stage.json("verify")
+        let verified = try await fixture.json("verify")
         #expect(verified.result.exitCode == 1 && verified.count("albums") == 0 && verified.count("pending_clips") == 1)
         #expect(verified.result.errors.contains("1 tape has no album yet; to create: mediactl tapes reconcile --apply"))
-        #expect(try await stage.json("repair").states == ["failed"])
-        #expect(stage.albums().isEmpty)
-        let status = try await stage.json("library", "status", extra: off)
+        #expect(try await fixture.json("repair").states == ["failed"])
+        #expect(fixture.albums().isEmpty)
+        let status = try await fixture.json("library", "status", extra: off)
         #expect(status.last["albums_enabled"] as? Bool == false)
-        #expect(try await stage.run("reconcile", "--apply").exitCode == 0)
-        #expect(stage.albums() == ["Tapes – T"])
+        #expect(try await fixture.run("reconcile", "--apply").exitCode == 0)
+        #expect(fixture.albums() == ["Tapes – T"])
     }
 
     // Issue: without a terminal, the default root is created only where there are pictures.
     @Test func rootIsCreatedWherePicturesAre() async throws {
-        let stage = try TapeStage(hasPictures: false)
-        _ = try await stage.run("create", "T")
-        let result = try await stage.run("add", "T", try stage.original("a.jpg"))
+        let fixture = try TapeFixture(hasPictures: false)
+        _ = try await fixture.run("create", "T")
+        let result = try await fixture.run("add", "T", try fixture.original("a.jpg"))
         #expect(result.exitCode == 0 && result.errors.contains("warning: 1 clip saved; its album was not updated"))
-        #expect(!FileManager.default.fileExists(atPath: stage.pictures))
-        let named = ["MEDIACTL_ALBUMS_FOLDER_ROOT": stage.runner.home.file("albums")]
-        let initialised = try await stage.json("library", "init", extra: named)
+        #expect(!FileManager.default.fileExists(atPath: fixture.pictures))
+        let named = ["MEDIACTL_ALBUMS_FOLDER_ROOT": fixture.runner.home.file("albums")]
+        let initialised = try await fixture.json("library", "init", extra: named)
         #expect(initialised.result.exitCode == 0, "\(initialised.result)")
-        #expect(FileManager.default.fileExists(atPath: stage.runner.home.file("albums/.mediactl-library.json")))
+        #expect(FileManager.default.fileExists(atPath: fixture.runner.home.file("albums/.mediactl-library.json")))
     }
 
     @Test(arguments: ["--yes", "-y"])
     func yesCreatesTheRootWithoutAPrompt(flag: String) async throws {
         // Neither a terminal nor a directory of pictures.
-        let stage = try TapeStage(hasPictures: false)
-        #expect(try await stage.run("library", "init").exitCode == 4)
-        let created = try await stage.json("library", "init", flag)
+        let fixture = try TapeFixture(hasPictures: false)
+        #expect(try await fixture.run("library", "init").exitCode == 4)
+        let created = try await fixture.json("library", "init", flag)
         #expect(created.result.exitCode == 0, "\(created.result)")
-        #expect(FileManager.default.fileExists(atPath: stage.pictures + "/Tapes/.mediactl-library.json"))
-        let terminal = try TapeStage()
+        #expect(FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes/.mediactl-library.json"))
+        let terminal = try TapeFixture()
         let child = try terminal.runner.start(["tapes", "library", "init", flag], streams: .terminal(columns: 200))
         let result = try await child.finish()
         #expect(result.exitCode == 0 && !result.output.contains("[y/N]"), "\(result)")
         // Trap 1: a missing library may be on a disk that is not mounted.
-        try FileManager.default.removeItem(atPath: stage.pictures)
-        #expect(try await stage.run("library", "init", flag).exitCode == 10)
-        #expect(!FileManager.default.fileExists(atPath: stage.pictures))
+        try FileManager.default.removeItem(atPath: fixture.pictures)
+        #expect(try await fixture.run("library", "init", flag).exitCode == 10)
+        #expect(!FileManager.default.fileExists(atPath: fixture.pictures))
     }
 
     @Test func terminalPromptsBeforeTheRootIsCreated() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let path = try stage.original("a.jpg")
-        let no = try stage.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
+        let fixture = try await TapeFixture.withTape("T")
+        let path = try fixture.original("a.jpg")
+        let no = try fixture.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
         try await no.wait(for: "Create albums (folders of symbolic links) in")
         no.write("no\n")
         #expect(try await no.finish().exitCode == 0)
-        #expect(stage.albums().isEmpty && !FileManager.default.fileExists(atPath: stage.pictures + "/Tapes"))
-        #expect(try await stage.names("T") == ["a.jpg"])
-        let yes = try stage.runner.start(["tapes", "library", "grant"], streams: .terminal(columns: 200))
+        #expect(fixture.albums().isEmpty && !FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes"))
+        #expect(try await fixture.names("T") == ["a.jpg"])
+        let yes = try fixture.runner.start(["tapes", "library", "grant"], streams: .terminal(columns: 200))
         try await yes.wait(for: "Create albums (folders of symbolic links) in")
         yes.write("yes\n")
         #expect(try await yes.finish().exitCode == 0)
-        #expect(stage.albums() == ["Tapes – T"])
+        #expect(fixture.albums() == ["Tapes – T"])
     }
 
     // R2: committed clips are kept; Ctrl-C ends the wait for the library.
     @Test func interruptionKeepsTheClips() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let asked = Gate()
+        let fixture = try await TapeFixture.withTape("T")
+        let requested = Gate()
         let server = try ScriptedServer { connection, _ in
             _ = try connection.readHead()
-            asked.open()
+            requested.open()
             connection.waitForClose()
         }
         let library = ["MEDIACTL_LIBRARY_URL": "http://127.0.0.1:\(server.port)", "MEDIACTL_API_KEY": "k"]
-        let path = try stage.original("a.jpg")
-        let child = try stage.runner.start(["tapes", "add", "T", path, "--json"], extra: library)
+        let path = try fixture.original("a.jpg")
+        let child = try fixture.runner.start(["tapes", "add", "T", path, "--json"], extra: library)
         child.closeInput()
-        #expect(await asked.opened())
+        #expect(await requested.opened())
         child.signal(SIGINT)
-        let report = try SyncStage.report(of: try await child.finish())
+        let report = try SyncFixture.report(of: try await child.finish())
         #expect(report.result.exitCode == 130 && report.last["signal"] as? String == "SIGINT", "\(report.result)")
         #expect(report.items.first?["association"] as? String == "pending")
-        #expect(try await stage.names("T") == ["a.jpg"])
+        #expect(try await fixture.names("T") == ["a.jpg"])
     }
 
     // MARK: Deleting
 
     // R11 off: the album is kept, and its name is printed.
     @Test func albumsAreKeptWhenTapesAreDeleted() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let path = try stage.original("a.jpg")
-        let before = try stage.witness(path)
-        _ = try await stage.run("add", "T", path)
-        let refused = try await stage.run("delete", "T")
+        let fixture = try await TapeFixture.withTape("T")
+        let path = try fixture.original("a.jpg")
+        let before = try fixture.witness(path)
+        _ = try await fixture.run("add", "T", path)
+        let refused = try await fixture.run("delete", "T")
         #expect(refused.exitCode == 2 && refused.errors.contains("--yes"))
-        let result = try await stage.run("delete", "T", "--yes")
+        let result = try await fixture.run("delete", "T", "--yes")
         #expect(result.exitCode == 0 && result.output.contains("its album is kept: \"Tapes – T\""))
-        #expect(try stage.links("Tapes – T") == ["0001-a.jpg"])
-        #expect(try await stage.json("list").items.isEmpty)
-        #expect(try stage.witness(path) == before)
+        #expect(try fixture.links("Tapes – T") == ["0001-a.jpg"])
+        #expect(try await fixture.json("list").items.isEmpty)
+        #expect(try fixture.witness(path) == before)
     }
 
     // R11 on, trap 18, trap 9.
     @Test func albumsAreDeletedWithTheFlag() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let path = try stage.original("a.jpg")
-        let before = try stage.witness(path)
-        _ = try await stage.run("create", "Kept")
-        _ = try await stage.run("create", "Foreign")
-        for tape in ["T", "Kept", "Foreign"] { _ = try await stage.run("add", tape, path) }
-        try Data("mine".utf8).write(to: URL(fileURLWithPath: stage.album("Tapes – Foreign") + "/notes.txt"))
+        let fixture = try await TapeFixture.withTape("T")
+        let path = try fixture.original("a.jpg")
+        let before = try fixture.witness(path)
+        _ = try await fixture.run("create", "Kept")
+        _ = try await fixture.run("create", "Foreign")
+        for tape in ["T", "Kept", "Foreign"] { _ = try await fixture.run("add", tape, path) }
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: fixture.album("Tapes – Foreign") + "/notes.txt"))
         let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
-        let kept = try await stage.json("delete", "Kept", "--keep-album", "--yes", extra: on)
+        let kept = try await fixture.json("delete", "Kept", "--keep-album", "--yes", extra: on)
         #expect((kept.items.first?["albums"] as? [[String: Any]])?.first?["state"] as? String == "kept")
-        let all = try await stage.json("delete", "--all", "--yes", extra: on)
+        let all = try await fixture.json("delete", "--all", "--yes", extra: on)
         #expect(all.result.exitCode == 0 && all.count("deleted") == 2)
         let states = all.items.compactMap { ($0["albums"] as? [[String: Any]])?.first?["state"] as? String }
         #expect(states.sorted() == ["deleted", "kept_foreign"])
-        #expect(stage.albums() == ["Tapes – Foreign", "Tapes – Kept"])
-        #expect(try stage.witness(path) == before)
+        #expect(fixture.albums() == ["Tapes – Foreign", "Tapes – Kept"])
+        #expect(try fixture.witness(path) == before)
     }
 
     // R12 on, trap 8.
     @Test func clipsAreRemovedFromTheAlbumWithTheFlag() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let path = try stage.original("a.jpg")
-        _ = try await stage.run("add", "T", path, path)
+        let fixture = try await TapeFixture.withTape("T")
+        let path = try fixture.original("a.jpg")
+        _ = try await fixture.run("add", "T", path, path)
         let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
-        #expect(try await stage.run("remove", "T", "#1", "--yes", extra: on).exitCode == 0)
-        #expect(try stage.links("Tapes – T") == ["0001-a.jpg"])
-        #expect(try await stage.run("remove", "T", "#1", "--yes", extra: on).exitCode == 0)
-        #expect(try stage.links("Tapes – T").isEmpty && stage.albums() == ["Tapes – T"])
+        #expect(try await fixture.run("remove", "T", "#1", "--yes", extra: on).exitCode == 0)
+        #expect(try fixture.links("Tapes – T") == ["0001-a.jpg"])
+        #expect(try await fixture.run("remove", "T", "#1", "--yes", extra: on).exitCode == 0)
+        #expect(try fixture.links("Tapes – T").isEmpty && fixture.albums() == ["Tapes – T"])
     }
 
     @Test func terminalPromptsBeforeATapeIsDeleted() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let child = try stage.runner.start(["tapes", "delete", "T"], streams: .terminal(columns: 200))
+        let fixture = try await TapeFixture.withTape("T")
+        let child = try fixture.runner.start(["tapes", "delete", "T"], streams: .terminal(columns: 200))
         try await child.wait(for: "Delete it?")
         child.write("no\n")
         #expect(try await child.finish().exitCode == 1)
-        #expect(try await stage.json("list").items.count == 1)
+        #expect(try await fixture.json("list").items.count == 1)
     }
 
     // MARK: Linking by hand
 
     // R3, and its exception for an explicit request.
     @Test func albumsAreLinkedByTheirIDOnly() async throws {
-        let stage = try await TapeStage.withTape("T")
-        _ = try await stage.run("add", "T", try stage.original("a.jpg"))
-        let id = try #require(try await stage.json("album", "show", "T").items.first?["album_id"] as? String)
-        _ = try await stage.run("create", "Other")
-        #expect(try await stage.json("album", "link", "Other", id).error["code"] as? String == "album_taken")
-        let unlinked = try await stage.json("album", "unlink", "T")
+        let fixture = try await TapeFixture.withTape("T")
+        _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
+        let id = try #require(try await fixture.json("album", "show", "T").items.first?["album_id"] as? String)
+        _ = try await fixture.run("create", "Other")
+        #expect(try await fixture.json("album", "link", "Other", id).error["code"] as? String == "album_taken")
+        let unlinked = try await fixture.json("album", "unlink", "T")
         #expect(unlinked.last["album_id"] as? String == id)
-        #expect(try await stage.json("album", "link", "Other", id).result.exitCode == 0)
-        #expect(try await stage.json("album", "link", "T", UUID().uuidString.lowercased()).result.exitCode == 5)
+        #expect(try await fixture.json("album", "link", "Other", id).result.exitCode == 0)
+        #expect(try await fixture.json("album", "link", "T", UUID().uuidString.lowercased()).result.exitCode == 5)
         // The title does not identify an album: a second album with this title is created.
-        #expect(try await stage.json("add", "T", try stage.original("b.jpg")).last["created"] as? Bool == true)
-        #expect(stage.albums().count == 2)
+        #expect(try await fixture.json("add", "T", try fixture.original("b.jpg")).last["created"] as? Bool == true)
+        #expect(fixture.albums().count == 2)
     }
 
     // Acceptance 3.
     @Test func deletedAlbumsAreCreatedAgain() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let added = try await stage.json("add", "T", try stage.original("a.jpg"))
-        try FileManager.default.removeItem(atPath: stage.album("Tapes – T"))
-        let verified = try await stage.json("reconcile", "--verify")
+        let fixture = try await TapeFixture.withTape("T")
+        let added = try await fixture.json("add", "T", try fixture.original("a.jpg"))
+        try FileManager.default.removeItem(atPath: fixture.album("Tapes – T"))
+        let verified = try await fixture.json("reconcile", "--verify")
         #expect(verified.items.map { $0["state"] as? String } == ["missing"])
-        #expect(stage.albums().isEmpty)
-        let again = try await stage.json("add", "T", try stage.original("b.jpg"))
+        #expect(fixture.albums().isEmpty)
+        let again = try await fixture.json("add", "T", try fixture.original("b.jpg"))
         #expect(again.last["created"] as? Bool == true)
         #expect(again.last["album_id"] as? String != added.last["album_id"] as? String)
-        #expect(try stage.links("Tapes – T").count == 2)
+        #expect(try fixture.links("Tapes – T").count == 2)
     }
 
     // R13: an album that cannot be read is reported, and does not prevent the check of the others.
     @Test func damagedAlbumsAreUnknown() async throws {
-        let stage = try await TapeStage.withTape("T")
-        _ = try await stage.run("create", "Other")
-        for name in ["T", "Other"] { _ = try await stage.json("add", name, try stage.original("\(name).jpg")) }
-        try Data("{".utf8).write(to: URL(fileURLWithPath: stage.album("Tapes – T") + "/.mediactl-album.json"))
-        let verified = try await stage.json("reconcile", "--verify")
+        let fixture = try await TapeFixture.withTape("T")
+        _ = try await fixture.run("create", "Other")
+        for name in ["T", "Other"] { _ = try await fixture.json("add", name, try fixture.original("\(name).jpg")) }
+        try Data("{".utf8).write(to: URL(fileURLWithPath: fixture.album("Tapes – T") + "/.mediactl-album.json"))
+        let verified = try await fixture.json("reconcile", "--verify")
         #expect(verified.result.exitCode == 3 && verified.last["left"] as? Int == 1, "\(verified.result)")
         #expect(Set(verified.items.compactMap { $0["state"] as? String }) == ["unknown", "found"])
     }
 
     // An address that was removed or mistyped: the tape gets another album there, and that is reported once.
     @Test func albumsElsewhereAreReported() async throws {
-        let stage = try await TapeStage.withTape("T")
-        _ = try await stage.run("add", "T", try stage.original("a.jpg"))
-        let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": stage.runner.home.file("albums")]
-        let noted = try await stage.json("add", "T", try stage.original("b.jpg"), extra: elsewhere)
-        let note = "note: the album \"Tapes – T\" in \(stage.pictures)/Tapes is kept; a new one was created in "
+        let fixture = try await TapeFixture.withTape("T")
+        _ = try await fixture.run("add", "T", try fixture.original("a.jpg"))
+        let elsewhere = ["MEDIACTL_ALBUMS_FOLDER_ROOT": fixture.runner.home.file("albums")]
+        let noted = try await fixture.json("add", "T", try fixture.original("b.jpg"), extra: elsewhere)
+        let note = "note: the album \"Tapes – T\" in \(fixture.pictures)/Tapes is kept; a new one was created in "
         #expect(noted.result.exitCode == 0 && noted.result.errors.contains(note), "\(noted.result)")
-        let second = try await stage.json("add", "T", try stage.original("c.jpg"), extra: elsewhere)
+        let second = try await fixture.json("add", "T", try fixture.original("c.jpg"), extra: elsewhere)
         #expect(!second.result.errors.contains("stays"))
     }
 
@@ -233,14 +233,14 @@ import Testing
 
     // R19: titles and paths only at the highest verbosity.
     @Test func logsContainIDsAndNoTitles() async throws {
-        let stage = try await TapeStage.withTape("Secret plan")
-        let id = try #require(try await stage.json("list").items.first?["tape_id"] as? String)
-        let info = try await stage.run("add", id, try stage.original("hidden.jpg"), "-v")
+        let fixture = try await TapeFixture.withTape("Secret plan")
+        let id = try #require(try await fixture.json("list").items.first?["tape_id"] as? String)
+        let info = try await fixture.run("add", id, try fixture.original("hidden.jpg"), "-v")
         let logs = info.errors.split(separator: "\n").filter { $0.contains("photos:") }
         #expect(!logs.isEmpty && logs.allSatisfy { $0.contains(id) })
         #expect(!logs.contains { $0.contains("Secret") || $0.contains("hidden") }, "\(logs)")
-        try FileManager.default.removeItem(atPath: stage.album("Tapes – Secret plan"))
-        let debug = try await stage.run("add", id, try stage.original("other.jpg"), "-vv")
+        try FileManager.default.removeItem(atPath: fixture.album("Tapes – Secret plan"))
+        let debug = try await fixture.run("add", id, try fixture.original("other.jpg"), "-vv")
         #expect(debug.errors.contains("photos: create:") && debug.errors.contains("Secret plan"), "\(debug.errors)")
     }
 }

@@ -19,9 +19,9 @@ import Testing
                 underlying: AlbumError(.insufficient(["album.read"]), detail: "No\u{1b}.")
             ),
         ] {
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
-            diagnosis.expectOurStyle()
-            #expect(diagnosis.code == code.rawValue)
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
+            userFacingError.expectOurStyle()
+            #expect(userFacingError.code == code.rawValue)
         }
     }
 
@@ -41,15 +41,18 @@ import Testing
 
     @Test func errorsOfLowerLayersKeepTheirText() {
         let store = TapesError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
-        #expect(ErrorCatalog.diagnosis(of: store).exitCode == .store)
+        #expect(ErrorCatalog.userFacingError(of: store).exitCode == .store)
         let down = TapesError(
             .libraryUnusable,
             underlying: AlbumError(.unreachable(retryAfter: nil), detail: "No way.")
         )
-        let diagnosis = ErrorCatalog.diagnosis(of: down)
-        #expect(diagnosis.exitCode == .network && diagnosis.isRetryable && diagnosis.message.hasSuffix(": No way"))
+        let userFacingError = ErrorCatalog.userFacingError(of: down)
+        #expect(
+            userFacingError.exitCode == .network && userFacingError.isRetryable
+                && userFacingError.message.hasSuffix(": No way")
+        )
         let other = TapesError(.libraryUnusable, underlying: AlbumError(.libraryChanged))
-        #expect(ErrorCatalog.diagnosis(of: other).exitCode == .conflict)
+        #expect(ErrorCatalog.userFacingError(of: other).exitCode == .conflict)
     }
 
     // Contract 2.3: each reason has one sentence.

@@ -6,25 +6,25 @@ import Testing
 /// `tapes export` onto existing files, and what it prints about files and places.
 @Suite struct TapeExportTests {
     /// An environment with a tape of one video, and another of one picture.
-    private func twoTapes() async throws -> (stage: TapeStage, originals: [String]) {
-        let stage = try await TapeStage.withTape("T")
-        try #require(try await stage.run("create", "Other").exitCode == 0)
-        let originals = [try stage.original("a.mp4"), try stage.original("b.jpg")]
+    private func twoTapes() async throws -> (fixture: TapeFixture, originals: [String]) {
+        let fixture = try await TapeFixture.withTape("T")
+        try #require(try await fixture.run("create", "Other").exitCode == 0)
+        let originals = [try fixture.original("a.mp4"), try fixture.original("b.jpg")]
         for (tape, path) in zip(["T", "Other"], originals) {
-            try #require(try await stage.run("add", tape, path, "--no-album").exitCode == 0)
+            try #require(try await fixture.run("add", tape, path, "--no-album").exitCode == 0)
         }
-        return (stage, originals)
+        return (fixture, originals)
     }
 
     // R6: originals of every tape, in every format, under any name.
     @Test func exportReplacesNoOriginal() async throws {
-        let (stage, originals) = try await twoTapes()
-        let before = try originals.map(stage.witness)
-        let (hard, soft) = (stage.runner.home.file("hard.mp4"), stage.runner.home.file("soft.mp4"))
+        let (fixture, originals) = try await twoTapes()
+        let before = try originals.map(fixture.witness)
+        let (hard, soft) = (fixture.runner.home.file("hard.mp4"), fixture.runner.home.file("soft.mp4"))
         #expect(link(originals[0], hard) == 0 && symlink(originals[0], soft) == 0)
         for format in ["m3u8", "json", "otio"] {
             for path in originals + [hard, soft] {
-                let refused = try await stage.json(
+                let refused = try await fixture.json(
                     "export",
                     "T",
                     "-o",
@@ -39,20 +39,20 @@ import Testing
             }
         }
         // The video of a tape over that of another.
-        let video = try await stage.json("export", "Other", "--render", "-o", originals[0], "--force", "--no-album")
+        let video = try await fixture.json("export", "Other", "--render", "-o", originals[0], "--force", "--no-album")
         #expect(video.error["code"] as? String == "target_unusable")
-        #expect(try originals.map(stage.witness) == before)
+        #expect(try originals.map(fixture.witness) == before)
     }
 
     @Test func exportReplacesOnlyRegularFiles() async throws {
-        let (stage, _) = try await twoTapes()
-        let home = stage.runner.home
+        let (fixture, _) = try await twoTapes()
+        let home = fixture.runner.home
         #expect(mkfifo(home.file("p.m3u8"), 0o600) == 0 && mkdir(home.file("d.m3u8"), 0o700) == 0)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: home.file("mine")))
         #expect(symlink("mine", home.file("l.m3u8")) == 0)
         for name in ["p.m3u8", "d.m3u8", "l.m3u8"] {
             for extra in [[], ["--dry-run"]] {
-                let refused = try await stage.runner.run(
+                let refused = try await fixture.runner.run(
                     ["tapes", "export", "T", "-o", home.file(name), "--force", "--no-album"] + extra
                 )
                 #expect(refused.exitCode == 2 && refused.errors.contains("it is not a regular file"))
@@ -62,34 +62,36 @@ import Testing
     }
 
     @Test func theFileExtensionSelectsTheFormat() async throws {
-        let (stage, _) = try await twoTapes()
+        let (fixture, _) = try await twoTapes()
         for (name, format) in [("t.M3U", "m3u8"), ("t.json", "json"), ("t.otio", "otio"), ("t", "m3u8")] {
-            let written = try await stage.json("export", "T", "-o", stage.runner.home.file(name), "--no-album")
+            let written = try await fixture.json("export", "T", "-o", fixture.runner.home.file(name), "--no-album")
             #expect(written.last["format"] as? String == format)
         }
         for name in ["t.xyz", "t.mp4"] {
-            let refused = try await stage.run("export", "T", "-o", stage.runner.home.file(name))
+            let refused = try await fixture.run("export", "T", "-o", fixture.runner.home.file(name))
             #expect(refused.exitCode == 2 && refused.errors.contains(name == "t.mp4" ? "--render" : "--format"))
         }
-        let forced = stage.runner.home.file("t.xyz")
-        #expect(try await stage.run("export", "T", "-o", forced, "--format", "json", "--no-album").exitCode == 0)
-        let dry = try await stage.run("export", "T", "--dry-run")
+        let forced = fixture.runner.home.file("t.xyz")
+        #expect(try await fixture.run("export", "T", "-o", forced, "--format", "json", "--no-album").exitCode == 0)
+        let dry = try await fixture.run("export", "T", "--dry-run")
         #expect(dry.exitCode == 0 && dry.output == "\"T\" would be written to standard output\n")
     }
 
     @Test func missingOriginalsAreReportedOnce() async throws {
-        let (stage, originals) = try await twoTapes()
-        _ = try await stage.run("add", "T", try stage.original("c.mp4"), "--no-album")
-        for path in [originals[0], stage.runner.home.file("c.mp4")] { try FileManager.default.removeItem(atPath: path) }
-        let playlist = try await stage.run("export", "T", "--no-album")
+        let (fixture, originals) = try await twoTapes()
+        _ = try await fixture.run("add", "T", try fixture.original("c.mp4"), "--no-album")
+        for path in [originals[0], fixture.runner.home.file("c.mp4")] {
+            try FileManager.default.removeItem(atPath: path)
+        }
+        let playlist = try await fixture.run("export", "T", "--no-album")
         #expect(playlist.exitCode == 0 && playlist.output.hasPrefix("#EXTM3U\n"))
         #expect(playlist.errors.components(separatedBy: "cannot be found").count == 2)
         #expect(
             playlist.errors.contains("2 originals") && playlist.errors.contains("mediactl tapes relink TAPE --in DIR")
         )
         guard Self.hasFFmpeg else { return }
-        let film = stage.runner.home.file("t.mp4")
-        let video = try await stage.json("export", "T", "--render", "-o", film, "--no-album")
+        let film = fixture.runner.home.file("t.mp4")
+        let video = try await fixture.json("export", "T", "--render", "-o", film, "--no-album")
         #expect(video.error["code"] as? String == "file_not_found")
         #expect((video.error["hint"] as? String)?.contains("mediactl tapes relink TAPE --in DIR") == true)
     }
@@ -101,19 +103,19 @@ import Testing
     // Clips that cannot be decoded are listed, with the command that helps; nothing is rendered.
     @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func undecodableClipsAreListed() async throws {
-        let stage = try await TapeStage.withTape("T")
-        let photo = stage.runner.home.file("IMG 1.HEIC")
+        let fixture = try await TapeFixture.withTape("T")
+        let photo = fixture.runner.home.file("IMG 1.HEIC")
         try FileManager.default.copyItem(
             at: JSONSchemaTests.root.appendingPathComponent("fixtures/media/still.heic"),
             to: URL(fileURLWithPath: photo)
         )
         // Nothing but the first bytes of a picture.
-        let picture = try stage.original("b.jpg")
-        _ = try await stage.run("add", "T", try stage.original("a.mp4"), photo, picture, "--no-album")
-        let film = stage.runner.home.file("t.mp4")
+        let picture = try fixture.original("b.jpg")
+        _ = try await fixture.run("add", "T", try fixture.original("a.mp4"), photo, picture, "--no-album")
+        let film = fixture.runner.home.file("t.mp4")
         for extra in [[], ["--dry-run"]] {
             let words = ["tapes", "export", "T", "--render", "-o", film] + extra
-            let refused = try await stage.runner.run(words)
+            let refused = try await fixture.runner.run(words)
             let lines = refused.errors.split(separator: "\n")
             #expect(refused.exitCode == 2 && refused.output.isEmpty, "\(refused)")
             // A later ffmpeg version decodes the photo.
@@ -125,25 +127,25 @@ import Testing
             }
             #expect(refused.errors.contains("#3 \"\(picture)\": "))
             #expect(!FileManager.default.fileExists(atPath: film))
-            let json = try SyncStage.report(of: try await stage.runner.run(words + ["--json"]))
+            let json = try SyncFixture.report(of: try await fixture.runner.run(words + ["--json"]))
             #expect(json.error["code"] as? String == "clip_undecodable")
             #expect((json.error["message"] as? String)?.contains("b.jpg") == true)
         }
-        #expect(try await stage.run("remove", "T", "#3", "--yes").exitCode == 0)
+        #expect(try await fixture.run("remove", "T", "#3", "--yes").exitCode == 0)
     }
 
     // The frame rate and the sound of fixtures/media/clip.mp4, according to ffprobe: 15/1, 3 s, and aac.
     @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func timelinesHaveFramesAndSound() async throws {
-        let (stage, _) = try await twoTapes()
-        let plain = try await stage.run("export", "T", "--format", "otio", "--no-album", extra: ["PATH": "/nowhere"])
+        let (fixture, _) = try await twoTapes()
+        let plain = try await fixture.run("export", "T", "--format", "otio", "--no-album", extra: ["PATH": "/nowhere"])
         #expect(plain.exitCode == 0 && plain.errors.contains("ffprobe is not installed"), "\(plain.errors)")
         #expect(plain.output.contains("\"rate\": 1000"))
-        let crowded = ["TMPDIR": stage.runner.home.file("nowhere")]
-        let rough = try await stage.run("export", "T", "--format", "otio", "--no-album", extra: crowded)
+        let crowded = ["TMPDIR": fixture.runner.home.file("nowhere")]
+        let rough = try await fixture.run("export", "T", "--format", "otio", "--no-album", extra: crowded)
         #expect(rough.exitCode == 0 && rough.errors.contains("temporary files cannot be created"), "\(rough.errors)")
         #expect(rough.output == plain.output)
-        let full = try await stage.run("export", "T", "--format", "otio", "--no-album")
+        let full = try await fixture.run("export", "T", "--format", "otio", "--no-album")
         #expect(full.exitCode == 0 && full.errors.isEmpty, "\(full.errors)")
         #expect(full.output.contains("\"rate\": 15") && full.output.contains("\"value\": 45"))
         #expect(full.output.contains("\"kind\": \"Audio\""))
@@ -152,18 +154,18 @@ import Testing
     // R16, issue 20: a film is added to the album of its clips only on request.
     @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
     func aFilmIsAddedToTheAlbumOnRequest() async throws {
-        let (stage, _) = try await twoTapes()
-        let film = stage.runner.home.file("t.mp4")
+        let (fixture, _) = try await twoTapes()
+        let film = fixture.runner.home.file("t.mp4")
         let plain = ["export", "T", "--render", "-o", film, "--long-side", "64", "--frame-rate", "10"]
-        let alone = try await stage.runner.run(["tapes"] + plain)
+        let alone = try await fixture.runner.run(["tapes"] + plain)
         // The tape had a pending album.
         #expect(alone.exitCode == 0 && alone.output.contains("\"Tapes – T\" with 1 clip"), "\(alone)")
-        #expect(try stage.links("Tapes – T").count == 1)
+        #expect(try fixture.links("Tapes – T").count == 1)
         let words = plain + ["--force", "--add-to-album"]
-        let text = try await stage.runner.run(["tapes"] + words)
+        let text = try await fixture.runner.run(["tapes"] + words)
         #expect(text.exitCode == 0 && text.output.contains("album \"Tapes – T\": video added"))
-        #expect(try stage.links("Tapes – T").count == 2)
-        let json = try await stage.runner.run(["tapes"] + words + ["--json"])
-        #expect(try SyncStage.report(of: json).count("added_to_album") == 1)
+        #expect(try fixture.links("Tapes – T").count == 2)
+        let json = try await fixture.runner.run(["tapes"] + words + ["--json"])
+        #expect(try SyncFixture.report(of: json).count("added_to_album") == 1)
     }
 }

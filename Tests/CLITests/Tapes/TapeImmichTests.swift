@@ -4,18 +4,18 @@ import Testing
 
 /// The commands against a stand-in for an Immich server, which parses every request with the models of immichpy.
 @Suite struct TapeImmichTests {
-    private let stage: TapeStage
+    private let fixture: TapeFixture
     private let server: ImmichStandIn
 
     init() async throws {
         server = try await ImmichStandIn.start()
-        var stage = try TapeStage()
-        stage.runner.environment["MEDIACTL_LIBRARY_URL"] = server.address
-        self.stage = stage
+        var fixture = try TapeFixture()
+        fixture.runner.environment["MEDIACTL_LIBRARY_URL"] = server.address
+        self.fixture = fixture
     }
 
     private func key(_ secret: String) throws -> String {
-        let path = stage.runner.home.file(secret)
+        let path = fixture.runner.home.file(secret)
         try Data((secret + "\n").utf8).write(to: URL(fileURLWithPath: path))
         try #require(chmod(path, 0o600) == 0)
         return path
@@ -23,30 +23,30 @@ import Testing
 
     // Acceptance 1 and 2 on the server; acceptance 4 with the flag on.
     @Test func keysAreStoredAndClipsUploaded() async throws {
-        _ = try await stage.run("create", "Sea")
-        let early = try await stage.run("add", "Sea", try stage.original("a.mp4"))
+        _ = try await fixture.run("create", "Sea")
+        let early = try await fixture.run("add", "Sea", try fixture.original("a.mp4"))
         #expect(early.exitCode == 0 && early.errors.contains("mediactl tapes library init"), "\(early.errors)")
-        let kept = try await stage.json("library", "init", "--api-key-file", try key("key-1"))
+        let kept = try await fixture.json("library", "init", "--api-key-file", try key("key-1"))
         #expect(kept.result.exitCode == 0 && kept.last["key_kept"] as? Bool == true, "\(kept.result)")
         #expect(!kept.result.output.contains("key-1") && !kept.result.errors.contains("key-1"))
 
-        let added = try await stage.json("add", "Sea", try stage.original("b.jpg"), "--progress-events")
+        let added = try await fixture.json("add", "Sea", try fixture.original("b.jpg"), "--progress-events")
         #expect(added.result.exitCode == 0 && added.last["created"] as? Bool == true, "\(added.result)")
         #expect(added.last["added_to_album"] as? Int == 2 && added.last["pending_clips"] as? Int == 0)
-        let again = try await stage.json("add", "Sea", try stage.original("c.jpg"))
+        let again = try await fixture.json("add", "Sea", try fixture.original("c.jpg"))
         #expect(again.last["album_id"] as? String == added.last["album_id"] as? String)
         var report = try await server.report()
         #expect(report.violations.isEmpty, "\(report.violations)")
         #expect(report.albums.map(\.name) == ["Tapes – Sea"] && report.albums.first?.assets.count == 3)
-        #expect(try await stage.run("reconcile", "--verify").output.contains("found the album of \"Sea\""))
+        #expect(try await fixture.run("reconcile", "--verify").output.contains("found the album of \"Sea\""))
 
         let on = ["MEDIACTL_FEATURE_DELETE_ALBUM": "1"]
-        #expect(try await stage.run("remove", "Sea", "#1", "--yes", extra: on).exitCode == 0)
-        #expect(try await stage.run("delete", "Sea", "--yes", extra: on).exitCode == 0)
+        #expect(try await fixture.run("remove", "Sea", "#1", "--yes", extra: on).exitCode == 0)
+        #expect(try await fixture.run("delete", "Sea", "--yes", extra: on).exitCode == 0)
         report = try await server.report()
         #expect(report.albums.isEmpty && report.assets.count == 3 && report.violations.isEmpty)
         #expect(
-            try await stage.runner.run(["logout", "--server", server.address + "/api"]).output.contains(
+            try await fixture.runner.run(["logout", "--server", server.address + "/api"]).output.contains(
                 "deleted the key"
             )
         )
@@ -55,19 +55,19 @@ import Testing
     // R9, R11: deleting with the flag off sends no request; listing never does.
     @Test func unreachableLibrariesDoNotPreventTapeChanges() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]
-        _ = try await stage.run("create", "T")
+        _ = try await fixture.run("create", "T")
         try await server.add(faults: ["method": "POST", "path": "/albums.*", "status": 503])
-        let added = try await stage.json("add", "T", try stage.original("a.jpg"), extra: environment)
+        let added = try await fixture.json("add", "T", try fixture.original("a.jpg"), extra: environment)
         #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "unreachable", "\(added.result)")
         #expect(added.result.errors.contains("1 clip saved; its album was not updated (library unreachable"))
         try await server.clearFaults()
-        let mended = try await stage.json("reconcile", "--apply", extra: environment)
+        let mended = try await fixture.json("reconcile", "--apply", extra: environment)
         #expect(mended.items.map { $0["state"] as? String } == ["associated"], "\(mended.result)")
         try await server.clearRequests()
         for words in [["list"], ["show", "T"], ["album", "show", "T"], ["reconcile"]] {
-            #expect(try await stage.runner.run(["tapes"] + words).exitCode == 0, "\(words)")
+            #expect(try await fixture.runner.run(["tapes"] + words).exitCode == 0, "\(words)")
         }
-        #expect(try await stage.run("delete", "T", "--yes", extra: environment).output.contains("its album is kept"))
+        #expect(try await fixture.run("delete", "T", "--yes", extra: environment).output.contains("its album is kept"))
         #expect(try await server.report().requests.isEmpty)
     }
 
@@ -76,27 +76,28 @@ import Testing
     @Test func missingPermissionsAreListed() async throws {
         try await server.add(key: "reader", permissions: ["album.read"])
         try await server.add(key: "adder", permissions: ["album.create", "albumAsset.create", "asset.upload"])
-        let useless = try await stage.json("library", "init", "--api-key-file", try key("reader"))
+        let useless = try await fixture.json("library", "init", "--api-key-file", try key("reader"))
         #expect(useless.result.exitCode == 4 && useless.last["key_kept"] as? Bool == false)
         #expect(useless.result.errors.contains("permissions"))
-        let adder = try await stage.json("library", "init", "--api-key-file", try key("adder"))
+        let adder = try await fixture.json("library", "init", "--api-key-file", try key("adder"))
         #expect(adder.result.exitCode == 0 && adder.last["key_kept"] as? Bool == true, "\(adder.result)")
         let missing = (adder.last["read_write"] as? [String: Any])?["missing"] as? [String]
         #expect(missing?.sorted() == ["album.delete", "album.read", "albumAsset.delete"])
-        _ = try await stage.run("create", "T")
+        _ = try await fixture.run("create", "T")
         #expect(
-            try await stage.json("add", "T", try stage.original("a.jpg")).last["association"] as? String == "associated"
+            try await fixture.json("add", "T", try fixture.original("a.jpg")).last["association"] as? String
+                == "associated"
         )
-        let verified = try await stage.json("reconcile", "--verify")
+        let verified = try await fixture.json("reconcile", "--verify")
         #expect(verified.result.exitCode == 4, "\(verified.result)")
     }
 
     // R19, and credentials of uploads: the key of one server is never offered to another.
     @Test func uploadsUseTheStoredKeyOnly() async throws {
-        let scene = try await BatchScene()
-        let login = ["MEDIACTL_SERVER": scene.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
-        let path = try stage.original("a.mp4")
-        let result = try await stage.runner.run(["upload", path, "--tape", "T", "-vv"], extra: login)
+        let uploads = try await BatchFixture()
+        let login = ["MEDIACTL_SERVER": uploads.sandbox.baseURL, "MEDIACTL_API_KEY": "for-the-uploads"]
+        let path = try fixture.original("a.mp4")
+        let result = try await fixture.runner.run(["upload", path, "--tape", "T", "-vv"], extra: login)
         let report = try await server.report()
         #expect(!report.requests.contains { $0.values(of: "x-api-key").contains("for-the-uploads") })
         #expect(!result.errors.contains("for-the-uploads"))
@@ -105,21 +106,21 @@ import Testing
     // 6.4: a proxy's limit does not depend on the file: the clip stays pending, and the limit is in the warning.
     @Test func filesThatAreTooLargeStayPending() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]
-        _ = try await stage.run("create", "T")
+        _ = try await fixture.run("create", "T")
         try await server.add(faults: [
             "method": "POST", "path": "/assets$", "status": 413, "drain": true, "type": "text/html",
             "body": "<html><head><title>413 Request Entity Too Large</title></head></html>",
         ])
         // The first four bytes of a picture, and its name.
-        let path = try stage.original("a.jpg")
-        let added = try await stage.json("add", "T", path, extra: environment)
+        let path = try fixture.original("a.jpg")
+        let added = try await fixture.json("add", "T", path, extra: environment)
         #expect(added.result.exitCode == 0 && added.last["album"] as? String == "partly", "\(added.result)")
         #expect(added.items.map { $0["reason"] as? String } == ["too_large"])
         #expect(added.result.errors.contains("a file of 9 B was refused) - will retry"), "\(added.result.errors)")
         #expect(added.result.errors.contains("client_max_body_size"))
         #expect(added.items.map { $0["association"] as? String } == ["pending"])
-        #expect(try await stage.clips("T").map { $0["reason"] as? String } == ["too_large"])
-        let mended = try await stage.json("reconcile", "--apply", extra: environment)
+        #expect(try await fixture.clips("T").map { $0["reason"] as? String } == ["too_large"])
+        let mended = try await fixture.json("reconcile", "--apply", extra: environment)
         #expect(mended.items.map { $0["state"] as? String } == ["associated"], "\(mended.result)")
         #expect(try await server.report().assets.count == 1)
     }
@@ -129,10 +130,10 @@ import Testing
     func uploadsRunInParallel(_ jobs: String?, _ expected: Int) async throws {
         let server = try await ImmichStandIn.start(gather: expected)
         let environment = ["MEDIACTL_API_KEY": "key-1", "MEDIACTL_LIBRARY_URL": server.address]
-        _ = try await stage.run("create", "T")
-        let paths = try (0..<6).map { try stage.original("\($0).jpg") }
+        _ = try await fixture.run("create", "T")
+        let paths = try (0..<6).map { try fixture.original("\($0).jpg") }
         let words = ["tapes", "add", "T"] + paths + (jobs.map { ["--jobs", $0] } ?? [])
-        let added = try await stage.runner.run(words, extra: environment)
+        let added = try await fixture.runner.run(words, extra: environment)
         #expect(added.exitCode == 0 && added.output.contains("with 6 clips"), "\(added)")
         let report = try await server.report()
         #expect(report.mostUploads == expected && report.assets.count == 6 && report.violations.isEmpty)
@@ -140,7 +141,7 @@ import Testing
 
     @Test func theNumberOfJobsIsChecked() async throws {
         for jobs in ["0", "17", "x"] {
-            let refused = try await stage.run("add", "T", "a.jpg", "--jobs", jobs)
+            let refused = try await fixture.run("add", "T", "a.jpg", "--jobs", jobs)
             #expect(refused.exitCode == 2 && refused.errors.contains("1 to 16"), "\(refused.errors)")
         }
     }
@@ -150,12 +151,12 @@ import Testing
     func oldServersAreUnsupported(_ version: [Int]) async throws {
         let server = try await ImmichStandIn.start(major: 2, version: version)
         let environment = ["MEDIACTL_API_KEY": "key-1", "MEDIACTL_LIBRARY_URL": server.address]
-        let status = try await stage.json("library", "status", extra: environment)
+        let status = try await fixture.json("library", "status", extra: environment)
         #expect(status.last["reason"] as? String == "unsupported" && status.result.exitCode == 7, "\(status.result)")
         let number = version.map { "\($0)" }.joined(separator: ".")
         #expect((status.last["detail"] as? String)?.contains("Immich \(number); version 2 or later") == true)
-        _ = try await stage.run("create", "T")
-        let added = try await stage.json("add", "T", try stage.original("a.jpg"), extra: environment)
+        _ = try await fixture.run("create", "T")
+        let added = try await fixture.json("add", "T", try fixture.original("a.jpg"), extra: environment)
         #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "unsupported")
         #expect(added.result.errors.contains("the version of the server is not supported"))
         #expect(!added.result.errors.contains("unreachable"))
@@ -163,7 +164,7 @@ import Testing
 
     @Test func addressesAreNeeded() async throws {
         let nowhere = ["MEDIACTL_LIBRARY_URL": "", "MEDIACTL_ALBUMS_LIBRARY": "immich"]
-        let result = try await stage.json("library", "status", extra: nowhere)
+        let result = try await fixture.json("library", "status", extra: nowhere)
         #expect(result.error["code"] as? String == "no_server" && result.result.exitCode == 2)
     }
 }

@@ -85,7 +85,7 @@ import Testing
         let command = try #require(
             try TapesCommand.parseAsRoot(["set", "T", "--clip", "#1"] + words) as? TapesSet
         )
-        #expect(throws: Diagnosis.self) { try command.ofClips.change(scale: nil) }
+        #expect(throws: UserFacingError.self) { try command.ofClips.change(scale: nil) }
     }
 
     @Test(arguments: ["99", "2001", "-1"])
@@ -93,7 +93,7 @@ import Testing
         let command = try #require(
             try TapesCommand.parseAsRoot(["set", "T", "--transition-ms", text]) as? TapesSet
         )
-        #expect(throws: Diagnosis.self) { try command.ofTape.change(scale: nil) }
+        #expect(throws: UserFacingError.self) { try command.ofTape.change(scale: nil) }
     }
 
     // Contract section 8.

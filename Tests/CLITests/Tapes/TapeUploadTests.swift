@@ -4,105 +4,105 @@ import Testing
 
 /// The interaction of uploads and tapes.
 @Suite struct TapeUploadTests {
-    let scene: BatchScene
-    let stage: TapeStage
+    let uploads: BatchFixture
+    let fixture: TapeFixture
 
     init() async throws {
-        scene = try await BatchScene()
-        var stage = try TapeStage()
-        stage.runner.environment.merge(
-            ["MEDIACTL_SERVER": scene.sandbox.baseURL, "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader"]
+        uploads = try await BatchFixture()
+        var fixture = try TapeFixture()
+        fixture.runner.environment.merge(
+            ["MEDIACTL_SERVER": uploads.sandbox.baseURL, "MEDIACTL_USER": "uploader", "MEDIACTL_PASSWORD": "uploader"]
         ) { $1 }
-        self.stage = stage
+        self.fixture = fixture
     }
 
     private func upload(_ arguments: String..., extra: [String: String] = [:]) async throws -> ChildResult {
-        try await stage.runner.run(["upload"] + arguments, extra: extra)
+        try await fixture.runner.run(["upload"] + arguments, extra: extra)
     }
 
     // In the order of the files, regardless of the order of uploads; once, however often it is run.
     @Test func uploadsFillATape() async throws {
-        let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try stage.original($0) }
+        let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try fixture.original($0) }
         let first = try await upload(paths[0], paths[2], "--tape", "Tour")
         #expect(first.exitCode == 0 && first.errors.contains("created the tape \"Tour\""), "\(first.errors)")
-        #expect(try await stage.names("Tour") == ["a.mp4", "c.mp4"])
-        #expect(try stage.links("Tapes – Tour").count == 2)
+        #expect(try await fixture.names("Tour") == ["a.mp4", "c.mp4"])
+        #expect(try fixture.links("Tapes – Tour").count == 2)
         let second = try await upload(paths[0], paths[1], "--tape", "Tour", "--json")
         #expect(second.exitCode == 0 && !second.errors.contains("created the tape"))
-        #expect(try SyncStage.report(of: second).states == ["done", "duplicate"])
-        #expect(try await stage.names("Tour") == ["a.mp4", "c.mp4", "b.mp4"])
+        #expect(try SyncFixture.report(of: second).states == ["done", "duplicate"])
+        #expect(try await fixture.names("Tour") == ["a.mp4", "c.mp4", "b.mp4"])
     }
 
     // R9: a failed tape or album never fails the upload.
     @Test func failedTapesNeverFailAnUpload() async throws {
-        let sound = stage.runner.home.file("s.mp3")
+        let sound = fixture.runner.home.file("s.mp3")
         try Data("ID3\u{3}sound".utf8).write(to: URL(fileURLWithPath: sound))
         let refused = try await upload(sound, "--tape", "T")
         #expect(refused.exitCode == 0 && refused.errors.contains("warning: not in the tape \"T\""), "\(refused.errors)")
-        #expect(try await stage.json("list").items.isEmpty)
+        #expect(try await fixture.json("list").items.isEmpty)
 
-        try Data().write(to: URL(fileURLWithPath: stage.pictures + "/Tapes"))
-        let noAlbum = try await upload(try stage.original("a.mp4"), "--tape", "T")
+        try Data().write(to: URL(fileURLWithPath: fixture.pictures + "/Tapes"))
+        let noAlbum = try await upload(try fixture.original("a.mp4"), "--tape", "T")
         #expect(noAlbum.exitCode == 0 && noAlbum.errors.contains("1 clip saved; its album was not updated"))
-        #expect(try await stage.names("T") == ["a.mp4"])
+        #expect(try await fixture.names("T") == ["a.mp4"])
 
-        let store = stage.runner.home.file("data/mediactl/library.sqlite")
+        let store = fixture.runner.home.file("data/mediactl/library.sqlite")
         try Data("no database, but long enough to look like one".utf8).write(to: URL(fileURLWithPath: store))
-        let noStore = try await upload(try stage.original("b.mp4"), "--tape", "T")
+        let noStore = try await upload(try fixture.original("b.mp4"), "--tape", "T")
         #expect(noStore.exitCode == 0 && noStore.errors.contains("warning: files are not added to a tape"))
         #expect(noStore.output.contains("uploaded"))
     }
 
     @Test func titlesOfSeveralTapesAreRefusedBeforeAnythingIsSent() async throws {
-        _ = try await stage.run("create", "T")
-        _ = try await stage.run("create", "T")
-        let result = try await upload(try stage.original("a.mp4"), "--tape", "T")
+        _ = try await fixture.run("create", "T")
+        _ = try await fixture.run("create", "T")
+        let result = try await upload(try fixture.original("a.mp4"), "--tape", "T")
         #expect(result.exitCode == 2 && result.output.isEmpty)
-        #expect(try await scene.posts() == 0)
+        #expect(try await uploads.posts() == 0)
     }
 
     @Test func dryRunsCreateNoTape() async throws {
-        let result = try await upload(try stage.original("a.mp4"), "--tape", "T", "--dry-run")
+        let result = try await upload(try fixture.original("a.mp4"), "--tape", "T", "--dry-run")
         #expect(result.exitCode == 0 && result.errors.contains("would be created"))
-        #expect(try await stage.json("list").items.isEmpty)
+        #expect(try await fixture.json("list").items.isEmpty)
     }
 
     @Test func standardInputIsNotAClip() async throws {
-        let result = try await stage.runner.run(
+        let result = try await fixture.runner.run(
             ["upload", "-", "--stdin-name", "live.mp4", "--tape", "T"],
             input: "\0\0\0\u{18}ftypisom\0\0\u{2}\0isomiso2 live"
         )
         #expect(result.exitCode == 0 && result.errors.contains("standard input is not a file"), "\(result.errors)")
-        #expect(try await stage.json("list").items.isEmpty)
+        #expect(try await fixture.json("list").items.isEmpty)
     }
 
     // The files just uploaded, from the output of the upload, from its report, and from the journal.
     @Test func uploadedFilesAreAddedToTapes() async throws {
-        _ = try await stage.run("create", "T")
-        let paths = try ["a.mp4", "b.mp4"].map { try stage.original($0) }
-        let report = stage.runner.home.file("report.json")
+        _ = try await fixture.run("create", "T")
+        let paths = try ["a.mp4", "b.mp4"].map { try fixture.original($0) }
+        let report = fixture.runner.home.file("report.json")
         let sent = try await upload(
             paths[0],
             paths[1],
-            stage.runner.home.file("gone.mp4"),
+            fixture.runner.home.file("gone.mp4"),
             "--json",
             "--report",
             report
         )
         #expect(sent.exitCode == 3)
-        let piped = try await stage.runner.run(
+        let piped = try await fixture.runner.run(
             ["tapes", "add", "T", "--from-upload", "-", "--json"],
             input: sent.output
         )
-        #expect(try SyncStage.report(of: piped).count("added") == 2)
-        #expect(try await stage.json("add", "T", "--from-upload", report).count("added") == 2)
-        let last = try await stage.json("add", "T", "--uploaded-last")
+        #expect(try SyncFixture.report(of: piped).count("added") == 2)
+        #expect(try await fixture.json("add", "T", "--from-upload", report).count("added") == 2)
+        let last = try await fixture.json("add", "T", "--uploaded-last")
         #expect(paths.contains(last.items.first?["path"] as? String ?? ""))
-        #expect(try await stage.json("add", "T", "--uploaded", "1").count("added") == 1)
-        let unknown = try await stage.json("add", "T", "--uploaded", "4711")
+        #expect(try await fixture.json("add", "T", "--uploaded", "1").count("added") == 1)
+        let unknown = try await fixture.json("add", "T", "--uploaded", "4711")
         #expect(unknown.error["code"] as? String == "unknown_upload" && unknown.result.exitCode == 5)
-        let other = try await stage.json("add", "T", "--from-upload", paths[0])
+        let other = try await fixture.json("add", "T", "--from-upload", paths[0])
         #expect(other.result.exitCode == 2 && (other.error["message"] as? String)?.contains("--from-upload") == true)
-        #expect(try await stage.names("T").count == 6)
+        #expect(try await fixture.names("T").count == 6)
     }
 }

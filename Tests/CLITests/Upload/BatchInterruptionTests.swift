@@ -7,13 +7,13 @@ import Testing
 /// Ctrl-C during the upload of several files.
 @Suite(.prompt) struct BatchInterruptionTests {
     @Test func interruptedBatchReportsWhatWasNotStarted() async throws {
-        let scene = try await BatchScene(faults: ["upload:stall,after=1000,skip=1"])
+        let fixture = try await BatchFixture(faults: ["upload:stall,after=1000,skip=1"])
         // The first upload of an event is alone.
-        let first = try scene.file("first.mp4")
-        let files = try (0..<4).map { try scene.file("\($0).mp4", byteCount: 24_000_000) }
-        let report = scene.runner.home.file("report.json")
-        let child = try scene.runner.start(
-            ["upload", first] + files + ["-j", "2", "--json", "--progress-events", "--report", report] + scene.login
+        let first = try fixture.file("first.mp4")
+        let files = try (0..<4).map { try fixture.file("\($0).mp4", byteCount: 24_000_000) }
+        let report = fixture.runner.home.file("report.json")
+        let child = try fixture.runner.start(
+            ["upload", first] + files + ["-j", "2", "--json", "--progress-events", "--report", report] + fixture.login
         )
         // Either of the two may be the first, and the signal finds both.
         var sending: Set<String> = []
@@ -28,14 +28,14 @@ import Testing
         try JSONSchemaTests.expectExactShape(last, schema: "upload")
         #expect(last.contains(#""cancelled":2"#) && last.contains(#""not_started":2"#))
         #expect(last.contains(#""signal":"SIGINT","exit_code":130"#))
-        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(items.count { $0["state"] as? String == "not_started" } == 2)
     }
 
     @Test func secondInterruptAbandonsTheBatch() async throws {
-        let scene = try await BatchScene(faults: ["upload:delay-answer=600"])
-        let files = try (0..<2).map { try scene.file("\($0).mp4") }
-        let child = try scene.runner.start(["upload"] + files + ["--json", "--progress-events"] + scene.login)
+        let fixture = try await BatchFixture(faults: ["upload:delay-response=600"])
+        let files = try (0..<2).map { try fixture.file("\($0).mp4") }
+        let child = try fixture.runner.start(["upload"] + files + ["--json", "--progress-events"] + fixture.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: "press Ctrl-C again to abandon it")

@@ -7,133 +7,133 @@ import Testing
 /// Many files in one run: results, report, retry, argument order, interruption.
 @Suite struct BatchRunTests {
     @Test func everyFileHasOneResultAndIsInTheReport() async throws {
-        let scene = try await BatchScene()
-        let files = try (0..<6).map { try scene.file("\($0).mp4") }
-        let report = scene.runner.home.file("report.json")
-        let result = try await scene.upload(files + ["/no/such.mp4", "--json", "--report", report, "-j", "3"])
+        let fixture = try await BatchFixture()
+        let files = try (0..<6).map { try fixture.file("\($0).mp4") }
+        let report = fixture.runner.home.file("report.json")
+        let result = try await fixture.upload(files + ["/no/such.mp4", "--json", "--report", report, "-j", "3"])
         #expect(result.exitCode == 3)
         for line in [result.lines.first, result.lines.last].compactMap({ $0 }) {
             try JSONSchemaTests.expectExactShape(line, schema: "upload")
         }
-        let items = try BatchScene.records(result, "item")
+        let items = try BatchFixture.records(result, "item")
         #expect(items.count == 7 && items.count { $0["state"] as? String == "done" } == 6)
 
         let text = try String(contentsOfFile: report, encoding: .utf8)
         try JSONSchemaTests.expectExactShape(text, schema: "upload-report")
-        let lines = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let lines = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(lines.map { $0["path"] as? String } == files + ["/no/such.mp4"])
         #expect(lines.map { $0["state"] as? String } == Array(repeating: "done", count: 6) + ["failed"])
-        let left = try FileManager.default.contentsOfDirectory(atPath: scene.runner.home.path)
+        let left = try FileManager.default.contentsOfDirectory(atPath: fixture.runner.home.path)
         #expect(!left.contains { $0.hasSuffix(".part") })
     }
 
     @Test func retryFailedUploadsFailedFilesWithTheirDetails() async throws {
-        let scene = try await BatchScene(faults: ["upload:status=500,times=1", "upload:status=500,times=1"])
-        let files = try (0..<3).map { try scene.file("in/\($0).mp4") }
-        let report = scene.runner.home.file("report.json")
-        let first = try await scene.upload(
+        let fixture = try await BatchFixture(faults: ["upload:status=500,times=1", "upload:status=500,times=1"])
+        let files = try (0..<3).map { try fixture.file("in/\($0).mp4") }
+        let report = fixture.runner.home.file("report.json")
+        let first = try await fixture.upload(
             files + [
                 "-j", "1", "--retries", "0", "--fail-fast", "--label", "Song {n}", "--report", report,
                 "--settle-timeout", "1",
             ]
         )
         #expect(first.exitCode != 0)
-        let before = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let before = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(before.map { $0["state"] as? String } == ["failed", "not_started", "not_started"])
         #expect(before.map { $0["label"] as? String } == ["Song 1", "Song 2", "Song 3"])
-        try await scene.sandbox.clearFaults()
+        try await fixture.sandbox.clearFaults()
 
-        let again = try await scene.upload(["--retry-failed", report, "--report", report, "--json"])
+        let again = try await fixture.upload(["--retry-failed", report, "--report", report, "--json"])
         #expect(again.exitCode == 0)
-        let items = try BatchScene.records(again, "item")
+        let items = try BatchFixture.records(again, "item")
         #expect(Set(items.compactMap { $0["label"] as? String }) == ["Song 1", "Song 2", "Song 3"])
 
-        let done = try await scene.upload(["--retry-failed", report])
+        let done = try await fixture.upload(["--retry-failed", report])
         #expect(done.exitCode == 0 && done.output.isEmpty)
     }
 
     @Test func retryFailedWalksADirectoryThatCouldNotBeRead() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("in/locked/a.mp4")
-        let directory = scene.runner.home.file("in/locked")
-        let report = try scene.text(
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("in/locked/a.mp4")
+        let directory = fixture.runner.home.file("in/locked")
+        let report = try fixture.text(
             "report.json",
             """
             {"schema":"mediactl.upload-report/1","working_directory":"/",
              "items":[{"path":"\(directory)","state":"failed"}]}
             """
         )
-        let refused = try await scene.upload(["--retry-failed", report])
+        let refused = try await fixture.upload(["--retry-failed", report])
         #expect(refused.exitCode == 2 && refused.errors.contains("hint: specify the files in it, or add --recursive"))
-        let result = try await scene.upload(["--retry-failed", report, "--recursive", "--json"])
+        let result = try await fixture.upload(["--retry-failed", report, "--recursive", "--json"])
         #expect(result.exitCode == 0)
-        #expect(try BatchScene.records(result, "item").map { $0["path"] as? String } == [file])
+        #expect(try BatchFixture.records(result, "item").map { $0["path"] as? String } == [file])
     }
 
     @Test func aReportThatCannotBeWrittenIsDetectedBeforeTheFirstByte() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
-        let result = try await scene.upload([file, "--report", "/no/such/report.json"])
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let result = try await fixture.upload([file, "--report", "/no/such/report.json"])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("cannot write \"/no/such/report.json\": no such file or directory"))
-        #expect(try await scene.posts() == 0)
+        #expect(try await fixture.posts() == 0)
     }
 
     @Test func aReportReplacesOnlyRegularFiles() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
-        let target = try scene.text("target.json", "old")
-        let link = scene.runner.home.file("link.json")
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let target = try fixture.text("target.json", "old")
+        let link = fixture.runner.home.file("link.json")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.json")
-        #expect(try await scene.upload([file, "--report", link]).exitCode == 0)
+        #expect(try await fixture.upload([file, "--report", link]).exitCode == 0)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "target.json")
-        #expect(try BatchScene.report(target)["schema"] as? String == "mediactl.upload-report/1")
+        #expect(try BatchFixture.report(target)["schema"] as? String == "mediactl.upload-report/1")
 
         // A symbolic link, so that an error does not overwrite a device.
-        let stream = scene.runner.home.file("stream")
+        let stream = fixture.runner.home.file("stream")
         try FileManager.default.createSymbolicLink(atPath: stream, withDestinationPath: "/dev/stdout")
-        let streamed = try await scene.upload([file, "-q", "--report", stream])
+        let streamed = try await fixture.upload([file, "-q", "--report", stream])
         #expect(streamed.exitCode == 0 && streamed.output.contains(#"{"schema":"mediactl.upload-report/1""#))
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: stream) == "/dev/stdout")
     }
 
     @Test func filesWithoutTokenAreReportedInOneNote() async throws {
-        let scene = try await BatchScene(faults: ["upload:no-token"])
-        let files = try (0..<6).map { try scene.file("in/\($0).mp4") }
-        let result = try await scene.upload(files)
+        let fixture = try await BatchFixture(faults: ["upload:no-token"])
+        let files = try (0..<6).map { try fixture.file("in/\($0).mp4") }
+        let result = try await fixture.upload(files)
         #expect(result.exitCode == 0)
         #expect(result.errors.components(separatedBy: "File uploaded successfully, but no delete token").count == 4)
         #expect(result.errors.contains("no delete token: 3 more files; use -v to list them"))
     }
 
     @Test func aFileOfAnotherKindIsNotAReport() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.text("r.json", #"{"schema":"other","items":[]}"#)
-        let result = try await scene.upload(["--retry-failed", file])
+        let fixture = try await BatchFixture()
+        let file = try fixture.text("r.json", #"{"schema":"other","items":[]}"#)
+        let result = try await fixture.upload(["--retry-failed", file])
         #expect(result.exitCode == 2 && result.errors.contains("is not an upload report"))
     }
 
     @Test func sameFileTwiceIsSentOnce() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
-        let result = try await scene.upload([file, file, "--json"])
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let result = try await fixture.upload([file, file, "--json"])
         #expect(result.exitCode == 0)
-        let summary = try #require(try BatchScene.records(result, "summary").first)
+        let summary = try #require(try BatchFixture.records(result, "summary").first)
         #expect(summary["done"] as? Int == 1 && summary["duplicate"] as? Int == 1 && summary["skipped"] as? Int == 1)
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     @Test func aLargeBatchIsReportedInShort() async throws {
-        let scene = try await BatchScene()
-        let files = try (0..<25).map { try scene.file("in/\($0).mp4") }
-        let first = try await scene.upload([scene.runner.home.file("in"), "-r"])
+        let fixture = try await BatchFixture()
+        let files = try (0..<25).map { try fixture.file("in/\($0).mp4") }
+        let first = try await fixture.upload([fixture.runner.home.file("in"), "-r"])
         #expect(first.exitCode == 0)
         #expect(first.lines.count == 25 && first.lines.allSatisfy { $0.hasPrefix("uploaded ") })
         #expect(first.errors.contains("mediactl: note: 25 of 25 files on the server, "))
 
         try FileManager.default.removeItem(atPath: files[0])
-        let missing = try scene.text("list", (files + ["/no/a.mp4", "/no/b.mp4"]).joined(separator: "\n"))
-        let again = try await scene.upload(["--files-from", missing])
+        let missing = try fixture.text("list", (files + ["/no/a.mp4", "/no/b.mp4"]).joined(separator: "\n"))
+        let again = try await fixture.upload(["--files-from", missing])
         #expect(again.exitCode == 3)
         #expect(again.errors.components(separatedBy: "hint: check the spelling of the path").count == 2)
     }

@@ -6,29 +6,29 @@ import Testing
 
 /// Uploads with an event link: no login, terms accepted, the organizer approves or rejects.
 @Suite struct GuestTests {
-    private func scene() async throws -> (scene: BatchScene, guest: BinaryRunner, link: String, secret: String) {
-        let scene = try await BatchScene()
-        let link = try await scene.eventLink()
-        var guest = scene.runner
+    private func fixture() async throws -> (fixture: BatchFixture, guest: BinaryRunner, link: String, secret: String) {
+        let fixture = try await BatchFixture()
+        let link = try await fixture.eventLink()
+        var guest = fixture.runner
         guest.environment["MEDIACTL_PASSWORD"] = nil
         guest.environment["MEDIACTL_SERVER"] = nil
-        return (scene, guest, link, String(link.suffix(43)))
+        return (fixture, guest, link, String(link.suffix(43)))
     }
 
     @Test func guestsUploadWithoutLoginOnceTheyAcceptTheTerms() async throws {
-        let (scene, guest, link, secret) = try await scene()
-        let file = try scene.file("a.mp4")
-        let linkFile = try scene.text("link", link + "\n")
+        let (fixture, guest, link, secret) = try await fixture()
+        let file = try fixture.file("a.mp4")
+        let linkFile = try fixture.text("link", link + "\n")
         let refused = try await guest.run(["upload", file, "--event-link-file", linkFile])
         #expect(refused.exitCode == 2 && refused.errors.contains("add --accept-terms"))
-        #expect(try await scene.posts() == 0)
+        #expect(try await fixture.posts() == 0)
 
         let result = try await guest.run(
             ["upload", file, "--event-link-file", "-", "--accept-terms", "--display-name", "Ann", "--json"],
             input: link
         )
         #expect(result.exitCode == 0)
-        let item = try #require(try BatchScene.records(result, "item").first)
+        let item = try #require(try BatchFixture.records(result, "item").first)
         #expect(item["org_name"] as? String == "Tus" && item["event_date"] as? String == "2026-03-01")
         #expect(item["transport"] as? String == "tus" && item["guest_job_id"] is Int)
         #expect(!(refused.errors + result.output + result.errors).contains(secret))
@@ -38,7 +38,7 @@ import Testing
         let early = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(early.exitCode == 4 && early.errors.contains("it is pending, and only an approved upload"))
         let job = try #require(item["guest_job_id"] as? Int)
-        _ = try await scene.control("POST", "guest-jobs/\(job)/approve")
+        _ = try await fixture.control("POST", "guest-jobs/\(job)/approve")
         #expect(try await guest.run(["uploads", "status"]).output.contains("guest, approved"))
         #expect(try await guest.run(["uploads", "list"]).output.contains("(guest)"))
         #expect(try await guest.run(["uploads", "list"]).lines.last?.hasSuffix("approved, just now") == true)
@@ -48,22 +48,22 @@ import Testing
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-delete")
         }
         #expect(try await guest.run(["uploads", "status", "--json"]).lines.count == 2)
-        #expect(try scene.sandbox.storedFiles().count == 1, "the server keeps the file")
+        #expect(try fixture.sandbox.storedFiles().count == 1, "the server keeps the file")
     }
 
     /// The next command shows the last known state, and does not attempt an operation that the state does not allow.
     @Test func theStateIsStoredAndDecidesWhatIsOffered() async throws {
-        let (scene, guest, link, _) = try await scene()
-        let file = try scene.file("a.mp4")
+        let (fixture, guest, link, _) = try await fixture()
+        let file = try fixture.file("a.mp4")
         let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
-        let item = try #require(try BatchScene.records(try await guest.run(upload, input: link), "item").first)
+        let item = try #require(try BatchFixture.records(try await guest.run(upload, input: link), "item").first)
         let job = try #require(item["guest_job_id"] as? Int)
         func list() async throws -> [String: Any] {
             let result = try await guest.run(["uploads", "list", "--json"])
             for line in result.lines {
                 try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
             }
-            return try #require(try BatchScene.records(result, "item").first)
+            return try #require(try BatchFixture.records(result, "item").first)
         }
         #expect(try await list()["guest_state"] is NSNull, "no server was asked")
         #expect(try await guest.run(["uploads", "list"]).lines.last?.hasSuffix("not checked") == true)
@@ -75,22 +75,22 @@ import Testing
         #expect(pending.output.contains("it can be hidden once the organizer has approved it"))
         #expect(!pending.output.contains("delete token"))
         // The listing does not confirm a guest upload, which is reported.
-        let verified = try await scene.runner.run(["uploads", "verify", "--json"] + scene.login)
+        let verified = try await fixture.runner.run(["uploads", "verify", "--json"] + fixture.login)
         #expect(verified.exitCode == 0)
         #expect(verified.errors.contains("1 guest upload cannot be verified by the listing"))
-        #expect(try BatchScene.records(verified, "summary").first?["guests"] as? Int == 1)
+        #expect(try BatchFixture.records(verified, "summary").first?["guests"] as? Int == 1)
 
         // A pending one cannot be hidden: there is no prompt, and nothing is sent.
-        let posts = try await scene.posts()
+        let posts = try await fixture.posts()
         let child = try guest.start(["uploads", "delete", "1"], streams: .terminal(columns: 100))
         let refused = try await child.finish()
         #expect(refused.exitCode == 4 && !refused.output.contains("[y/N]"))
         let rehearsed = try await guest.run(["uploads", "delete", "1", "--dry-run"])
         #expect(rehearsed.exitCode == 4 && rehearsed.errors.contains("it is pending"))
-        #expect(try await scene.posts() == posts)
+        #expect(try await fixture.posts() == posts)
 
         // The deletion itself queries the state, which may have changed.
-        _ = try await scene.control("POST", "guest-jobs/\(job)/approve")
+        _ = try await fixture.control("POST", "guest-jobs/\(job)/approve")
         #expect(try await guest.run(["uploads", "delete", "1", "--yes"]).output.hasPrefix("hidden 1"))
         #expect(try await list()["guest_state"] as? String == "hidden")
         #expect(!(try await guest.run(["uploads", "show", "1"])).output.contains("delete token"))
@@ -104,11 +104,11 @@ import Testing
     }
 
     @Test func rejectedUploadsAreNotOffered() async throws {
-        let (scene, guest, link, _) = try await scene()
-        let file = try scene.file("a.mp4")
+        let (fixture, guest, link, _) = try await fixture()
+        let file = try fixture.file("a.mp4")
         let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
-        let item = try #require(try BatchScene.records(try await guest.run(upload, input: link), "item").first)
-        _ = try await scene.control("POST", "guest-jobs/\(try #require(item["guest_job_id"] as? Int))/reject")
+        let item = try #require(try BatchFixture.records(try await guest.run(upload, input: link), "item").first)
+        _ = try await fixture.control("POST", "guest-jobs/\(try #require(item["guest_job_id"] as? Int))/reject")
         let result = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(result.exitCode == 4 && result.errors.contains("the organizer has rejected it"))
         #expect(try await guest.run(["uploads", "list"]).lines.last?.contains("rejected, just now") == true)
@@ -123,20 +123,20 @@ import Testing
         ("--event-link-file", 0o644, true), ("--event-link-file", 0o600, false), ("--upload-token-file", 0o640, true),
     ])
     func linkFilesReadableByOthersAreAWarning(_ flag: String, _ mode: Int, _ isWarned: Bool) async throws {
-        let (scene, guest, link, secret) = try await scene()
-        let file = try scene.file("a.mp4")
-        let secretFile = try scene.text("link", flag == "--event-link-file" ? link : secret)
+        let (fixture, guest, link, secret) = try await fixture()
+        let file = try fixture.file("a.mp4")
+        let secretFile = try fixture.text("link", flag == "--event-link-file" ? link : secret)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: secretFile)
         let result = try await guest.run(
-            ["upload", file, flag, secretFile, "--accept-terms", "--server", scene.sandbox.baseURL]
+            ["upload", file, flag, secretFile, "--accept-terms", "--server", fixture.sandbox.baseURL]
         )
         #expect(result.exitCode == 0)
         #expect(result.errors.contains("contains a secret and can be read by other users") == isWarned)
     }
 
     @Test func aLinkOnTheCommandLineIsAWarning() async throws {
-        let (scene, guest, link, secret) = try await scene()
-        let file = try scene.file("a.mp4")
+        let (fixture, guest, link, secret) = try await fixture()
+        let file = try fixture.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link", link, "--accept-terms"])
         #expect(result.exitCode == 0)
         #expect(result.errors.contains("other users of this machine can see an event link on the command line"))
@@ -144,29 +144,29 @@ import Testing
     }
 
     @Test func aBareTokenRequiresAServer() async throws {
-        let (scene, guest, _, secret) = try await scene()
-        let file = try scene.file("a.mp4")
-        let token = try scene.text("token", secret)
+        let (fixture, guest, _, secret) = try await fixture()
+        let file = try fixture.file("a.mp4")
+        let token = try fixture.text("token", secret)
         let command = ["upload", file, "--upload-token-file", token, "--accept-terms"]
         #expect(try await guest.run(command).errors.contains("no server configured"))
-        #expect(try await guest.run(command + ["--server", scene.sandbox.baseURL]).exitCode == 0)
+        #expect(try await guest.run(command + ["--server", fixture.sandbox.baseURL]).exitCode == 0)
     }
 
     @Test func aLinkToAnotherServerIsNotSentToThisOne() async throws {
-        let (scene, guest, _, secret) = try await scene()
-        let file = try scene.file("a.mp4")
-        let link = try scene.text("link", "https://other.example/upload/\(secret)")
+        let (fixture, guest, _, secret) = try await fixture()
+        let file = try fixture.file("a.mp4")
+        let link = try fixture.text("link", "https://other.example/upload/\(secret)")
         let command = ["upload", file, "--event-link-file", link, "--accept-terms"]
-        let result = try await guest.run(command + ["--server", scene.sandbox.baseURL])
+        let result = try await guest.run(command + ["--server", fixture.sandbox.baseURL])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("the event link is for https://other.example, not for --server"))
-        #expect(try await scene.sandbox.requests().isEmpty)
+        #expect(try await fixture.sandbox.requests().isEmpty)
     }
 
     @Test func termsMayBeAcceptedOnATerminal() async throws {
-        let (scene, guest, link, secret) = try await scene()
-        let file = try scene.file("a.mp4")
-        let linkFile = try scene.text("link", link)
+        let (fixture, guest, link, secret) = try await fixture()
+        let file = try fixture.file("a.mp4")
+        let linkFile = try fixture.text("link", link)
         for (response, exitCode) in [("no\n", Int32(1)), ("yes\n", 0)] {
             let child = try guest.start(
                 ["upload", file, "--event-link-file", linkFile],
@@ -178,7 +178,7 @@ import Testing
             #expect(result.exitCode == exitCode)
             // The address of the page is printed without its secret, with a note where to find the secret.
             let words = (result.output + result.errors).replacing("\r", with: "")
-            #expect(words.contains("\(scene.sandbox.baseURL)/upload/TOKEN"))
+            #expect(words.contains("\(fixture.sandbox.baseURL)/upload/TOKEN"))
             #expect(words.contains("the whole link is in \"\(linkFile)\""))
             #expect(!words.contains(secret))
         }
@@ -186,17 +186,17 @@ import Testing
 
     @Test(arguments: ["https://h.example/other/x", "nonsense"])
     func anInvalidLinkIsNotPrinted(text: String) async throws {
-        let (scene, guest, _, _) = try await scene()
-        let file = try scene.file("a.mp4")
+        let (fixture, guest, _, _) = try await fixture()
+        let file = try fixture.file("a.mp4")
         let result = try await guest.run(["upload", file, "--event-link-file", "-", "--accept-terms"], input: text)
         #expect(result.exitCode == 2 && result.errors.contains("not an event link"))
         #expect(!result.errors.contains(text))
     }
 
     @Test func revokedLinksAreRefusedBeforeAnythingIsSent() async throws {
-        let (scene, guest, link, secret) = try await scene()
-        let file = try scene.file("a.mp4")
-        _ = try await scene.control("DELETE", "event-links/\(secret)")
+        let (fixture, guest, link, secret) = try await fixture()
+        let file = try fixture.file("a.mp4")
+        _ = try await fixture.control("DELETE", "event-links/\(secret)")
         let result = try await guest.run(
             ["upload", file, "--event-link-file", "-", "--accept-terms"],
             input: link

@@ -7,61 +7,61 @@ import Testing
 /// Sources of the files of an upload: directories, lists, manifests, shards.
 @Suite struct InputTests {
     @Test func directoryWithoutRecursiveIsRefusedWithAHint() async throws {
-        let scene = try await BatchScene()
-        try scene.file("in/a.mp4")
-        let result = try await scene.upload([scene.runner.home.file("in")])
+        let fixture = try await BatchFixture()
+        try fixture.file("in/a.mp4")
+        let result = try await fixture.upload([fixture.runner.home.file("in")])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("it is a directory\nmediactl: hint: specify the files in it"))
-        #expect(try await scene.posts() == 0)
+        #expect(try await fixture.posts() == 0)
     }
 
     @Test func directoriesAreWalkedByPatternAndSkipNonMedia() async throws {
-        let scene = try await BatchScene()
+        let fixture = try await BatchFixture()
         for name in ["in/a.mp4", "in/sub/b.mov", "in/sub/c.mp4", "in/old/d.mp4"] {
-            try scene.file(name)
+            try fixture.file(name)
         }
-        _ = try scene.text("in/notes.txt", "x")
-        let result = try await scene.upload([
-            scene.runner.home.file("in"), "-r", "--include", "*.mp4", "--exclude", "old", "--dry-run", "--json",
+        _ = try fixture.text("in/notes.txt", "x")
+        let result = try await fixture.upload([
+            fixture.runner.home.file("in"), "-r", "--include", "*.mp4", "--exclude", "old", "--dry-run", "--json",
         ])
-        let paths = try BatchScene.records(result, "item").compactMap { $0["path"] as? String }
-        #expect(paths.map { $0.replacing(scene.runner.home.path, with: "") } == ["/in/a.mp4", "/in/sub/c.mp4"])
-        let all = try await scene.upload([scene.runner.home.file("in"), "-r", "--dry-run"])
+        let paths = try BatchFixture.records(result, "item").compactMap { $0["path"] as? String }
+        #expect(paths.map { $0.replacing(fixture.runner.home.path, with: "") } == ["/in/a.mp4", "/in/sub/c.mp4"])
+        let all = try await fixture.upload([fixture.runner.home.file("in"), "-r", "--dry-run"])
         #expect(all.lines.count { $0.contains("would be uploaded") } == 4 && all.exitCode == 0)
         #expect(all.errors.contains("skipped 1 file in "))
         #expect(all.errors.contains("/in\": not audio or video; to include: --any-extension"))
     }
 
     @Test func listsAreSeparatedByLinesOrNULs() async throws {
-        let scene = try await BatchScene()
-        let a = try scene.file("a.mp4")
-        let b = try scene.file("b\n.mp4")
-        let lines = try scene.text("lines", "\(a)\r\n\n")
-        let result = try await scene.upload(
+        let fixture = try await BatchFixture()
+        let a = try fixture.file("a.mp4")
+        let b = try fixture.file("b\n.mp4")
+        let lines = try fixture.text("lines", "\(a)\r\n\n")
+        let result = try await fixture.upload(
             ["--files-from", lines, "--files-from0", "-", "--dry-run", "--json"],
             input: "\(b)\0"
         )
         #expect(result.exitCode == 0)
-        #expect(try BatchScene.records(result, "item").map { $0["path"] as? String } == [a, b])
+        #expect(try BatchFixture.records(result, "item").map { $0["path"] as? String } == [a, b])
     }
 
     @Test(arguments: ["--files-from", "--files-from0", "--manifest", "--retry-failed"])
     func aMissingListIsReportedWithTheReason(flag: String) async throws {
-        let scene = try await BatchScene()
-        let result = try await scene.upload([flag, "no-such-list"])
+        let fixture = try await BatchFixture()
+        let result = try await fixture.upload([flag, "no-such-list"])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("error: \(flag): cannot read \"no-such-list\": no such file\n"))
         #expect(result.errors.contains("hint: check the spelling of the path"))
     }
 
     @Test func manifestSetsTheDetailsOfEachFile() async throws {
-        let scene = try await BatchScene()
-        let a = try scene.file("a.mp4")
-        let b = try scene.file("b.mp4")
-        let manifest = try scene.text("m.csv", "path,label,org_name,event_date\n\(a),One,Tus,2026-03-01\n\(b),,,\n")
-        let result = try await scene.upload(["--manifest", manifest, "--org-name", "Flag", "--json"])
+        let fixture = try await BatchFixture()
+        let a = try fixture.file("a.mp4")
+        let b = try fixture.file("b.mp4")
+        let manifest = try fixture.text("m.csv", "path,label,org_name,event_date\n\(a),One,Tus,2026-03-01\n\(b),,,\n")
+        let result = try await fixture.upload(["--manifest", manifest, "--org-name", "Flag", "--json"])
         #expect(result.exitCode == 0)
-        let items = try BatchScene.records(result, "item")
+        let items = try BatchFixture.records(result, "item")
             .sorted { "\($0["path"] ?? "")" < "\($1["path"] ?? "")" }
         #expect(items.map { $0["label"] as? String } == ["One", "b"])
         #expect(items.map { $0["org_name"] as? String } == ["Tus", "Flag"])
@@ -69,42 +69,42 @@ import Testing
     }
 
     @Test func everyErrorOfAManifestIsReportedAndNothingIsSent() async throws {
-        let scene = try await BatchScene()
-        let a = try scene.file("a.mp4")
-        let manifest = try scene.text(
+        let fixture = try await BatchFixture()
+        let a = try fixture.file("a.mp4")
+        let manifest = try fixture.text(
             "m.csv",
             "path,label,event_date\n\(a),fine,2026-03-01\n/no/such.mp4,x,\n\(a),y,2026-02-30\n"
         )
-        let result = try await scene.upload(["--manifest", manifest])
+        let result = try await fixture.upload(["--manifest", manifest])
         #expect(result.exitCode == 2 && result.output.isEmpty)
         #expect(result.errors.contains("m.csv\" has 2 errors; nothing was sent\n  line 3: cannot read"))
         #expect(result.errors.contains("\n  line 4: cannot use \"2026-02-30\" as event date"))
-        #expect(try await scene.posts() == 0)
+        #expect(try await fixture.posts() == 0)
 
-        let json = try await scene.upload(["--manifest", manifest, "--json"])
+        let json = try await fixture.upload(["--manifest", manifest, "--json"])
         try JSONSchemaTests.expectExactShape(try #require(json.lines.last), schema: "upload")
         #expect(json.output.contains(#""code":"invalid_manifest""#) && json.output.contains("line 4: "))
 
-        let broken = try scene.text(
+        let broken = try fixture.text(
             "b.csv",
             "path,event_date,label\n\(a),2026-02-30,x\n,,\n/no/such.mp4,,\n\(a),,y\"z\n"
         )
-        let all = try await scene.upload(["--manifest", broken])
+        let all = try await fixture.upload(["--manifest", broken])
         #expect(
             all.exitCode == 2 && all.errors.contains("b.csv\" has 4 errors; nothing was sent\n  line 2: cannot use")
         )
         #expect(all.errors.contains("\n  line 3: path: the path is missing\n  line 4: cannot read \"/no/such.mp4\""))
         #expect(all.errors.contains("\n  line 5: a quote in"))
 
-        let columns = try scene.text("c.csv", "path,lable\n\(a),x\n")
-        let misspelled = try await scene.upload(["--manifest", columns])
+        let columns = try fixture.text("c.csv", "path,lable\n\(a),x\n")
+        let misspelled = try await fixture.upload(["--manifest", columns])
         #expect(misspelled.exitCode == 2 && misspelled.errors.contains("lable"))
     }
 
     @Test func shardsAreDisjointAndCompleteInEveryNotation() async throws {
-        let scene = try await BatchScene()
+        let fixture = try await BatchFixture()
         for number in 0..<12 {
-            try scene.file("in/\(number).mp4")
+            try fixture.file("in/\(number).mp4")
         }
         var seen: [String] = []
         for index in 0..<3 {
@@ -121,12 +121,12 @@ import Testing
             ]
             var parts: [[String]] = []
             for (arguments, extra) in variants {
-                let result = try await scene.upload(
-                    [scene.runner.home.file("in"), "-r", "--dry-run", "--json"] + arguments,
+                let result = try await fixture.upload(
+                    [fixture.runner.home.file("in"), "-r", "--dry-run", "--json"] + arguments,
                     extra: extra
                 )
                 #expect(result.exitCode == 0)
-                parts.append(try BatchScene.records(result, "item").compactMap { $0["path"] as? String })
+                parts.append(try BatchFixture.records(result, "item").compactMap { $0["path"] as? String })
                 try JSONSchemaTests.expectExactShape(try #require(result.lines.first), schema: "upload")
             }
             #expect(parts[0] == parts[1] && parts[1] == parts[2])
@@ -136,54 +136,57 @@ import Testing
     }
 
     @Test func variablesOfASchedulerAreUsedOnlyOnRequest() async throws {
-        let scene = try await BatchScene()
-        let a = try scene.file("a.mp4")
-        let unasked = try await scene.upload([a, "--dry-run"], extra: ["JOB_COMPLETION_INDEX": "5"])
-        #expect(unasked.lines.first?.contains("would be uploaded") == true && !unasked.errors.contains("part"))
-        let told = try await scene.upload([a, "--dry-run", "--shard", "auto/1"], extra: ["JOB_COMPLETION_INDEX": "0"])
-        #expect(told.errors.contains("part 0/1, from JOB_COMPLETION_INDEX: 1 of 1 file"))
-        let nobody = try await scene.upload([a, "--shard", "auto/2"])
+        let fixture = try await BatchFixture()
+        let a = try fixture.file("a.mp4")
+        let ignored = try await fixture.upload([a, "--dry-run"], extra: ["JOB_COMPLETION_INDEX": "5"])
+        #expect(ignored.lines.first?.contains("would be uploaded") == true && !ignored.errors.contains("part"))
+        let given = try await fixture.upload(
+            [a, "--dry-run", "--shard", "auto/1"],
+            extra: ["JOB_COMPLETION_INDEX": "0"]
+        )
+        #expect(given.errors.contains("part 0/1, from JOB_COMPLETION_INDEX: 1 of 1 file"))
+        let nobody = try await fixture.upload([a, "--shard", "auto/2"])
         #expect(nobody.exitCode == 2 && nobody.errors.contains("no scheduler variable found"))
     }
 
     @Test func aFileNameThatIsNotAValidLabelIsConverted() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("in/two\nlines.mp4")
-        let directory = scene.runner.home.file("in")
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("in/two\nlines.mp4")
+        let directory = fixture.runner.home.file("in")
         try FileManager.default.createSymbolicLink(atPath: directory + "/lost.mp4", withDestinationPath: "nowhere")
-        let named = try await scene.upload([file, "--json"])
-        let item = try #require(try BatchScene.records(named, "item").first)
+        let named = try await fixture.upload([file, "--json"])
+        let item = try #require(try BatchFixture.records(named, "item").first)
         #expect(named.exitCode == 0 && item["label"] as? String == "two lines" && item["path"] as? String == file)
-        let templated = try await scene.upload([file, "--label", "{stem}!", "--dry-run", "--json"])
-        #expect(try BatchScene.records(templated, "item").first?["label"] as? String == "two lines!")
-        let typed = try await scene.upload([file, "--label", "a\nb", "--dry-run"])
+        let templated = try await fixture.upload([file, "--label", "{stem}!", "--dry-run", "--json"])
+        #expect(try BatchFixture.records(templated, "item").first?["label"] as? String == "two lines!")
+        let typed = try await fixture.upload([file, "--label", "a\nb", "--dry-run"])
         #expect(typed.exitCode == 2 && typed.errors.contains("must not contain control characters"))
 
-        let lost = try await scene.upload([directory, "--recursive", "--dry-run"])
+        let lost = try await fixture.upload([directory, "--recursive", "--dry-run"])
         #expect(lost.errors.contains("lost.mp4\": no such file or directory"))
         #expect(lost.exitCode == 3 && !lost.errors.contains("permissions"))
     }
 
     @Test func labelsAreBuiltFromTemplates() async throws {
-        let scene = try await BatchScene()
-        let a = try scene.file("Gig/a.mp4")
-        let b = try scene.file("Gig/b.mp4")
-        let result = try await scene.upload([
+        let fixture = try await BatchFixture()
+        let a = try fixture.file("Gig/a.mp4")
+        let b = try fixture.file("Gig/b.mp4")
+        let result = try await fixture.upload([
             a, b, "--label", "{parent} {n:3} {stem} {date}", "--event-date", "2026-03-01", "--dry-run", "--json",
         ])
         #expect(
-            try BatchScene.records(result, "item").map { $0["label"] as? String }
+            try BatchFixture.records(result, "item").map { $0["label"] as? String }
                 == ["Gig 001 a 2026-03-01", "Gig 002 b 2026-03-01"]
         )
-        let wrong = try await scene.upload([a, "--label", "{nonsense}"])
+        let wrong = try await fixture.upload([a, "--label", "{nonsense}"])
         #expect(wrong.exitCode == 2 && wrong.errors.contains("--label: \"{nonsense}\""))
     }
 
     // mvhd of the fixture: 2026-03-01T12:00:00Z is 3 855 211 200 s after 1904 (ISO/IEC 14496-12 section 8.2.2).
     @Test func theDateIsReadFromTheRecordingIfPresent() async throws {
-        let scene = try await BatchScene()
-        let plain = try scene.file("plain.mp4")
-        let dated = scene.runner.home.file("dated.mp4")
+        let fixture = try await BatchFixture()
+        let plain = try fixture.file("plain.mp4")
+        let dated = fixture.runner.home.file("dated.mp4")
         let seconds: UInt32 = 3_855_211_200
         var movie: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
         let header: [UInt8] = [0, 0, 0, 0x6c] + Array("mvhd".utf8) + [0, 0, 0, 0]
@@ -193,18 +196,20 @@ import Testing
         let body = header + times + [UInt8](repeating: 0, count: 0x6c - header.count - times.count)
         movie += [0, 0, 0, UInt8(body.count + 8)] + Array("moov".utf8) + body
         try Data(movie).write(to: URL(fileURLWithPath: dated))
-        let result = try await scene.upload([
+        let result = try await fixture.upload([
             dated, plain, "--date-from-media", "--event-date", "2020-02-02", "--dry-run", "--json",
         ])
         #expect(
-            try BatchScene.records(result, "item").map { $0["event_date"] as? String } == ["2026-03-01", "2020-02-02"]
+            try BatchFixture.records(result, "item").map { $0["event_date"] as? String } == [
+                "2026-03-01", "2020-02-02",
+            ]
         )
     }
 
     @Test func nothingToUploadIsASuccess() async throws {
-        let scene = try await BatchScene()
-        let list = try scene.text("list", "")
-        let result = try await scene.upload(["--files-from", list])
+        let fixture = try await BatchFixture()
+        let list = try fixture.text("list", "")
+        let result = try await fixture.upload(["--files-from", list])
         #expect(result.exitCode == 0 && result.output.isEmpty)
         #expect(result.errors == "mediactl: note: nothing to upload\n")
     }

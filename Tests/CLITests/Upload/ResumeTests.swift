@@ -8,34 +8,36 @@ import Testing
 /// `uploads status`, `resume` and `discard` of interrupted tus uploads.
 @Suite struct ResumeTests {
     /// An environment with one upload that was interrupted after its first chunks.
-    private func cutScene() async throws -> (BatchScene, id: String) {
-        let scene = try await BatchScene(faults: ["tus-patch:stall,skip=3"])
-        let file = try scene.file("a.mp4", byteCount: 1_000_000)
-        let child = try scene.runner.start(
-            ["upload", file, "--transport", "tus", "--chunk-size", "64K", "--json", "--progress-events"] + scene.login
+    private func interruptedFixture() async throws -> (BatchFixture, id: String) {
+        let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])
+        let file = try fixture.file("a.mp4", byteCount: 1_000_000)
+        let child = try fixture.runner.start(
+            ["upload", file, "--transport", "tus", "--chunk-size", "64K", "--json", "--progress-events"] + fixture.login
         )
-        try await scene.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
         child.signal(SIGINT)
         let result = try await child.finish()
         #expect(result.exitCode == 130)
-        let item = try #require(try BatchScene.records(result, "item").first)
-        try await scene.sandbox.clearFaults()
-        return (scene, try #require(item["upload_id"] as? String))
+        let item = try #require(try BatchFixture.records(result, "item").first)
+        try await fixture.sandbox.clearFaults()
+        return (fixture, try #require(item["upload_id"] as? String))
     }
 
     @Test func anInterruptedUploadIsListedAndResumed() async throws {
-        let (scene, id) = try await cutScene()
-        let status = try await scene.runner.run(["uploads", "status", "--json"] + scene.login)
+        let (fixture, id) = try await interruptedFixture()
+        let status = try await fixture.runner.run(["uploads", "status", "--json"] + fixture.login)
         #expect(status.exitCode == 0)
-        let row = try #require(try BatchScene.records(status, "item").first)
+        let row = try #require(try BatchFixture.records(status, "item").first)
         #expect(row["upload_id"] as? String == id && row["resumable"] as? Bool == true)
         #expect((row["sent_bytes"] as? Int ?? 0) > 0 && row["next"] as? String == "mediactl uploads resume \(id)")
-        let text = try await scene.runner.run(["uploads", "status"] + scene.login)
+        let text = try await fixture.runner.run(["uploads", "status"] + fixture.login)
         #expect(text.output.contains("resumable, ") && text.errors.contains("next: mediactl uploads resume \(id)"))
 
-        let planned = try await scene.runner.run(["uploads", "resume", "--all", "--dry-run", "--json"] + scene.login)
-        #expect(try BatchScene.records(planned, "item").first?["state"] as? String == "planned")
-        let resumed = try await scene.runner.run(["uploads", "resume", "--json", "--label", "Fixed"] + scene.login)
+        let planned = try await fixture.runner.run(
+            ["uploads", "resume", "--all", "--dry-run", "--json"] + fixture.login
+        )
+        #expect(try BatchFixture.records(planned, "item").first?["state"] as? String == "planned")
+        let resumed = try await fixture.runner.run(["uploads", "resume", "--json", "--label", "Fixed"] + fixture.login)
         #expect(resumed.exitCode == 0)
         for line in status.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")
@@ -43,106 +45,106 @@ import Testing
         for line in planned.lines + resumed.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-resume")
         }
-        let item = try #require(try BatchScene.records(resumed, "item").first)
+        let item = try #require(try BatchFixture.records(resumed, "item").first)
         #expect(item["resumed"] as? Bool == true && item["state"] as? String == "done")
         #expect(item["label"] as? String == "Fixed" && item["has_delete_token"] as? Bool == true)
-        let show = try await scene.runner.run(["uploads", "show", "1"])
+        let show = try await fixture.runner.run(["uploads", "show", "1"])
         #expect(show.output.contains("sent by       tus\n"))
     }
 
     @Test func discardPromptsAndFreesTheServer() async throws {
-        let (scene, id) = try await cutScene()
-        let unasked = try await scene.runner.run(["uploads", "discard", id] + scene.login)
-        #expect(unasked.exitCode == 2 && unasked.errors.contains("--yes"))
-        let planned = try await scene.runner.run(["uploads", "discard", "u-", "-n", "--json"] + scene.login)
-        let done = try await scene.runner.run(["uploads", "discard", id, "--yes", "--json"] + scene.login)
+        let (fixture, id) = try await interruptedFixture()
+        let unconfirmed = try await fixture.runner.run(["uploads", "discard", id] + fixture.login)
+        #expect(unconfirmed.exitCode == 2 && unconfirmed.errors.contains("--yes"))
+        let planned = try await fixture.runner.run(["uploads", "discard", "u-", "-n", "--json"] + fixture.login)
+        let done = try await fixture.runner.run(["uploads", "discard", id, "--yes", "--json"] + fixture.login)
         #expect(planned.exitCode == 0 && done.exitCode == 0)
         for line in planned.lines + done.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-discard")
         }
         #expect(done.output.contains(#""result":"discarded""#))
-        #expect(try await scene.control("GET", "uploads").contains("[]"))
-        #expect(try await scene.runner.run(["uploads", "status", "--json"] + scene.login).lines.count == 2)
-        let gone = try await scene.runner.run(["uploads", "discard", "u-nothing", "--yes"])
+        #expect(try await fixture.control("GET", "uploads").contains("[]"))
+        #expect(try await fixture.runner.run(["uploads", "status", "--json"] + fixture.login).lines.count == 2)
+        let gone = try await fixture.runner.run(["uploads", "discard", "u-nothing", "--yes"])
         #expect(gone.exitCode == 5)
     }
 
     @Test func aDryRunListsWhatWillNotBeDiscarded() async throws {
-        let (scene, id) = try await cutScene()
-        #expect(try await scene.runner.run(["uploads", "resume", id] + scene.login).exitCode == 0)
-        let planned = try await scene.runner.run(["uploads", "discard", id, "--dry-run"] + scene.login)
+        let (fixture, id) = try await interruptedFixture()
+        #expect(try await fixture.runner.run(["uploads", "resume", id] + fixture.login).exitCode == 0)
+        let planned = try await fixture.runner.run(["uploads", "discard", id, "--dry-run"] + fixture.login)
         #expect(planned.exitCode == 10 && planned.output.isEmpty)
         #expect(planned.errors.contains("its state is done"))
     }
 
     @Test func anUnreachableServerFailsWithTheFlag() async throws {
-        let (scene, id) = try await cutScene()
-        try await scene.sandbox.stop()
-        let command = ["uploads", "discard", id, "--yes", "--retries", "0"] + scene.login
-        #expect(try await scene.runner.run(command).exitCode == 6)
-        #expect(try await scene.runner.run(command + ["--even-unreachable"]).exitCode == 0)
+        let (fixture, id) = try await interruptedFixture()
+        try await fixture.sandbox.stop()
+        let command = ["uploads", "discard", id, "--yes", "--retries", "0"] + fixture.login
+        #expect(try await fixture.runner.run(command).exitCode == 6)
+        #expect(try await fixture.runner.run(command + ["--even-unreachable"]).exitCode == 0)
     }
 
     // MARK: Locked uploads
 
     @Test func aLockIsReportedAndWaitedForUntilTheLimit() async throws {
-        let (scene, id) = try await cutScene()
-        try await scene.sandbox.addFaults("tus-delete:status=423")
-        let command = ["uploads", "discard", id, "--yes", "--settle-timeout", "2s"] + scene.login
+        let (fixture, id) = try await interruptedFixture()
+        try await fixture.sandbox.addFaults("tus-delete:status=423")
+        let command = ["uploads", "discard", id, "--yes", "--settle-timeout", "2s"] + fixture.login
         let began = ContinuousClock.now
-        let refused = try await scene.runner.run(command)
+        let refused = try await fixture.runner.run(command)
         #expect(refused.exitCode == 10, "\(refused.errors)")
         #expect(ContinuousClock.now - began < .seconds(30))
         #expect(
             refused.errors.contains(
-                "mediactl: note: \"\(scene.runner.home.file("a.mp4"))\": the server still has the upload locked; "
+                "mediactl: note: \"\(fixture.runner.home.file("a.mp4"))\": the server still has the upload locked; "
                     + "waiting for up to 2 s (settle_timeout)\n"
             ),
             "\(refused.errors)"
         )
         #expect(refused.errors.contains("locked on the server (423)") && refused.output.isEmpty)
-        #expect(try await scene.runner.run(["uploads", "status"] + scene.login).output.contains("resumable, "))
-        try await scene.sandbox.clearFaults()
-        #expect(try await scene.runner.run(command).exitCode == 0)
-        #expect(try await scene.control("GET", "uploads").contains("[]"))
+        #expect(try await fixture.runner.run(["uploads", "status"] + fixture.login).output.contains("resumable, "))
+        try await fixture.sandbox.clearFaults()
+        #expect(try await fixture.runner.run(command).exitCode == 0)
+        #expect(try await fixture.control("GET", "uploads").contains("[]"))
     }
 
     @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func aSignalEndsTheWaitForALock(_ signal: Int32, _ code: Int32) async throws {
-        let (scene, id) = try await cutScene()
-        try await scene.sandbox.addFaults("tus-delete:status=423")
+        let (fixture, id) = try await interruptedFixture()
+        try await fixture.sandbox.addFaults("tus-delete:status=423")
         for options in [[], ["--even-unreachable"]] {
-            let child = try scene.runner.start(
-                ["uploads", "discard", id, "--yes", "--json"] + options + scene.login
+            let child = try fixture.runner.start(
+                ["uploads", "discard", id, "--yes", "--json"] + options + fixture.login
             )
-            let seen = try await scene.sandbox.requests().count { $0.method == "DELETE" }
-            try await scene.sandbox.waitForRequests { $0.count { $0.method == "DELETE" } > seen }
+            let seen = try await fixture.sandbox.requests().count { $0.method == "DELETE" }
+            try await fixture.sandbox.waitForRequests { $0.count { $0.method == "DELETE" } > seen }
             child.signal(signal)
             let result = try await child.finish()
             #expect(result.exitCode == code, "\(result.errors)")
             #expect(result.output.contains(#""discarded":0"#) && result.output.contains(#""type":"summary""#))
         }
         // The upload is unchanged.
-        try await scene.sandbox.clearFaults()
-        #expect(try await scene.runner.run(["uploads", "resume", id] + scene.login).exitCode == 0)
+        try await fixture.sandbox.clearFaults()
+        #expect(try await fixture.runner.run(["uploads", "resume", id] + fixture.login).exitCode == 0)
     }
 
     @Test func severalUploadsRequireAnID() async throws {
-        let scene = try await BatchScene()
-        let none = try await scene.runner.run(["uploads", "resume"] + scene.login)
+        let fixture = try await BatchFixture()
+        let none = try await fixture.runner.run(["uploads", "resume"] + fixture.login)
         #expect(none.exitCode == 0 && none.errors.contains("no resumable uploads"))
-        let number = try await scene.runner.run(["uploads", "resume", "18"] + scene.login)
+        let number = try await fixture.runner.run(["uploads", "resume", "18"] + fixture.login)
         #expect(number.exitCode == 2 && number.errors.contains("\"18\" is not an upload ID"))
     }
 
     /// Ctrl-C at the password prompt is not an error of an upload.
     @Test(arguments: [["resume", "--all"], ["discard", "ID", "--yes"]])
     func interruptingThePromptIsNotAnError(_ arguments: [String]) async throws {
-        let (scene, id) = try await cutScene()
-        var runner = scene.runner
+        let (fixture, id) = try await interruptedFixture()
+        var runner = fixture.runner
         runner.environment["MEDIACTL_PASSWORD"] = nil
         let child = try runner.start(
-            ["uploads"] + arguments.map { $0 == "ID" ? id : $0 } + scene.login,
+            ["uploads"] + arguments.map { $0 == "ID" ? id : $0 } + fixture.login,
             streams: .terminal(columns: 200)
         )
         try await child.wait(for: "Password for ")
@@ -150,40 +152,40 @@ import Testing
         let result = try await child.finish()
         #expect(result.exitCode == 130)
         #expect(!result.output.contains("error") && !result.output.contains("hint"), "\(result.output)")
-        #expect(try await scene.runner.run(["uploads", "resume", "--all"] + scene.login).exitCode == 0)
+        #expect(try await fixture.runner.run(["uploads", "resume", "--all"] + fixture.login).exitCode == 0)
     }
 
     /// Every upload whose server has no credentials here is reported with its own command, and counted as not started.
     @Test func uploadsWithoutCredentialsAreAllReported() async throws {
-        let (scene, first) = try await cutScene()
-        try await scene.sandbox.addFaults("tus-patch:stall")
-        let patches = try await scene.sandbox.requests().count { $0.method == "PATCH" }
-        let child = try scene.runner.start(
-            ["upload", try scene.file("b.mp4", byteCount: 500_000), "--transport", "tus", "--json"] + scene.login
+        let (fixture, first) = try await interruptedFixture()
+        try await fixture.sandbox.addFaults("tus-patch:stall")
+        let patches = try await fixture.sandbox.requests().count { $0.method == "PATCH" }
+        let child = try fixture.runner.start(
+            ["upload", try fixture.file("b.mp4", byteCount: 500_000), "--transport", "tus", "--json"] + fixture.login
         )
-        try await scene.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } > patches }
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } > patches }
         child.signal(SIGINT)
-        let item = try #require(try BatchScene.records(try await child.finish(), "item").first)
+        let item = try #require(try BatchFixture.records(try await child.finish(), "item").first)
         let second = try #require(item["upload_id"] as? String)
-        try await scene.sandbox.clearFaults()
+        try await fixture.sandbox.clearFaults()
         // The password belongs to another server.
-        var runner = scene.runner
+        var runner = fixture.runner
         runner.environment["MEDIACTL_SERVER"] = "http://127.0.0.1:9"
         let result = try await runner.run(["uploads", "resume", "--all"])
         #expect(result.exitCode == 4)
         for (id, name) in [(first, "a.mp4"), (second, "b.mp4")] {
             #expect(
                 result.errors.contains(
-                    "mediactl: error: \"\(scene.runner.home.file(name))\": no credentials for \(scene.sandbox.baseURL); "
+                    "mediactl: error: \"\(fixture.runner.home.file(name))\": no credentials for \(fixture.sandbox.baseURL); "
                         + "the specified ones are for another server\n"
-                        + "mediactl: hint: mediactl uploads resume \(id) --server \(scene.sandbox.baseURL)\n"
+                        + "mediactl: hint: mediactl uploads resume \(id) --server \(fixture.sandbox.baseURL)\n"
                 )
             )
         }
         #expect(result.errors.contains("0 of 2 files on the server, 0 B sent, 2 not started"))
         let records = try await runner.run(["uploads", "resume", "--all", "--json"])
-        #expect(try BatchScene.records(records, "item").count == 2)
-        #expect(try BatchScene.records(records, "summary").first?["not_started"] as? Int == 2)
+        #expect(try BatchFixture.records(records, "item").count == 2)
+        #expect(try BatchFixture.records(records, "summary").first?["not_started"] as? Int == 2)
     }
 
     /// The table lists an upload as resumable if and only if it is counted.

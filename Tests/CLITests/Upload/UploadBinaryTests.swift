@@ -7,7 +7,7 @@ import Testing
 /// The built program against the real sandbox: files are uploaded and read back.
 @Suite(.prompt) struct UploadBinaryTests {
     /// A program, a server and a file to upload.
-    private struct Scene {
+    private struct Fixture {
         let runner: BinaryRunner
         let sandbox: SandboxProcess
         let file: String
@@ -34,31 +34,31 @@ import Testing
     }
 
     @Test func uploadListDelete() async throws {
-        let scene = try await Scene()
-        let upload = try await scene.runner.run(["upload", scene.file, "--label", "One"] + scene.login)
+        let fixture = try await Fixture()
+        let upload = try await fixture.runner.run(["upload", fixture.file, "--label", "One"] + fixture.login)
         #expect(upload.exitCode == 0)
         #expect(upload.lines.count == 3)
-        #expect(upload.lines[0] == "uploaded \(scene.file) as 1 (26.2 kB, checksum matches)")
-        #expect(upload.lines[1].hasPrefix("  \(scene.sandbox.baseURL)/video/"))
-        #expect(upload.lines[2] == "  to delete: mediactl uploads delete 1 --server \(scene.sandbox.baseURL)")
+        #expect(upload.lines[0] == "uploaded \(fixture.file) as 1 (26.2 kB, checksum matches)")
+        #expect(upload.lines[1].hasPrefix("  \(fixture.sandbox.baseURL)/video/"))
+        #expect(upload.lines[2] == "  to delete: mediactl uploads delete 1 --server \(fixture.sandbox.baseURL)")
         #expect(upload.errors.isEmpty)
 
-        let list = try await scene.runner.run(["uploads", "list"])
+        let list = try await fixture.runner.run(["uploads", "list"])
         #expect(list.lines.count == 2)
-        #expect(list.lines[1].contains("One") && list.lines[1].hasSuffix(scene.scope))
+        #expect(list.lines[1].contains("One") && list.lines[1].hasSuffix(fixture.scope))
 
-        let delete = try await scene.runner.run(["uploads", "delete", "1", "--user", "uploader", "--yes"])
+        let delete = try await fixture.runner.run(["uploads", "delete", "1", "--user", "uploader", "--yes"])
         #expect(delete.exitCode == 0)
-        #expect(delete.output == "deleted 1 \"One\" from \(scene.scope)\n")
-        #expect(try await scene.runner.run(["uploads", "list", "-q"]).output.isEmpty)
+        #expect(delete.output == "deleted 1 \"One\" from \(fixture.scope)\n")
+        #expect(try await fixture.runner.run(["uploads", "list", "-q"]).output.isEmpty)
     }
 
     @Test func everyRecordOfARealRunHasTheDocumentedShape() async throws {
-        let scene = try await Scene()
+        let fixture = try await Fixture()
         let commands: [(schema: String, arguments: [String])] = [
-            ("upload", ["upload", scene.file, "/no/such.mp4", "--progress-events"] + scene.login),
-            ("upload", ["upload", scene.file, "--dry-run"] + scene.login),
-            ("upload", ["upload", scene.file] + scene.login), ("uploads-list", ["uploads", "list"]),
+            ("upload", ["upload", fixture.file, "/no/such.mp4", "--progress-events"] + fixture.login),
+            ("upload", ["upload", fixture.file, "--dry-run"] + fixture.login),
+            ("upload", ["upload", fixture.file] + fixture.login), ("uploads-list", ["uploads", "list"]),
             ("uploads-show", ["uploads", "show", "1", "--show-token"]), ("uploads-show", ["uploads", "show", "7"]),
             ("uploads-status", ["uploads", "status"]),
             ("uploads-delete", ["uploads", "delete", "1", "--dry-run"]),
@@ -66,7 +66,7 @@ import Testing
             ("uploads-clear", ["uploads", "clear", "--all", "--yes"]),
         ]
         for (schema, arguments) in commands {
-            let result = try await scene.runner.run(arguments + ["--json"])
+            let result = try await fixture.runner.run(arguments + ["--json"])
             for line in result.lines {
                 try JSONSchemaTests.expectExactShape(line, schema: schema)
             }
@@ -79,25 +79,26 @@ import Testing
     }
 
     @Test func tokensAreShownOnlyOnRequest() async throws {
-        let scene = try await Scene()
-        let upload = try await scene.runner.run(["upload", scene.file, "--json", "-vv"] + scene.login)
-        let shown = try await scene.runner.run(["uploads", "show", "1", "--show-token", "--json"])
+        let fixture = try await Fixture()
+        let upload = try await fixture.runner.run(["upload", fixture.file, "--json", "-vv"] + fixture.login)
+        let shown = try await fixture.runner.run(["uploads", "show", "1", "--show-token", "--json"])
         let record = try #require(
             try JSONSerialization.jsonObject(with: Data(shown.lines[0].utf8)) as? [String: Any]
         )
         let token = try #require(record["delete_token"] as? String)
         #expect(token.count == 64)
         for arguments in [["uploads", "list"], ["uploads", "show", "1"], ["uploads", "list", "--json"]] {
-            let result = try await scene.runner.run(arguments)
+            let result = try await fixture.runner.run(arguments)
             #expect(!(result.output + result.errors).contains(token))
         }
         #expect(!(upload.output + upload.errors).contains(token))
     }
 
     @Test func missingTokenIsReportedInTheRequiredWords() async throws {
-        let scene = try await Scene(faults: ["upload:no-token"])
-        let result = try await scene.runner.run(
-            ["upload", scene.file, "--event-date", "2026-03-01", "--org-name", "Tus", "--label", "One"] + scene.login
+        let fixture = try await Fixture(faults: ["upload:no-token"])
+        let result = try await fixture.runner.run(
+            ["upload", fixture.file, "--event-date", "2026-03-01", "--org-name", "Tus", "--label", "One"]
+                + fixture.login
         )
         let required =
             "File uploaded successfully, but no delete token was discovered. This upload can't be deleted from the "
@@ -114,18 +115,18 @@ import Testing
     }
 
     @Test func duplicateFromHereIsDeletable() async throws {
-        let scene = try await Scene()
-        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
-        let before = try await scene.posts()
-        let again = try await scene.runner.run(["upload", scene.file] + scene.login)
+        let fixture = try await Fixture()
+        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let before = try await fixture.posts()
+        let again = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
         #expect(again.exitCode == 0)
-        #expect(again.lines.first == "\(scene.file): already in this event as 1")
-        #expect(try await scene.posts() == before)
+        #expect(again.lines.first == "\(fixture.file): already in this event as 1")
+        #expect(try await fixture.posts() == before)
     }
 
     @Test func standardInputIsUploadedUnderItsName() async throws {
-        let scene = try await Scene()
-        let child = try scene.runner.start(["upload", "-", "--stdin-name", "piped.mp4", "--json"] + scene.login)
+        let fixture = try await Fixture()
+        let child = try fixture.runner.start(["upload", "-", "--stdin-name", "piped.mp4", "--json"] + fixture.login)
         child.write(String(repeating: "x", count: 100_000))
         child.closeInput()
         let result = try await child.finish()
@@ -135,25 +136,25 @@ import Testing
     }
 
     @Test func dryRunSendsNothing() async throws {
-        let scene = try await Scene()
-        let result = try await scene.runner.run(["upload", scene.file, "--dry-run"] + scene.login)
+        let fixture = try await Fixture()
+        let result = try await fixture.runner.run(["upload", fixture.file, "--dry-run"] + fixture.login)
         #expect(result.exitCode == 0)
         #expect(result.output.contains("would be uploaded"))
-        #expect(try await scene.posts() == 0)
+        #expect(try await fixture.posts() == 0)
     }
 
     @Test func batchOfMixedResultsIsPartly() async throws {
-        let scene = try await Scene()
-        let result = try await scene.runner.run(["upload", "/no/such.mp4", scene.file] + scene.login)
+        let fixture = try await Fixture()
+        let result = try await fixture.runner.run(["upload", "/no/such.mp4", fixture.file] + fixture.login)
         #expect(result.exitCode == 3)
         #expect(result.output.contains("uploaded"))
         #expect(result.errors.contains("mediactl: error: cannot read \"/no/such.mp4\": no such file"))
     }
 
     @Test func wrongPasswordIsExit4() async throws {
-        let scene = try await Scene()
-        let result = try await scene.runner.run(
-            ["upload", scene.file] + scene.login,
+        let fixture = try await Fixture()
+        let result = try await fixture.runner.run(
+            ["upload", fixture.file] + fixture.login,
             extra: ["MEDIACTL_PASSWORD": "canary-wrong"]
         )
         #expect(result.exitCode == 4)
@@ -162,19 +163,19 @@ import Testing
     }
 
     @Test func idOfAnotherHostIsRefusedWithAHint() async throws {
-        let scene = try await Scene()
-        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
-        let result = try await scene.runner.run(
+        let fixture = try await Fixture()
+        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let result = try await fixture.runner.run(
             ["uploads", "delete", "1", "--yes", "--server", "http://127.0.0.1:9", "--user", "uploader"])
         #expect(result.exitCode == 11)
-        #expect(result.errors.contains("1 on \(scene.scope) is another file"))
+        #expect(result.errors.contains("1 on \(fixture.scope) is another file"))
         #expect(!result.errors.contains("uploads delete"))
     }
 
     @Test func deletionPrintsTheFileAndPrompts() async throws {
-        let scene = try await Scene()
-        _ = try await scene.runner.run(["upload", scene.file, "--label", "One"] + scene.login)
-        let child = try scene.runner.start(
+        let fixture = try await Fixture()
+        _ = try await fixture.runner.run(["upload", fixture.file, "--label", "One"] + fixture.login)
+        let child = try fixture.runner.start(
             ["uploads", "delete", "--last", "--user", "uploader"],
             streams: .terminal(columns: 100)
         )
@@ -184,27 +185,27 @@ import Testing
         #expect(result.exitCode == 1)
         #expect(result.output.contains("from every event:"))
         #expect(result.output.contains("\"One\""))
-        #expect(try await scene.posts() == 1)
+        #expect(try await fixture.posts() == 1)
     }
 
     @Test func interruptWhileTheServerWorksWaitsForTheToken() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=600"])
-        let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: "mediactl: waiting for the delete token; press Ctrl-C again to abandon it")
-        try await scene.sandbox.clearFaults()
+        try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 130)
         #expect(result.output.contains(#""state":"done""#))
         #expect(try #require(result.lines.last).contains(#""signal":"SIGINT","exit_code":130"#))
-        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+        #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
     @Test func interruptWhileSendingStopsAndStartsNothingNew() async throws {
-        let scene = try await Scene(faults: ["upload:slow=50000"], byteCount: 20_000_000)
-        let child = try scene.runner.start(
-            ["upload", scene.file, scene.file, "--force", "--json", "--progress-events"] + scene.login
+        let fixture = try await Fixture(faults: ["upload:slow=50000"], byteCount: 20_000_000)
+        let child = try fixture.runner.start(
+            ["upload", fixture.file, fixture.file, "--force", "--json", "--progress-events"] + fixture.login
         )
         try await child.wait(for: #""phase":"sending""#)
         child.signal(SIGTERM)
@@ -217,8 +218,8 @@ import Testing
     }
 
     @Test func secondInterruptAbandonsTheUpload() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=600"])
-        let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGINT)
         try await child.wait(for: "press Ctrl-C again to abandon it")
@@ -227,25 +228,25 @@ import Testing
         #expect(result.exitCode == 130)
         let last = try #require(result.lines.last)
         #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))
-        let status = try await scene.runner.run(["uploads", "status", "--dry-run", "--json"])
+        let status = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
         #expect(status.lines.count == 3, "the journal still knows the upload")
     }
 
     @Test func closedOutputDoesNotAbortAnUpload() async throws {
-        let scene = try await Scene()
-        let result = try await scene.runner.run(["upload", scene.file] + scene.login, streams: .closedOutput)
+        let fixture = try await Fixture()
+        let result = try await fixture.runner.run(["upload", fixture.file] + fixture.login, streams: .closedOutput)
         #expect(result.exitCode == 0)
-        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+        #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
     @Test func terminalShowsProgressAndErasesIt() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=600"])
-        var runner = scene.runner
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        var runner = fixture.runner
         runner.environment["TERM"] = "xterm"
-        let child = try runner.start(["upload", scene.file] + scene.login, streams: .terminal(columns: 100))
+        let child = try runner.start(["upload", fixture.file] + fixture.login, streams: .terminal(columns: 100))
         try await child.wait(for: "server is processing")
         child.signal(SIGUSR1)
-        try await scene.sandbox.clearFaults()
+        try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(result.output.contains("\u{1b}[32muploaded\u{1b}[0m"))
@@ -254,10 +255,10 @@ import Testing
     }
 
     @Test func passwordPromptHasNoEcho() async throws {
-        let scene = try await Scene()
-        var runner = scene.runner
+        let fixture = try await Fixture()
+        var runner = fixture.runner
         runner.environment["MEDIACTL_PASSWORD"] = nil
-        let child = try runner.start(["upload", scene.file] + scene.login, streams: .terminal(columns: 100))
+        let child = try runner.start(["upload", fixture.file] + fixture.login, streams: .terminal(columns: 100))
         try await child.wait(for: "assword")
         child.write("uploader\n")
         let result = try await child.finish()
@@ -266,9 +267,11 @@ import Testing
     }
 
     @Test func traceShowsRequestsAndNoSecrets() async throws {
-        let scene = try await Scene()
-        let result = try await scene.runner.run(["upload", scene.file, "-v"] + scene.login)
-        let posts = result.errors.split(separator: "\n").filter { $0.contains("trace: POST \(scene.sandbox.baseURL)/") }
+        let fixture = try await Fixture()
+        let result = try await fixture.runner.run(["upload", fixture.file, "-v"] + fixture.login)
+        let posts = result.errors.split(separator: "\n").filter {
+            $0.contains("trace: POST \(fixture.sandbox.baseURL)/")
+        }
         #expect(posts.count == 1)
         #expect(posts.first?.contains(": 201, ") == true)
         // printf uploader:uploader | base64
@@ -276,105 +279,107 @@ import Testing
     }
 
     @Test func statusSignalIsHandledEvenWhenQuiet() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=600"])
-        let child = try scene.runner.start(["upload", scene.file, "-q", "--json", "--progress-events"] + scene.login)
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(
+            ["upload", fixture.file, "-q", "--json", "--progress-events"] + fixture.login
+        )
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGUSR1)
         try await child.wait(for: "server is processing (")
-        try await scene.sandbox.clearFaults()
+        try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 0)
         #expect(!result.errors.contains("\r"))
     }
 
     @Test func pathsNeedNotBeUTF8() async throws {
-        let scene = try await Scene()
-        let name = Array(scene.runner.home.path.utf8) + [0x2f, 0x61, 0xff] + Array(".mp4".utf8)
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: scene.file))
+        let fixture = try await Fixture()
+        let name = Array(fixture.runner.home.path.utf8) + [0x2f, 0x61, 0xff] + Array(".mp4".utf8)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: fixture.file))
         let descriptor = (name + [0]).withUnsafeBytes { path in
             path.bindMemory(to: CChar.self).baseAddress.map { open($0, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) } ?? -1
         }
         defer { close(descriptor) }
         #expect(bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } == bytes.count)
-        let result = try await scene.runner.run(
-            rawArguments: [Array("upload".utf8), name] + scene.login.map { Array($0.utf8) }
+        let result = try await fixture.runner.run(
+            rawArguments: [Array("upload".utf8), name] + fixture.login.map { Array($0.utf8) }
         )
         #expect(result.exitCode == 0)
         #expect(result.lines.first?.contains("/a\\xff.mp4 as 1") == true)
     }
 
     @Test func rejectedTokenPromptsWhetherToKeepTheEntry() async throws {
-        let scene = try await Scene(faults: ["upload:odd-token"])
-        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
+        let fixture = try await Fixture(faults: ["upload:odd-token"])
+        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
         let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]
-        let child = try scene.runner.start(delete, streams: .terminal(columns: 100))
+        let child = try fixture.runner.start(delete, streams: .terminal(columns: 100))
         try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
         child.write("keep\n")
         #expect(try await child.finish().exitCode == 11)
-        #expect(try await scene.runner.run(delete).exitCode == 11)
-        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
-        let removal = try await scene.runner.run(delete + ["--on-invalid-token", "remove"])
+        #expect(try await fixture.runner.run(delete).exitCode == 11)
+        #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
+        let removal = try await fixture.runner.run(delete + ["--on-invalid-token", "remove"])
         #expect(removal.exitCode == 0)
         #expect(removal.output.hasPrefix("removed the local entry of 1 \"clip\"; the file is still on "))
-        #expect(try await scene.runner.run(["uploads", "list"]).output.isEmpty)
+        #expect(try await fixture.runner.run(["uploads", "list"]).output.isEmpty)
     }
 
     @Test func hangupDuringADeletionWaitsForItsResponse() async throws {
-        let scene = try await Scene(faults: ["delete:delay-answer=600"])
-        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
-        let child = try scene.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])
-        try await scene.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 2 }
+        let fixture = try await Fixture(faults: ["delete:delay-response=600"])
+        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let child = try fixture.runner.start(["uploads", "delete", "1", "--yes", "--user", "uploader", "--json"])
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 2 }
         child.signal(SIGHUP)
         try await child.wait(for: "mediactl: waiting up to 30 s for the server's response")
-        try await scene.sandbox.clearFaults()
+        try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 129)
         #expect(result.output.contains(#""state":"deleted""#))
-        #expect(try await scene.runner.run(["uploads", "list"]).output.isEmpty)
+        #expect(try await fixture.runner.run(["uploads", "list"]).output.isEmpty)
     }
 
     @Test func clearListsTheExistingHosts() async throws {
-        let scene = try await Scene()
-        _ = try await scene.runner.run(["upload", scene.file] + scene.login)
-        let nothing = try await scene.runner.run(["uploads", "clear", "--server", "nohost", "--yes"])
+        let fixture = try await Fixture()
+        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        let nothing = try await fixture.runner.run(["uploads", "clear", "--server", "nohost", "--yes"])
         #expect(nothing.exitCode == 0 && nothing.output.isEmpty)
         #expect(
             nothing.errors
-                == "mediactl: warning: no stored delete tokens for nohost; hosts with stored tokens: \(scene.scope)\n"
+                == "mediactl: warning: no stored delete tokens for nohost; hosts with stored tokens: \(fixture.scope)\n"
         )
-        let declined = try scene.runner.start(
-            ["uploads", "clear", "--server", scene.scope],
+        let declined = try fixture.runner.start(
+            ["uploads", "clear", "--server", fixture.scope],
             streams: .terminal(columns: 80)
         )
         try await declined.wait(for: "Remove the tokens?")
         declined.write("n\n")
         let result = try await declined.finish()
         #expect(result.exitCode == 1 && result.lines.last == "nothing was removed")
-        #expect(try await scene.runner.run(["uploads", "list"]).lines.count == 2)
+        #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
     @Test func loosePermissionsAreReportedOnce() async throws {
-        let scene = try await Scene()
-        _ = try await scene.runner.run(["uploads", "list"])
-        chmod(scene.runner.home.file("data/mediactl"), 0o755)
-        let result = try await scene.runner.run(["uploads", "list", "-q"])
+        let fixture = try await Fixture()
+        _ = try await fixture.runner.run(["uploads", "list"])
+        chmod(fixture.runner.home.file("data/mediactl"), 0o755)
+        let result = try await fixture.runner.run(["uploads", "list", "-q"])
         #expect(result.errors.components(separatedBy: "tightened").count == 2)
     }
 
     @Test func statusResolvesUploadsOfAKilledProcess() async throws {
-        let scene = try await Scene(faults: ["upload:delay-answer=600"])
-        let child = try scene.runner.start(["upload", scene.file, "--json", "--progress-events"] + scene.login)
+        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
+        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
         try await child.wait(for: #""phase":"processing""#)
         child.signal(SIGKILL)
         #expect(try await child.finish().signal == SIGKILL)
-        let before = try await scene.runner.run(["uploads", "status", "--dry-run", "--json"])
+        let before = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
         #expect(before.lines.count == 3 && before.exitCode == 6)
-        let after = try await scene.runner.run(["uploads", "status", "--user", "uploader", "--json"])
+        let after = try await fixture.runner.run(["uploads", "status", "--user", "uploader", "--json"])
         #expect(after.exitCode == 11)
         #expect(after.lines.first?.hasSuffix(#""type":"start","items":1,"dry_run":false}"#) == true)
         #expect(after.lines.dropFirst().first?.contains(#""state":"token_lost""#) == true)
         #expect(
-            after.errors.contains("mediactl: note: checking whether \(scene.sandbox.baseURL) has \"\(scene.file)\"")
+            after.errors.contains("mediactl: note: checking whether \(fixture.sandbox.baseURL) has \"\(fixture.file)\"")
         )
         for line in before.lines + after.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-status")

@@ -7,67 +7,67 @@ import Testing
 /// Compares the files that a run reports as stored with the server's listing.
 @Suite struct UploadVerifyTests {
     @Test func aBatchIsComparedWithTheListing() async throws {
-        let scene = try await BatchScene()
-        let files = try (0..<3).map { try scene.file("\($0).mp4") }
-        let report = scene.runner.home.file("report.json")
-        let result = try await scene.upload(files + ["--json", "--report", report])
+        let fixture = try await BatchFixture()
+        let files = try (0..<3).map { try fixture.file("\($0).mp4") }
+        let report = fixture.runner.home.file("report.json")
+        let result = try await fixture.upload(files + ["--json", "--report", report])
         #expect(result.exitCode == 0)
-        let record = try #require(try BatchScene.records(result, "verification").first)
+        let record = try #require(try BatchFixture.records(result, "verification").first)
         #expect(record["asked"] as? Bool == true && record["confirmed"] as? Int == 3)
         for line in result.lines where line.contains(#""type":"verification""#) {
             try JSONSchemaTests.expectExactShape(line, schema: "upload")
         }
-        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(items.allSatisfy { $0["verified"] as? Bool == true })
         #expect(result.errors.contains("3 of 3 files on the server, 3 verified by its listing"))
     }
 
     @Test func oneFileIsComparedOnlyOnRequest() async throws {
-        let scene = try await BatchScene()
-        let plain = try await scene.upload([try scene.file("a.mp4"), "--json"])
-        #expect(try BatchScene.records(plain, "verification").isEmpty)
-        let asked = try await scene.upload([try scene.file("b.mp4"), "--json", "--verify"])
-        #expect(try BatchScene.records(asked, "verification").count == 1)
-        let batch = try await scene.upload([
-            try scene.file("c.mp4"), try scene.file("d.mp4"), "--json", "--no-verify",
+        let fixture = try await BatchFixture()
+        let plain = try await fixture.upload([try fixture.file("a.mp4"), "--json"])
+        #expect(try BatchFixture.records(plain, "verification").isEmpty)
+        let requested = try await fixture.upload([try fixture.file("b.mp4"), "--json", "--verify"])
+        #expect(try BatchFixture.records(requested, "verification").count == 1)
+        let batch = try await fixture.upload([
+            try fixture.file("c.mp4"), try fixture.file("d.mp4"), "--json", "--no-verify",
         ])
-        #expect(try BatchScene.records(batch, "verification").isEmpty)
+        #expect(try BatchFixture.records(batch, "verification").isEmpty)
     }
 
     @Test func anUnreadableListingIsAWarningAndNothingIsReportedAsVerified() async throws {
-        let scene = try await BatchScene(faults: ["listing:status=500"])
-        let files = try (0..<2).map { try scene.file("\($0).mp4") }
-        let report = scene.runner.home.file("report.json")
-        let result = try await scene.upload(files + ["--report", report, "--retries", "0"])
+        let fixture = try await BatchFixture(faults: ["listing:status=500"])
+        let files = try (0..<2).map { try fixture.file("\($0).mp4") }
+        let report = fixture.runner.home.file("report.json")
+        let result = try await fixture.upload(files + ["--report", report, "--retries", "0"])
         #expect(result.exitCode == 0)
         #expect(result.errors.contains("warning: cannot verify the files against the server's listing"))
         #expect(!result.errors.contains("verified by its listing"))
-        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(items.allSatisfy { $0["verified"] as? Bool == false })
     }
 
     @Test func verifyReportsFilesLostByTheServer() async throws {
-        let scene = try await BatchScene()
-        let report = scene.runner.home.file("report.json")
-        let files = try (0..<3).map { try scene.file("\($0).mp4") }
-        _ = try await scene.upload(files + ["--report", report])
-        let good = try await scene.runner.run(["uploads", "verify", "--json"] + scene.login)
+        let fixture = try await BatchFixture()
+        let report = fixture.runner.home.file("report.json")
+        let files = try (0..<3).map { try fixture.file("\($0).mp4") }
+        _ = try await fixture.upload(files + ["--report", report])
+        let good = try await fixture.runner.run(["uploads", "verify", "--json"] + fixture.login)
         #expect(good.exitCode == 0)
         for line in good.lines { try JSONSchemaTests.expectExactShape(line, schema: "uploads-verify") }
         // An administrator deletes one of them.
-        let items = try #require(try BatchScene.report(report)["items"] as? [[String: Any]])
+        let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         let lost = try #require(items[1]["file_id"] as? Int)
         let deletion = try await ChildProcess.run(
             "curl",
             [
                 "-sf", "-u", "admin:admin", "-H", "Content-Type: application/json", "-d",
                 #"{"asset_ids":[\#(lost)],"file_ids":[\#(lost)]}"#,
-                "\(scene.sandbox.baseURL)/db/delete_media_files.php",
+                "\(fixture.sandbox.baseURL)/db/delete_media_files.php",
             ]
         )
         try #require(deletion.exitCode == 0)
         for arguments in [["uploads", "verify"], ["uploads", "verify", "--report", report]] {
-            let result = try await scene.runner.run(arguments + scene.login)
+            let result = try await fixture.runner.run(arguments + fixture.login)
             #expect(result.exitCode == 3)
             #expect(result.output.contains("the server lists 2 of 3 uploads in their events"))
             #expect(result.errors.contains("the server does not list \(lost) in its event"))
@@ -76,18 +76,18 @@ import Testing
 
     /// A report names its server. Credentials in the environment stay with MEDIACTL_SERVER.
     @Test func aReportIsVerifiedAtItsServer() async throws {
-        let scene = try await BatchScene()
-        let report = scene.runner.home.file("report.json")
-        _ = try await scene.upload([try scene.file("a.mp4"), "--report", report])
-        var runner = scene.runner
+        let fixture = try await BatchFixture()
+        let report = fixture.runner.home.file("report.json")
+        _ = try await fixture.upload([try fixture.file("a.mp4"), "--report", report])
+        var runner = fixture.runner
         runner.environment["MEDIACTL_SERVER"] = "http://127.0.0.1:9"
         let command = ["uploads", "verify", "--report", report]
         let refused = try await runner.run(command)
         #expect(refused.exitCode == 4)
-        #expect(refused.errors.contains("no credentials for \(scene.sandbox.baseURL)"))
-        let hint = "mediactl: hint: mediactl uploads verify --report \(report) --server \(scene.sandbox.baseURL)\n"
+        #expect(refused.errors.contains("no credentials for \(fixture.sandbox.baseURL)"))
+        let hint = "mediactl: hint: mediactl uploads verify --report \(report) --server \(fixture.sandbox.baseURL)\n"
         #expect(refused.errors.contains(hint))
-        let netrc = scene.runner.home.file("netrc")
+        let netrc = fixture.runner.home.file("netrc")
         try Data("machine 127.0.0.1 login uploader password uploader\n".utf8).write(to: URL(fileURLWithPath: netrc))
         chmod(netrc, 0o600)
         runner.environment["NETRC"] = netrc

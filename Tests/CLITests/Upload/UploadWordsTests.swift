@@ -12,39 +12,39 @@ import Testing
     // MARK: Before
 
     @Test func aDryRunShowsWhatWouldBeSentAndHow() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
         let details = ["--label", "One", "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding"]
-        let result = try await scene.upload([file, "--dry-run"] + details)
+        let result = try await fixture.upload([file, "--dry-run"] + details)
         #expect(
             result.lines == [
-                "\(file): would be uploaded to \(scene.sandbox.baseURL) (2.00 kB)", "  label: One",
+                "\(file): would be uploaded to \(fixture.sandbox.baseURL) (2.00 kB)", "  label: One",
                 "  event: 2026-03-01, Tus, wedding", "  transport: multipart (smaller than 64 MiB)",
             ]
         )
-        let json = try await scene.upload([file, "--dry-run", "--json", "--transport", "tus"])
-        let item = try #require(try BatchScene.records(json, "item").first)
+        let json = try await fixture.upload([file, "--dry-run", "--json", "--transport", "tus"])
+        let item = try #require(try BatchFixture.records(json, "item").first)
         #expect(item["planned_transport"] as? String == "tus" && item["transport"] is NSNull)
         for line in json.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "upload")
         }
-        #expect(try await scene.posts() == 0)
+        #expect(try await fixture.posts() == 0)
     }
 
     @Test func jobsMayDirectlyFollowTheShortOption() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
-        let result = try await scene.upload([file, "-j1", "--json"])
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let result = try await fixture.upload([file, "-j1", "--json"])
         #expect(result.exitCode == 0)
-        #expect(try BatchScene.records(result, "start").first?["jobs"] as? Int == 1)
-        #expect(try await scene.upload([file, "-j17"]).exitCode == 2)
+        #expect(try BatchFixture.records(result, "start").first?["jobs"] as? Int == 1)
+        #expect(try await fixture.upload([file, "-j17"]).exitCode == 2)
     }
 
     @Test func unknownColumnsOfAManifestGetASuggestion() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
-        let manifest = try scene.text("m.csv", "path,event_dat,xyzzy\n\(file),2026-03-01,1\n")
-        let result = try await scene.upload(["--manifest", manifest])
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let manifest = try fixture.text("m.csv", "path,event_dat,xyzzy\n\(file),2026-03-01,1\n")
+        let result = try await fixture.upload(["--manifest", manifest])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("event_dat: unknown column; did you mean event_date?"))
         #expect(result.errors.contains("xyzzy: unknown column; valid columns: path"))
@@ -52,58 +52,58 @@ import Testing
 
     /// The server would store the file, respond with 500, and lose the token (gighive contract, trap T26).
     @Test func longTextIsRefusedBeforeTheUpload() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
         for flag in ["--location", "--participants"] {
-            let result = try await scene.upload([file, flag, String(repeating: "x", count: 256)])
+            let result = try await fixture.upload([file, flag, String(repeating: "x", count: 256)])
             #expect(result.exitCode == 2 && result.errors.contains("at most 255 are allowed"))
             #expect(result.errors.contains("hint: set it with \(flag)") && !result.errors.contains("later"))
         }
-        #expect(try await scene.posts() == 0)
+        #expect(try await fixture.posts() == 0)
     }
 
     // MARK: Uploaded files
 
     @Test func anyExtensionAndAgainAreIndependent() async throws {
-        let scene = try await BatchScene()
-        let odd = try scene.file("a.xyz")
-        let clip = try scene.file("b.mp4")
-        #expect(try await scene.upload([clip]).exitCode == 0)
-        let posts = try await scene.posts()
+        let fixture = try await BatchFixture()
+        let odd = try fixture.file("a.xyz")
+        let clip = try fixture.file("b.mp4")
+        #expect(try await fixture.upload([clip]).exitCode == 0)
+        let posts = try await fixture.posts()
         // --again sends the known file, and still refuses the unknown extension.
-        let again = try await scene.upload([odd, clip, "--again", "--json"])
-        let states = try BatchScene.records(again, "item").map { "\($0["state"] ?? "")" }
+        let again = try await fixture.upload([odd, clip, "--again", "--json"])
+        let states = try BatchFixture.records(again, "item").map { "\($0["state"] ?? "")" }
         #expect(Set(states) == ["failed", "duplicate"])
-        #expect(try await scene.posts() == posts + 1)
+        #expect(try await fixture.posts() == posts + 1)
         #expect(again.errors.contains("to upload it anyway, add --any-extension"))
         // --any-extension does not send the known file.
-        let any = try await scene.upload([odd, clip, "--any-extension", "--json"])
-        let skipped = try BatchScene.records(any, "item").compactMap { $0["skipped"] as? Bool }
+        let any = try await fixture.upload([odd, clip, "--any-extension", "--json"])
+        let skipped = try BatchFixture.records(any, "item").compactMap { $0["skipped"] as? Bool }
         #expect(skipped.contains(true))
-        #expect(try await scene.posts() == posts + 2)
+        #expect(try await fixture.posts() == posts + 2)
     }
 
     @Test func forceMeansBothWithANote() async throws {
-        let scene = try await BatchScene()
-        let clip = try scene.file("b.mp4")
-        #expect(try await scene.upload([clip]).exitCode == 0)
-        let posts = try await scene.posts()
-        let result = try await scene.upload([clip, "--force"])
+        let fixture = try await BatchFixture()
+        let clip = try fixture.file("b.mp4")
+        #expect(try await fixture.upload([clip]).exitCode == 0)
+        let posts = try await fixture.posts()
+        let result = try await fixture.upload([clip, "--force"])
         #expect(result.errors.contains("--force is deprecated; use --any-extension and --again"))
-        #expect(try await scene.posts() == posts + 1)
-        #expect(!(try await scene.runner.run(["upload", "--help"]).output.contains("--force")))
+        #expect(try await fixture.posts() == posts + 1)
+        #expect(!(try await fixture.runner.run(["upload", "--help"]).output.contains("--force")))
     }
 
     /// Every character that could end a header field or its quotes.
     @Test(arguments: ["multipart", "tus"]) func unusualFileNamesArriveUnchanged(_ transport: String) async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a\";\r\n.mp4")
-        let result = try await scene.upload([file, "--transport", transport, "--json"])
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a\";\r\n.mp4")
+        let result = try await fixture.upload([file, "--transport", transport, "--json"])
         #expect(result.exitCode == 0, "\(result.errors)")
-        let item = try #require(try BatchScene.records(result, "item").first)
+        let item = try #require(try BatchFixture.records(result, "item").first)
         #expect(item["state"] as? String == "done" && item["verified"] as? Bool == true)
         #expect(item["file_name"] as? String == "a\";\r\n.mp4")
-        #expect(try scene.sandbox.storedFiles().count == 1)
+        #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
     // MARK: Waits
@@ -118,13 +118,13 @@ import Testing
 
     // MARK: Hints
 
-    private func diagnosis(_ code: OutcomeCode, _ detail: String) -> Diagnosis? {
+    private func userFacingError(_ code: OutcomeCode, _ detail: String) -> UserFacingError? {
         var result = UploadResult(path: Array("a.mp4".utf8), fileName: "a.mp4", server: "https://h", state: .failed)
         result.uploadID = "u-1"
         result.transport = .tus
         result.attempts = 1
         result.error = GigHiveError(code, detail: detail, httpStatus: 400)
-        return ErrorCatalog.diagnosis(of: result)
+        return ErrorCatalog.userFacingError(of: result)
     }
 
     @Test(arguments: [
@@ -133,7 +133,7 @@ import Testing
         ("File too large (exceeds application limit)", nil),
     ])
     func hintsMatchTheRefusal(_ detail: String, _ flag: String?) {
-        let hint = diagnosis(.badRequest, detail)?.hint
+        let hint = userFacingError(.badRequest, detail)?.hint
         #expect(hint == flag.map { "correct it and resume: mediactl uploads resume u-1 \($0) TEXT" })
     }
 
@@ -156,12 +156,12 @@ import Testing
     ])
     func permanentRefusalsAreNotRetried(_ detail: String, _ flag: String?) {
         let error = GigHiveError(.serverError, detail: detail, httpStatus: 500)
-        let hint = ErrorCatalog.diagnosis(of: error).hint ?? ""
+        let hint = ErrorCatalog.userFacingError(of: error).hint ?? ""
         #expect(hint.contains("retry later") == (flag == nil))
         if let flag {
             #expect(hint.contains(flag))
             #expect(
-                diagnosis(.serverError, detail)?.hint
+                userFacingError(.serverError, detail)?.hint
                     == "correct it and resume: mediactl uploads resume u-1 \(flag) TEXT"
             )
         }
@@ -170,13 +170,13 @@ import Testing
     // MARK: Afterwards
 
     @Test func reportsRespectTheUmask() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
-        let report = scene.runner.home.file("report.json")
-        let junit = scene.runner.home.file("junit.xml")
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let report = fixture.runner.home.file("report.json")
+        let junit = fixture.runner.home.file("junit.xml")
         for arguments in [["upload", file, "--report", report], ["doctor", "--junit", junit]] {
-            _ = try await scene.runner.run(
-                arguments + scene.login,
+            _ = try await fixture.runner.run(
+                arguments + fixture.login,
                 through: ["/bin/sh", "-c", "umask 027; exec \"$@\"", "sh"]
             )
         }
@@ -187,9 +187,9 @@ import Testing
     }
 
     @Test func aWatchPrintsASummary() async throws {
-        let scene = try await BatchScene()
-        try scene.file("drop/there.mp4")
-        let child = try scene.runner.start(["upload", "--watch", scene.runner.home.file("drop")] + scene.login)
+        let fixture = try await BatchFixture()
+        try fixture.file("drop/there.mp4")
+        let child = try fixture.runner.start(["upload", "--watch", fixture.runner.home.file("drop")] + fixture.login)
         try await child.wait(for: "uploaded ")
         child.signal(SIGINT)
         let result = try await child.finish()

@@ -9,78 +9,78 @@ import Testing
     private static let token = String(repeating: "0123456789abcdef", count: 4)
     private static let server = ["--server", "https://media.example"]
 
-    private func stage() throws -> FaultStage {
-        var stage = try FaultStage("https://unused.example")
-        stage.runner.environment["MEDIACTL_SERVER"] = nil
-        return stage
+    private func fixture() throws -> FaultFixture {
+        var fixture = try FaultFixture("https://unused.example")
+        fixture.runner.environment["MEDIACTL_SERVER"] = nil
+        return fixture
     }
 
     /// Leaves a response as an interrupted run does.
-    private func leave(_ text: String, in stage: FaultStage, status: Int = 201) throws {
-        let file = try RescueLog(in: try DataDirectory.open(stage.dataDirectory)).reserve(for: "u-gone")
+    private func leave(_ text: String, in fixture: FaultFixture, status: Int = 201) throws {
+        let file = try RescueLog(in: try DataDirectory.open(fixture.dataDirectory)).reserve(for: "u-gone")
         try file.begin(status: status)
         try Array(text.utf8).withUnsafeBytes { try file.append($0) }
     }
 
-    private func items(_ stage: FaultStage, _ line: [String]) async throws -> [[String: Any]] {
-        let result = try await stage.runner.run(["uploads"] + line + ["--json"])
+    private func items(_ fixture: FaultFixture, _ line: [String]) async throws -> [[String: Any]] {
+        let result = try await fixture.runner.run(["uploads"] + line + ["--json"])
         #expect(result.exitCode == 0, "\(result)")
         for record in result.lines { try JSONSchemaTests.expectExactShape(record, schema: "uploads-responses") }
-        return try BatchScene.records(result, "item")
+        return try BatchFixture.records(result, "item")
     }
 
-    private func kept(_ stage: FaultStage) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: stage.dataDirectory).filter { $0.hasPrefix("rescue-") }
+    private func kept(_ fixture: FaultFixture) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: fixture.dataDirectory).filter { $0.hasPrefix("rescue-") }
     }
 
     @Test(arguments: ["responses", "replies"]) func responsesAreListedAndDiscarded(_ name: String) async throws {
-        let stage = try stage()
-        #expect(try await items(stage, [name]).isEmpty)
-        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: stage, status: 500)
-        let item = try #require(try await items(stage, [name]).first)
+        let fixture = try fixture()
+        #expect(try await items(fixture, [name]).isEmpty)
+        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: fixture, status: 500)
+        let item = try #require(try await items(fixture, [name]).first)
         let id = try #require(item["response_id"] as? String)
         #expect(item["http_status"] as? Int == 500 && item["has_token"] as? Bool == true)
         #expect(item["file_id"] as? Int == 18 && item["host"] is NSNull && item["result"] as? String == "kept")
-        let table = try await stage.runner.run(["uploads", name])
+        let table = try await fixture.runner.run(["uploads", name])
         #expect(table.output.contains(id) && table.output.contains("found"))
         #expect(!(table.output + table.errors).contains(Self.token))
 
-        let refusal = try await stage.runner.run(["uploads", name, "--discard", id])
+        let refusal = try await fixture.runner.run(["uploads", name, "--discard", id])
         #expect(refusal.exitCode == 2 && refusal.errors.contains("--yes"))
-        #expect(try kept(stage).count == 1)
-        let unknown = try await stage.runner.run(["uploads", name, "--discard", "r-00000000", "--yes"])
+        #expect(try kept(fixture).count == 1)
+        let unknown = try await fixture.runner.run(["uploads", name, "--discard", "r-00000000", "--yes"])
         #expect(unknown.exitCode == 5 && unknown.errors.contains("no kept response"))
-        let planned = try await items(stage, [name, "--discard", id, "-n"])
-        #expect(try planned.first?["result"] as? String == "planned" && kept(stage).count == 1)
-        let discarded = try await items(stage, [name, "--discard", String(id.prefix(5)), "-y"])
+        let planned = try await items(fixture, [name, "--discard", id, "-n"])
+        #expect(try planned.first?["result"] as? String == "planned" && kept(fixture).count == 1)
+        let discarded = try await items(fixture, [name, "--discard", String(id.prefix(5)), "-y"])
         #expect(discarded.first?["result"] as? String == "discarded")
-        #expect(try kept(stage).isEmpty)
-        #expect(try await stage.runner.run(["uploads", name, "--yes"]).exitCode == 2)
+        #expect(try kept(fixture).isEmpty)
+        #expect(try await fixture.runner.run(["uploads", name, "--yes"]).exitCode == 2)
     }
 
     /// A check only reads them, even those that the next command stores.
     @Test func aCheckCountsKeptResponses() async throws {
-        let stage = try stage()
+        let fixture = try fixture()
         let check = { (count: Int) in
-            let result = try await stage.runner.run(["store", "check", "--json"])
+            let result = try await fixture.runner.run(["store", "check", "--json"])
             let line = try #require(result.lines.last)
             try JSONSchemaTests.expectExactShape(line, schema: "store-check")
-            #expect(try BatchScene.records(result, "summary").first?["responses"] as? Int == count, "\(result)")
-            let text = try await stage.runner.run(["store", "check"])
+            #expect(try BatchFixture.records(result, "summary").first?["responses"] as? Int == count, "\(result)")
+            let text = try await fixture.runner.run(["store", "check"])
             let words = count == 0 ? "none" : "\(count) kept, see mediactl uploads responses"
             #expect(text.output.contains(words), "\(text)")
         }
         try await check(0)
-        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: stage)
-        try leave(#"{"id":19,"delete_token":"\#(Self.token)"}"#, in: stage)
-        let names = try kept(stage)
-        let content = try names.map { try Data(contentsOf: URL(filePath: stage.dataDirectory + "/" + $0)) }
+        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: fixture)
+        try leave(#"{"id":19,"delete_token":"\#(Self.token)"}"#, in: fixture)
+        let names = try kept(fixture)
+        let content = try names.map { try Data(contentsOf: URL(filePath: fixture.dataDirectory + "/" + $0)) }
         try await check(2)
-        #expect(try kept(stage) == names)
-        #expect(try names.map { try Data(contentsOf: URL(filePath: stage.dataDirectory + "/" + $0)) } == content)
-        #expect(try await items(stage, ["responses"]).count == 2)
+        #expect(try kept(fixture) == names)
+        #expect(try names.map { try Data(contentsOf: URL(filePath: fixture.dataDirectory + "/" + $0)) } == content)
+        #expect(try await items(fixture, ["responses"]).count == 2)
         // The response of a running upload is not stored yet.
-        let record = try RescueLog(in: try DataDirectory.open(stage.dataDirectory)).reserve(for: "u-running")
+        let record = try RescueLog(in: try DataDirectory.open(fixture.dataDirectory)).reserve(for: "u-running")
         try record.begin(status: 201)
         try Array("{}".utf8).withUnsafeBytes { try record.append($0) }
         try await check(2)
@@ -88,87 +88,87 @@ import Testing
     }
 
     @Test func aTokenIsAdoptedByID() async throws {
-        let stage = try stage()
-        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: stage)
-        let id = try #require(try await items(stage, ["responses"]).first?["response_id"] as? String)
-        let nowhere = try await stage.runner.run(["uploads", "adopt", id])
+        let fixture = try fixture()
+        try leave(#"{"id":18,"delete_token":"\#(Self.token)"}"#, in: fixture)
+        let id = try #require(try await items(fixture, ["responses"]).first?["response_id"] as? String)
+        let nowhere = try await fixture.runner.run(["uploads", "adopt", id])
         #expect(nowhere.exitCode == 2 && nowhere.errors.contains("the server of the file is unknown"))
-        let other = try await stage.runner.run(["uploads", "adopt", id, "--file-id", "19"] + Self.server)
+        let other = try await fixture.runner.run(["uploads", "adopt", id, "--file-id", "19"] + Self.server)
         #expect(other.exitCode == 2 && other.errors.contains("is for the file 18"))
-        let plan = try await stage.runner.run(["uploads", "adopt", id, "--dry-run"] + Self.server)
+        let plan = try await fixture.runner.run(["uploads", "adopt", id, "--dry-run"] + Self.server)
         #expect(plan.exitCode == 0 && plan.output.hasPrefix("would store the delete token of 18 on media.example\n"))
-        #expect(try stage.tokens().isEmpty)
-        let result = try await stage.runner.run(["uploads", "adopt", id, "--json"] + Self.server)
+        #expect(try fixture.tokens().isEmpty)
+        let result = try await fixture.runner.run(["uploads", "adopt", id, "--json"] + Self.server)
         #expect(result.exitCode == 0, "\(result)")
         for record in result.lines { try JSONSchemaTests.expectExactShape(record, schema: "uploads-adopt") }
         #expect(!(result.output + result.errors).contains(Self.token))
-        #expect(try stage.tokens().map(\.token.secret) == [Self.token])
-        #expect(try stage.tokens().map(\.baseURL) == ["https://media.example"])
-        #expect(try kept(stage).isEmpty)
-        let gone = try await stage.runner.run(["uploads", "adopt", id] + Self.server)
+        #expect(try fixture.tokens().map(\.token.secret) == [Self.token])
+        #expect(try fixture.tokens().map(\.baseURL) == ["https://media.example"])
+        #expect(try kept(fixture).isEmpty)
+        let gone = try await fixture.runner.run(["uploads", "adopt", id] + Self.server)
         #expect(gone.exitCode == 5)
     }
 
     @Test(arguments: [true, false]) func aTokenIsAdoptedFromAFile(_ isInDataDirectory: Bool) async throws {
-        let stage = try stage()
-        try leave("<id>18</id><delete_token>\(Self.token)</delete_token>", in: stage)
-        var path = stage.dataDirectory + "/" + (try #require(try kept(stage).first))
+        let fixture = try fixture()
+        try leave("<id>18</id><delete_token>\(Self.token)</delete_token>", in: fixture)
+        var path = fixture.dataDirectory + "/" + (try #require(try kept(fixture).first))
         if !isInDataDirectory {
-            try FileManager.default.copyItem(atPath: path, toPath: stage.runner.home.file("copy"))
-            path = stage.runner.home.file("copy")
+            try FileManager.default.copyItem(atPath: path, toPath: fixture.runner.home.file("copy"))
+            path = fixture.runner.home.file("copy")
         }
-        let result = try await stage.runner.run(["uploads", "adopt", path] + Self.server)
+        let result = try await fixture.runner.run(["uploads", "adopt", path] + Self.server)
         #expect(result.exitCode == 0, "\(result)")
-        #expect(try stage.tokens().map(\.fileID) == [18])
+        #expect(try fixture.tokens().map(\.fileID) == [18])
         #expect(FileManager.default.fileExists(atPath: path) != isInDataDirectory)
     }
 
     @Test func aTokenTypedByHandIsStoredOnce() async throws {
-        let stage = try stage()
+        let fixture = try fixture()
         let line = ["uploads", "adopt", "--token-stdin", "--file-id"]
-        let result = try await stage.runner.run(line + ["18"] + Self.server, input: Self.token + "\n")
+        let result = try await fixture.runner.run(line + ["18"] + Self.server, input: Self.token + "\n")
         #expect(result.exitCode == 0, "\(result)")
         #expect(result.output.hasPrefix("stored the delete token of 18 on media.example\n"))
         #expect(!(result.output + result.errors).contains(Self.token))
-        #expect(try stage.tokens().map(\.token.secret) == [Self.token])
-        let again = try await stage.runner.run(line + ["18"] + Self.server, input: Self.token)
+        #expect(try fixture.tokens().map(\.token.secret) == [Self.token])
+        let again = try await fixture.runner.run(line + ["18"] + Self.server, input: Self.token)
         #expect(again.exitCode == 0)
-        let other = try await stage.runner.run(line + ["19"] + Self.server, input: Self.token)
+        let other = try await fixture.runner.run(line + ["19"] + Self.server, input: Self.token)
         #expect(other.exitCode == 10 && other.errors.contains("another file of the same host has this delete token"))
-        #expect(try stage.tokens().map(\.fileID) == [18])
-        let elsewhere = try await stage.runner.run(line + ["19", "--server", "https://b.example"], input: Self.token)
+        #expect(try fixture.tokens().map(\.fileID) == [18])
+        let elsewhere = try await fixture.runner.run(line + ["19", "--server", "https://b.example"], input: Self.token)
         #expect(elsewhere.exitCode == 0)
     }
 
     @Test(arguments: ["", "abc", "two words", String(repeating: "g", count: 64)])
     func anInvalidTokenIsRefused(_ text: String) async throws {
-        let stage = try stage()
-        let result = try await stage.runner.run(
+        let fixture = try fixture()
+        let result = try await fixture.runner.run(
             ["uploads", "adopt", "--token-stdin", "--file-id", "18"] + Self.server,
             input: text
         )
         #expect(result.exitCode == 2 && result.errors.contains("not a delete token"))
         #expect(text.isEmpty || !result.errors.contains(text))
-        #expect(try stage.tokens().isEmpty)
+        #expect(try fixture.tokens().isEmpty)
     }
 
     @Test func aResponseWithoutATokenNeedsATypedOne() async throws {
-        let stage = try stage()
-        try leave(#"{"id":18,"removal_key":"\#(String(repeating: "f", count: 64))"}"#, in: stage)
-        let id = try #require(try await items(stage, ["responses"]).first?["response_id"] as? String)
-        let refusal = try await stage.runner.run(["uploads", "adopt", id] + Self.server)
+        let fixture = try fixture()
+        try leave(#"{"id":18,"removal_key":"\#(String(repeating: "f", count: 64))"}"#, in: fixture)
+        let id = try #require(try await items(fixture, ["responses"]).first?["response_id"] as? String)
+        let refusal = try await fixture.runner.run(["uploads", "adopt", id] + Self.server)
         #expect(refusal.exitCode == 11 && refusal.errors.contains("--token-stdin --file-id"))
-        let result = try await stage.runner.run(
+        let result = try await fixture.runner.run(
             ["uploads", "adopt", id, "--token-stdin"] + Self.server,
             input: Self.token
         )
         #expect(result.exitCode == 0, "\(result)")
-        #expect(try stage.tokens().map(\.token.secret) == [Self.token])
-        #expect(try kept(stage).isEmpty)
+        #expect(try fixture.tokens().map(\.token.secret) == [Self.token])
+        #expect(try kept(fixture).isEmpty)
     }
 
     @Test func aTokenCannotBeTypedWithoutATerminal() async throws {
-        let result = try await stage().runner.run(["uploads", "adopt", "--file-id", "18"] + Self.server)
+        let result = try await fixture().runner.run(["uploads", "adopt", "--file-id", "18"] + Self.server)
         #expect(result.exitCode == 2 && result.errors.contains("--token-stdin"))
     }
 }

@@ -47,28 +47,28 @@ import Testing
     }
 
     @Test func eventsOfARealServerAreListed() async throws {
-        let scene = try await BatchScene()
-        let file = try scene.file("a.mp4")
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
         for date in ["2026-03-01", "2026-03-02"] {
-            let result = try await scene.upload([file, "--event-date", date, "--org-name", "A   B"])
+            let result = try await fixture.upload([file, "--event-date", date, "--org-name", "A   B"])
             #expect(result.exitCode == 0, "\(result.errors)")
         }
-        let list = try await scene.runner.run(["uploads", "list", "--json"])
+        let list = try await fixture.runner.run(["uploads", "list", "--json"])
         for line in list.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
         }
-        let item = try #require(try BatchScene.records(list, "item").first)
+        let item = try #require(try BatchFixture.records(list, "item").first)
         #expect(item["org_name"] as? String == "A B", "as the server has it (trap T27)")
         #expect(item["position"] as? Int == 1 && item["event_id"] is Int && item["mime_type"] as? String == "video/mp4")
         let linked = try #require(item["linked_events"] as? [[String: Any]])
         #expect(linked.map { $0["event_date"] as? String } == ["2026-03-02"])
-        let text = try await scene.runner.run(["uploads", "list"])
+        let text = try await fixture.runner.run(["uploads", "list"])
         #expect(text.lines.count == 3)
-        let show = try await scene.runner.run(["uploads", "show", "1"])
+        let show = try await fixture.runner.run(["uploads", "show", "1"])
         #expect(show.output.contains("2026-03-02, A B") && show.output.contains("video/mp4"))
         // A filter finds the file by any of its events.
         for (date, count) in [("2026-03-02", 3), ("2026-03-03", 0)] {
-            let found = try await scene.runner.run(["uploads", "list", "-q", "--event-date", date])
+            let found = try await fixture.runner.run(["uploads", "list", "-q", "--event-date", date])
             #expect(found.exitCode == 0 && found.lines.count == count)
         }
     }
@@ -98,7 +98,7 @@ import Testing
 
     @Test func anInvalidTimeIsRefused() throws {
         let options = try KeptUploadOptions.parse(["--since", "yesterday"])
-        #expect(throws: Diagnosis.self) { try options.selection() }
+        #expect(throws: UserFacingError.self) { try options.selection() }
     }
 
     // MARK: Guests
@@ -185,8 +185,8 @@ import Testing
             }
             let resume = try await runner.run(["uploads", "resume", "--all", "--dry-run", "--json"])
             return (
-                try BatchScene.records(status, "summary").first?["resumable"] as? Int,
-                try BatchScene.records(resume, "summary").first?["items"] as? Int
+                try BatchFixture.records(status, "summary").first?["resumable"] as? Int,
+                try BatchFixture.records(resume, "summary").first?["items"] as? Int
             )
         }
         #expect(try await counts() == (2, 2))

@@ -11,21 +11,21 @@ import Testing
 
     /// A server with two uploads in different events, and their tokens as stored by the page; another machine
     /// imports them.
-    private func scene() async throws -> (scene: BatchScene, other: BinaryRunner, tokens: [String: String]) {
-        let scene = try await BatchScene()
+    private func fixture() async throws -> (fixture: BatchFixture, other: BinaryRunner, tokens: [String: String]) {
+        let fixture = try await BatchFixture()
         for (name, date) in [("a.mp4", "2026-03-01"), ("b.mp4", "2026-03-02")] {
-            let file = try scene.file(name)
-            let result = try await scene.upload([file, "--event-date", date, "--org-name", "Tus", "--label", name])
+            let file = try fixture.file(name)
+            let result = try await fixture.upload([file, "--event-date", date, "--org-name", "Tus", "--label", name])
             #expect(result.exitCode == 0)
         }
-        let list = try await scene.runner.run(["uploads", "list", "--show-token", "--json"])
+        let list = try await fixture.runner.run(["uploads", "list", "--show-token", "--json"])
         var tokens: [String: String] = [:]
-        for item in try BatchScene.records(list, "item") {
+        for item in try BatchFixture.records(list, "item") {
             tokens["\(try #require(item["file_id"] as? Int))"] = item["delete_token"] as? String
         }
         var other = try BinaryRunner()
         other.environment["MEDIACTL_PASSWORD"] = "uploader"
-        return (scene, other, tokens)
+        return (fixture, other, tokens)
     }
 
     private func json(_ object: [String: String]) throws -> String {
@@ -33,62 +33,63 @@ import Testing
     }
 
     @Test(arguments: [true, false]) func tokensOfThePageDeleteFromThisMachine(_ isNamed: Bool) async throws {
-        let (scene, other, tokens) = try await scene()
-        let file = try scene.text("web.json", try json(tokens))
+        let (fixture, other, tokens) = try await fixture()
+        let file = try fixture.text("web.json", try json(tokens))
         let result = try await other.run(
-            ["uploads", "import", file, "--json"] + (isNamed ? ["--web"] : []) + scene.login
+            ["uploads", "import", file, "--json"] + (isNamed ? ["--web"] : []) + fixture.login
         )
         #expect(result.exitCode == 0, "\(result.errors)")
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-import")
         #expect(result.lines.last?.contains(#""added":2"#) == true)
         for token in tokens.values { #expect(!(result.output + result.errors).contains(token)) }
-        let items = try BatchScene.records(try await other.run(["uploads", "list", "--json"]), "item")
+        let items = try BatchFixture.records(try await other.run(["uploads", "list", "--json"]), "item")
         let first = try #require(items.first { $0["file_id"] as? Int == 1 })
         #expect(first["event_date"] as? String == "2026-03-01" && first["org_name"] as? String == "Tus")
         #expect(first["label"] as? String == "a.mp4" && first["size_bytes"] as? Int == 2_000)
         #expect((first["checksum_sha256"] as? String)?.count == 64 && first["mime_type"] as? String == "video/mp4")
-        let deletion = try await other.run(["uploads", "delete", "1", "2", "--yes"] + scene.login)
+        let deletion = try await other.run(["uploads", "delete", "1", "2", "--yes"] + fixture.login)
         #expect(deletion.exitCode == 0)
-        #expect(try scene.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
     }
 
     @Test func aDumpOfTheWholeLocalStorageIsRead() async throws {
-        let (scene, other, tokens) = try await scene()
+        let (fixture, other, tokens) = try await fixture()
         let dump = try json(["theme": "dark", WebTokens.storageKey: try json(tokens)])
-        let result = try await other.run(["uploads", "import", "-"] + scene.login, input: dump)
+        let result = try await other.run(["uploads", "import", "-"] + fixture.login, input: dump)
         #expect(result.exitCode == 0 && result.output == "imported 2 delete tokens\n")
     }
 
     @Test func filesThatTheServerLacksAreReportedAndNotImported() async throws {
-        let (scene, other, tokens) = try await scene()
-        let file = try scene.text("web.json", try json(tokens.merging(["77": Self.foreign]) { $1 }))
-        let result = try await other.run(["uploads", "import", "--web", file] + scene.login)
+        let (fixture, other, tokens) = try await fixture()
+        let file = try fixture.text("web.json", try json(tokens.merging(["77": Self.foreign]) { $1 }))
+        let result = try await other.run(["uploads", "import", "--web", file] + fixture.login)
         #expect(result.exitCode == 3)
         #expect(result.output == "imported 2 delete tokens, 1 not on the server\n")
         #expect(result.errors.contains("77 is not on"))
         #expect(!(try await other.run(["uploads", "list"]).output.contains("77 ")))
         let none = try await other.run(
-            ["uploads", "import", "--web", try scene.text("none.json", try json(["77": Self.foreign]))] + scene.login
+            ["uploads", "import", "--web", try fixture.text("none.json", try json(["77": Self.foreign]))]
+                + fixture.login
         )
         #expect(none.exitCode == 5)
     }
 
     /// Tokens are sent to the specified server, so the server is never guessed.
     @Test func aServerMustBeSpecified() async throws {
-        let (scene, other, tokens) = try await scene()
-        let file = try scene.text("web.json", try json(tokens))
-        let before = try await scene.sandbox.requests().count
+        let (fixture, other, tokens) = try await fixture()
+        let file = try fixture.text("web.json", try json(tokens))
+        let before = try await fixture.sandbox.requests().count
         var environment = other
-        environment.environment["MEDIACTL_SERVER"] = scene.sandbox.baseURL
+        environment.environment["MEDIACTL_SERVER"] = fixture.sandbox.baseURL
         let result = try await environment.run(["uploads", "import", file])
         #expect(result.exitCode == 2 && result.errors.contains("do not include the server"))
-        #expect(try await scene.sandbox.requests().count == before)
+        #expect(try await fixture.sandbox.requests().count == before)
     }
 
     @Test func aDryRunStoresNothing() async throws {
-        let (scene, other, tokens) = try await scene()
-        let file = try scene.text("web.json", try json(tokens))
-        let result = try await other.run(["uploads", "import", "--web", file, "--dry-run"] + scene.login)
+        let (fixture, other, tokens) = try await fixture()
+        let file = try fixture.text("web.json", try json(tokens))
+        let result = try await other.run(["uploads", "import", "--web", file, "--dry-run"] + fixture.login)
         #expect(result.exitCode == 0 && result.output == "2 delete tokens would be imported\n")
         #expect(try await other.run(["uploads", "list", "-q"]).output.isEmpty)
     }

@@ -82,7 +82,7 @@ struct AssertionTests {
     }
 
     private static let good = sample.base64
-    private static let spoiled: [(name: String, text: String)] = [
+    private static let corrupted: [(name: String, text: String)] = [
         ("the alphabet of addresses", good.replacingOccurrences(of: "ERER", with: "-_-_")),
         ("no padding", String(good.prefix { $0 != "=" })),
         ("a line break", "\(good.prefix(76))\r\n\(good.dropFirst(76))"),
@@ -90,11 +90,11 @@ struct AssertionTests {
         ("bits that stand for nothing", "\(good.dropLast(2))J="),
     ]
 
-    @Test("base64 has the standard alphabet, is padded, and in one piece (trap 19)", arguments: spoiled.indices)
+    @Test("base64 has the standard alphabet, is padded, and in one piece (trap 19)", arguments: corrupted.indices)
     func base64(_ index: Int) {
-        #expect(Self.spoiled[index].text != Self.good)
+        #expect(Self.corrupted[index].text != Self.good)
         #expect(Assertion(base64: Self.good) == Self.sample)
-        #expect(Assertion(base64: Self.spoiled[index].text) == nil)
+        #expect(Assertion(base64: Self.corrupted[index].text) == nil)
     }
 
     @Test("a placeholder has the length of an assertion, is base64, and is not an assertion")

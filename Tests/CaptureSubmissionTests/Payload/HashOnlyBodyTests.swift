@@ -54,7 +54,7 @@ struct HashOnlyBodyTests {
 
     @Test("a place is sent in mediactl-1 only (M5)")
     func place() async throws {
-        let payload = try SamplePayload.telling(CaptureMetadata(location: .place(city: "Zürich", country: "CH")))
+        let payload = try SamplePayload.disclosing(CaptureMetadata(location: .place(city: "Zürich", country: "CH")))
         #expect(
             String(decoding: try payload.signedBytes(for: .mediactl1), as: UTF8.self)
                 .contains(#""metadata":{"location":{"city":"Zürich","country":"CH"}}"#)
@@ -65,7 +65,7 @@ struct HashOnlyBodyTests {
     @Test("coordinates have at most 15 digits if the server reads no more exactly (contract 2.1)")
     func coordinates() throws {
         let third = CaptureMetadata.Location.coordinates(latitude: 1.0 / 3, longitude: -200.0 / 3)
-        let payload = try SamplePayload.telling(CaptureMetadata(location: third))
+        let payload = try SamplePayload.disclosing(CaptureMetadata(location: third))
         let text = { String(decoding: try payload.signedBytes(for: $0), as: UTF8.self) }
         #expect(try text(.mediactl1).contains(#"{"latitude":0.3333333333333333,"longitude":-66.66666666666667}"#))
         #expect(try text(.reference).contains(#"{"latitude":0.333333333333333,"longitude":-66.6666666666667}"#))
@@ -105,7 +105,7 @@ struct HashOnlyBodyTests {
     @Test("10,239 bytes are accepted, 10,240 are not; the parts add up", arguments: CaptureProfile.allCases)
     func limit(_ profile: CaptureProfile) async throws {
         let payload = { (length: Int) in
-            try SamplePayload.telling(CaptureMetadata(deviceModel: String(repeating: "m", count: length)))
+            try SamplePayload.disclosing(CaptureMetadata(deviceModel: String(repeating: "m", count: length)))
         }
         let room = 10_239 - (try payload(0).body(for: profile, assertion: Assertion.placeholder).bytes.count)
         #expect(try payload(room).body(for: profile, assertion: Assertion.placeholder).bytes.count == 10_239)
@@ -144,7 +144,7 @@ struct HashOnlyBodyTests {
         var payloads = [
             try SamplePayload.photo(), try SamplePayload.video(),
             try SamplePayload.photo { $0.depthAnalysis = .unavailable },
-            try SamplePayload.telling(
+            try SamplePayload.disclosing(
                 CaptureMetadata(
                     location: .coordinates(latitude: 47.25, longitude: -0.5),
                     timestamp: "2025-12-01",
@@ -153,7 +153,7 @@ struct HashOnlyBodyTests {
             ),
         ]
         if profile == .mediactl1 {
-            payloads.append(try SamplePayload.telling(CaptureMetadata(location: .place(city: nil, country: "CH"))))
+            payloads.append(try SamplePayload.disclosing(CaptureMetadata(location: .place(city: nil, country: "CH"))))
         }
         for payload in payloads {
             let body = try payload.body(for: profile, assertion: Assertion.placeholder)

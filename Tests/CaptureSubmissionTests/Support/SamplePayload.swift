@@ -54,7 +54,7 @@ enum SamplePayload {
     }
 
     /// Discloses this much of the place, the time and the device.
-    static func telling(_ metadata: CaptureMetadata) throws -> HashOnlyPayload {
+    static func disclosing(_ metadata: CaptureMetadata) throws -> HashOnlyPayload {
         try photo { payload in
             payload.metadata = metadata
             payload.flags = MetadataFlags(of: metadata, location: .precise, timestamp: .exact, deviceInfo: .full)

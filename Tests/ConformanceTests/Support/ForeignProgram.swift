@@ -42,11 +42,11 @@ enum ForeignProgram {
         _ arguments: [String],
         environment: [String: String] = [:]
     ) async throws -> ChildResult {
-        try await ChildProcess.run(path, arguments, environment: surroundings(environment))
+        try await ChildProcess.run(path, arguments, environment: childEnvironment(environment))
     }
 
     /// The environment of the tests, with additions.
-    static func surroundings(_ additions: [String: String]) -> [String: String] {
+    static func childEnvironment(_ additions: [String: String]) -> [String: String] {
         ProcessInfo.processInfo.environment.filter { $0.key != BuiltProgram.variable }.merging(additions) { $1 }
     }
 }
@@ -91,11 +91,11 @@ final class ForeignServer: Sendable {
         environment: [String: String] = [:],
         mark: String = "127.0.0.1:"
     ) async throws {
-        process = try ChildProcess(path, arguments, environment: ForeignProgram.surroundings(environment))
+        process = try ChildProcess(path, arguments, environment: ForeignProgram.childEnvironment(environment))
         // The mark, the port and its terminator arrive in one write.
         try await process.wait(for: mark)
-        let said = process.result.output + process.result.errors
-        let number = said.components(separatedBy: mark).dropFirst().first?.prefix { $0.isNumber }
+        let printed = process.result.output + process.result.errors
+        let number = printed.components(separatedBy: mark).dropFirst().first?.prefix { $0.isNumber }
         guard let port = number.flatMap({ Int($0) }) else { throw Self.failure(process) }
         self.port = port
     }

@@ -33,7 +33,7 @@ struct RequestScript: Sendable {
             Step(line: "upload fourth.mp4 --event-date 2026-06-14", faults: ["upload:status=400"]),
             Step(
                 line: "upload fifth.mp4 --event-date 2026-06-14 --settle-timeout 1s",
-                faults: ["upload:drop-answer", "listing:status=500"]
+                faults: ["upload:drop-response", "listing:status=500"]
             ),
             Step(line: "uploads status"),
             Step(line: "uploads list"), Step(line: "uploads show 1"),

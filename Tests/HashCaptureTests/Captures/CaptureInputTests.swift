@@ -83,8 +83,8 @@ import Testing
         let file = CaptureFacts(latitude: 52.5, longitude: 13.4, deviceModel: "Camera")
         #expect(CaptureFacts().completed(by: file) == file)
         // With a specified city, the file's coordinates must not be submitted.
-        let told = CaptureFacts(city: "Paris", country: "FR").completed(by: file)
-        #expect(told == CaptureFacts(city: "Paris", country: "FR", deviceModel: "Camera"))
+        let given = CaptureFacts(city: "Paris", country: "FR").completed(by: file)
+        #expect(given == CaptureFacts(city: "Paris", country: "FR", deviceModel: "Camera"))
         #expect(CaptureFacts(deviceModel: "Box").completed(by: file).deviceModel == "Box")
     }
 

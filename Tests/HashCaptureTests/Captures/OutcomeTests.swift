@@ -11,7 +11,7 @@ import Testing
 @Suite struct OutcomeTests {
     /// A failure during one submission, the resulting state, how many submissions it counts as, and the result of a
     /// retry.
-    struct Trouble: Sendable, CustomTestStringConvertible {
+    struct Failure: Sendable, CustomTestStringConvertible {
         var fault: String
         var state: CaptureRecord.State
         var code: OutcomeCode?
@@ -20,31 +20,31 @@ import Testing
     }
 
     @Test(arguments: [
-        Trouble(fault: "capture:status=503,times=1", state: .queued, code: .serverError, submissions: 0),
-        Trouble(fault: "capture:status=429,times=1", state: .queued, code: .rateLimited, submissions: 0),
+        Failure(fault: "capture:status=503,times=1", state: .queued, code: .serverError, submissions: 0),
+        Failure(fault: "capture:status=429,times=1", state: .queued, code: .rateLimited, submissions: 0),
         // The query by hash reports no capture.
-        Trouble(fault: "capture:status=500,times=1", state: .queued, code: .unknownOutcome, submissions: 0),
+        Failure(fault: "capture:status=500,times=1", state: .queued, code: .unknownOutcome, submissions: 0),
         // The response was lost, and the query by hash finds the capture.
-        Trouble(fault: "capture:drop-answer,times=1", state: .accepted, code: nil, submissions: 1),
-        Trouble(fault: "capture:status-after=500,times=1", state: .accepted, code: nil, submissions: 1),
-        Trouble(fault: "capture:truncate=3,times=1", state: .accepted, code: nil, submissions: 1),
+        Failure(fault: "capture:drop-response,times=1", state: .accepted, code: nil, submissions: 1),
+        Failure(fault: "capture:status-after=500,times=1", state: .accepted, code: nil, submissions: 1),
+        Failure(fault: "capture:truncate=3,times=1", state: .accepted, code: nil, submissions: 1),
         // Lost before the server processed it: as far as the client knows, the server may still be processing.
-        Trouble(
+        Failure(
             fault: "capture:reset,after=body,times=1",
             state: .unknownOutcome,
             code: .unknownOutcome,
             submissions: 1
         ),
-        Trouble(fault: "capture:status=502,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
+        Failure(fault: "capture:status=502,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
     ])
-    func failuresLeaveACorrectStateThatARetryResolves(_ trouble: Trouble) async throws {
+    func failuresLeaveACorrectStateThatARetryResolves(_ failure: Failure) async throws {
         let bench = try await CaptureBench()
         try await bench.register()
-        try await bench.sandbox?.addFaults(trouble.fault)
+        try await bench.sandbox?.addFaults(failure.fault)
         let outcome = try await bench.session.capture(try bench.request())
-        #expect(outcome.record.state == trouble.state)
-        #expect(outcome.error?.code == trouble.code)
-        #expect(outcome.record.submissions == trouble.submissions)
+        #expect(outcome.record.state == failure.state)
+        #expect(outcome.error?.code == failure.code)
+        #expect(outcome.record.submissions == failure.submissions)
         #expect(try bench.library.capture(outcome.record.id) == outcome.record)
 
         let retried = try await bench.session.retry(outcome.record.id)
@@ -55,7 +55,7 @@ import Testing
     @Test func aLostResponseStaysUnknownWhileTheServerCannotBeQueried() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
-        try await bench.sandbox?.addFaults("capture:drop-answer,times=1", "capture-read:status=503")
+        try await bench.sandbox?.addFaults("capture:drop-response,times=1", "capture-read:status=503")
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome && outcome.error?.code == .unknownOutcome)
         // Submitting the file again does not bypass the query.
@@ -63,9 +63,9 @@ import Testing
         #expect(again.isKnown && again.error?.code == .unknownOutcome)
         #expect(try await bench.session.retry(outcome.record.id).record.state == .unknownOutcome)
         try await bench.sandbox?.clearFaults()
-        let settled = try await bench.session.retry(outcome.record.id)
-        #expect(settled.record.state == .accepted)
-        #expect(settled.record.serverCaptureID == (try await bench.remotes().first?.id))
+        let resolved = try await bench.session.retry(outcome.record.id)
+        #expect(resolved.record.state == .accepted)
+        #expect(resolved.record.serverCaptureID == (try await bench.remotes().first?.id))
         #expect(try await bench.submissions() == 1)
     }
 
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test func theReferenceServerGetsOneExplicitResend() async throws {
-        let bench = try await CaptureBench.atReference(["--fault", "capture:drop-answer,times=1"])
+        let bench = try await CaptureBench.atReference(["--fault", "capture:drop-response,times=1"])
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome && outcome.record.submissions == 1)
         #expect(try await bench.session.retry(outcome.record.id).error?.code == .unknownOutcome)
@@ -155,16 +155,16 @@ import Testing
 
     /// A failed resend proves nothing about the first submission: no ordinary retry sends after that.
     @Test(arguments: ["capture:status=503,times=1", "signing", "key"])
-    func aRejectedResendLeavesTheOutcomeUnknown(_ trouble: String) async throws {
-        let bench = try await CaptureBench.atReference(["--fault", "capture:drop-answer,times=1"])
+    func aRejectedResendLeavesTheOutcomeUnknown(_ failure: String) async throws {
+        let bench = try await CaptureBench.atReference(["--fault", "capture:drop-response,times=1"])
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .unknownOutcome)
         var device = try bench.session.device()
         let source = device.keySource
-        switch trouble {
+        switch failure {
         case "signing": device.keySource = .command(["/bin/false"])
         case "key": device.keySource = .file("nowhere.pem")
-        default: try await bench.sandbox?.addFaults(trouble)
+        default: try await bench.sandbox?.addFaults(failure)
         }
         try bench.library.keep(device)
         let resent = try await bench.session.retry(outcome.record.id, .resend)

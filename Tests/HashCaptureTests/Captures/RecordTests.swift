@@ -32,7 +32,7 @@ import Testing
             )
         }
         let wasThere = try await bench.remotes().count
-        #expect(wasThere == ([.responseReceived, .settled].contains(point) ? 1 : 0))
+        #expect(wasThere == ([.responseReceived, .outcomeRecorded].contains(point) ? 1 : 0))
         try await bench.session.adopt()
         let left = try bench.library.captures()
         // Before its record is stored, a capture has not been reported.
@@ -59,7 +59,7 @@ import Testing
         switch point {
         case .queued, .requestSigned: .queued
         case .submitted, .responseReceived: .unknownOutcome
-        case .settled: .accepted
+        case .outcomeRecorded: .accepted
         default: .pending
         }
     }

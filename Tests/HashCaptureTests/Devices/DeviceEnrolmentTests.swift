@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func theKeyIsSyncedBeforeItIsSent() async throws {
-        let bench = try await CaptureBench(["--fault", "register:drop-answer,times=1"])
+        let bench = try await CaptureBench(["--fault", "register:drop-response,times=1"])
         await #expect(throws: CaptureError.self) { try await bench.register() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/capture-keys").count == 1)
         #expect(try bench.library.captureDevice(for: bench.session.client.server.description) == nil)

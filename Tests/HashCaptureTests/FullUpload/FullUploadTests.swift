@@ -100,7 +100,7 @@ import Testing
 
     /// The server is queried by hash, although it returns none for a full capture (contract 6.2).
     @Test(arguments: [
-        ("capture-full:drop-answer,times=1", CaptureRecord.State.accepted),
+        ("capture-full:drop-response,times=1", CaptureRecord.State.accepted),
         ("capture-full:reset,after=body,times=1", .queued),
     ])
     func aLostResponseIsResolvedByAQueryForTheHash(_ fault: String, _ state: CaptureRecord.State) async throws {

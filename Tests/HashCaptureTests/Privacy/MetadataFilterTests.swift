@@ -50,13 +50,13 @@ import Testing
     func nothingOutsideTheAllowListIsSent(profile: CaptureProfile, location: LocationLevel) {
         for timestamp in TimestampLevel.allCases {
             for device in DeviceInfoLevel.allCases {
-                for asksForCoordinates in [false, true] {
+                for requestsCoordinates in [false, true] {
                     let filter = Self.filter(
                         profile,
                         location: location,
                         timestamp: timestamp,
                         device: device,
-                        coordinates: asksForCoordinates
+                        coordinates: requestsCoordinates
                     )
                     for place in Self.places {
                         for time in [nil, Self.full.capturedAt] {

@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
-    func aReadOnlyVaultGivesOutAndTakesNothing() async throws {
+    func aReadOnlyVaultIsReadAndNotWritten() async throws {
         let disk = try SmallDisk(kibibytes: 512)
         let fixture = try VaultFixture(at: disk.path + "/data")
         try await fixture.keep(vaultBytes(1000))

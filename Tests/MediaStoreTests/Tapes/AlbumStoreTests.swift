@@ -15,8 +15,8 @@ struct AlbumStoreTests {
 
     private func link(_ fixture: TapeFixture, _ tapeID: String, library: String = "folder:1") throws {
         let clips = try fixture.store.clips(of: tapeID)
-        try fixture.store.settle(
-            clips.map { ClipSettlement(clipID: $0.id, association: .linked, assetID: $0.source) },
+        try fixture.store.recordOutcomes(
+            clips.map { ClipOutcome(clipID: $0.id, association: .linked, assetID: $0.source) },
             in: library
         )
     }
@@ -31,7 +31,7 @@ struct AlbumStoreTests {
         try store.keep(AlbumIntent(tapeID: tape.id, libraryID: "l2", title: "x", startedAt: later))
         #expect(try store.albumIntent(of: tape.id, in: "folder:1") == intent)
         #expect(try store.albumIntents(in: "folder:1") == [intent])
-        try store.settleTape(tape.id, .pending, .quota)
+        try store.setTapeAssociation(tape.id, .pending, .quota)
 
         #expect(try store.keep(sampleLink(tape.id)))
         #expect(try store.albumLinks(of: tape.id) == [sampleLink(tape.id)])
@@ -59,9 +59,9 @@ struct AlbumStoreTests {
         }
         try store.keep(sampleLink(tape.id))
         #expect(try states(fixture, tape.id) == [.linked, .linked])
-        var failed = ClipSettlement(clipID: sampleID(1001), association: .failed, reason: .assetRejected, attempts: 4)
+        var failed = ClipOutcome(clipID: sampleID(1001), association: .failed, reason: .assetRejected, attempts: 4)
         failed.nextAttemptAt = later
-        try store.settle([failed], in: "folder:1")
+        try store.recordOutcomes([failed], in: "folder:1")
         try store.keep(sampleLink(tape.id, album: "album-2"))
         #expect(try states(fixture, tape.id) == [.pending, .pending])
         let clip = try store.clips(of: tape.id)[1]
@@ -113,18 +113,18 @@ struct AlbumStoreTests {
     }
 
     @Test("trap 5: the state is stored for each clip, with reason, attempts and time; nil keeps the asset")
-    func settle() throws {
+    func recordOutcomes() throws {
         let fixture = try fixture.get()
         let store = fixture.store
         let tape = try fixture.tape(1, clips: 3)
         let ids = try store.clips(of: tape.id).map(\.id)
         for reason in AssociationReason.allCases {
             for association in ClipRecord.Association.allCases {
-                var state = ClipSettlement(clipID: ids[1], association: association, reason: reason)
+                var state = ClipOutcome(clipID: ids[1], association: association, reason: reason)
                 state.attempts = 3
                 state.nextAttemptAt = later
-                let gone = ClipSettlement(clipID: sampleID(99), association: .linked, assetID: [1])
-                try store.settle([state, gone], in: "l")
+                let gone = ClipOutcome(clipID: sampleID(99), association: .linked, assetID: [1])
+                try store.recordOutcomes([state, gone], in: "l")
                 let clip = try store.clips(of: tape.id)[1]
                 #expect((clip.association, clip.reason) == (association, reason))
                 #expect((clip.attempts, clip.nextAttemptAt) == (3, later))
@@ -132,8 +132,8 @@ struct AlbumStoreTests {
         }
         #expect(try states(fixture, tape.id)[0] == .pending)
         #expect(try store.clipAssets(of: tape.id, in: "l").isEmpty)
-        try store.settle([ClipSettlement(clipID: ids[0], association: .linked, assetID: [0xff, 0])], in: "l")
-        try store.settle([ClipSettlement(clipID: ids[0], association: .linked)], in: "l")
+        try store.recordOutcomes([ClipOutcome(clipID: ids[0], association: .linked, assetID: [0xff, 0])], in: "l")
+        try store.recordOutcomes([ClipOutcome(clipID: ids[0], association: .linked)], in: "l")
         #expect(try store.clipAssets(of: tape.id, in: "l") == [ids[0]: [0xff, 0]])
         #expect(try store.clipAssets(of: tape.id, in: "l2").isEmpty)
     }
@@ -149,12 +149,12 @@ struct AlbumStoreTests {
         try link(fixture, tape.id)
         try store.keep(AlbumIntent(tapeID: tape.id, libraryID: "l2", title: "x", startedAt: later))
         let stone = AlbumTombstone(libraryID: "folder:1", albumID: "album-1", tapeTitle: "Summer")
-        #expect(try store.deleteTape(tape.id, owing: true) == [stone])
+        #expect(try store.deleteTape(tape.id, deletingAlbums: true) == [stone])
         #expect(try store.albumTombstones() == [stone])
         for table in ["tapes", "clips", "clip_assets", "album_links", "album_intents"] {
             #expect(try fixture.raw { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") } == 0, "\(table)")
         }
-        #expect(try store.deleteTape(tape.id, owing: true) == nil)
+        #expect(try store.deleteTape(tape.id, deletingAlbums: true) == nil)
     }
 
     @Test("R11: a tape whose tombstone cannot be written is kept")
@@ -165,7 +165,7 @@ struct AlbumStoreTests {
         try fixture.execute(
             "CREATE TRIGGER no BEFORE INSERT ON album_tombstones BEGIN SELECT raise(ABORT, 'no'); END"
         )
-        #expect(throws: StoreError.self) { try fixture.store.deleteTape(tape.id, owing: true) }
+        #expect(throws: StoreError.self) { try fixture.store.deleteTape(tape.id, deletingAlbums: true) }
         #expect(try fixture.store.clips(of: tape.id).count == 1)
         #expect(try fixture.store.albumLinks(of: tape.id).count == 1)
     }
@@ -175,7 +175,7 @@ struct AlbumStoreTests {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)
         try fixture.store.keep(sampleLink(tape.id))
-        #expect(try fixture.store.deleteTape(tape.id, owing: false) == [])
+        #expect(try fixture.store.deleteTape(tape.id, deletingAlbums: false) == [])
         #expect(try fixture.store.albumTombstones().isEmpty)
     }
 
@@ -186,8 +186,8 @@ struct AlbumStoreTests {
         let (one, two) = (try fixture.tape(1, clips: 1), try fixture.tape(2, clips: 1))
         for library in ["folder:1", "l2"] { try store.keep(sampleLink(one.id, library: library)) }
         try store.keep(sampleLink(two.id))
-        #expect(try store.deleteTape(one.id, owing: true)?.map(\.libraryID) == ["l2"])
-        #expect(try store.deleteTape(two.id, owing: true)?.map(\.libraryID) == ["folder:1"])
+        #expect(try store.deleteTape(one.id, deletingAlbums: true)?.map(\.libraryID) == ["l2"])
+        #expect(try store.deleteTape(two.id, deletingAlbums: true)?.map(\.libraryID) == ["folder:1"])
         #expect(try store.albumTombstones().map(\.libraryID) == ["l2", "folder:1"])
     }
 

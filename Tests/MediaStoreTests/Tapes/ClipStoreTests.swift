@@ -116,7 +116,7 @@ struct ClipStoreTests {
         #expect((now.association, now.reason) == (.pending, .neverTried))
         #expect(now.hasReceivedFirstContent)
         #expect(now.updatedAt == later)
-        try store.settleTape(tape.id, .pending, .accessDenied)
+        try store.setTapeAssociation(tape.id, .pending, .accessDenied)
         _ = try store.addClips([sampleClip(2)], to: tape.id, at: nil, now: later)
         now = try fixture.tapeNow(tape.id)
         #expect((now.association, now.reason) == (.pending, .accessDenied))
@@ -143,7 +143,7 @@ struct ClipStoreTests {
         let fixture = try fixture.get()
         let store = fixture.store
         let tape = try fixture.tape(0, clips: 2)
-        let state = ClipSettlement(
+        let state = ClipOutcome(
             clipID: sampleID(1),
             association: .pending,
             reason: .quota,
@@ -151,7 +151,7 @@ struct ClipStoreTests {
             attempts: 2,
             nextAttemptAt: later
         )
-        try store.settle([state], in: "l")
+        try store.recordOutcomes([state], in: "l")
         var clip = fullClip(1)
         clip.source = sampleClip(1).source
         clip.pairedSource = nil
@@ -178,8 +178,8 @@ struct ClipStoreTests {
         let fixture = try fixture.get()
         let store = fixture.store
         let tape = try fixture.tape(0, clips: 2)
-        let states = [0, 1].map { ClipSettlement(clipID: sampleID($0), association: .linked, assetID: [1]) }
-        try store.settle(states, in: "l")
+        let states = [0, 1].map { ClipOutcome(clipID: sampleID($0), association: .linked, assetID: [1]) }
+        try store.recordOutcomes(states, in: "l")
         try store.changeClips([sampleID(1)], at: later) { $0.source = [0x2f, 0xff] }
         #expect(try store.clips(of: tape.id).map(\.association) == [.linked, .pending])
         #expect(try store.clipAssets(of: tape.id, in: "l") == [sampleID(0): [1]])

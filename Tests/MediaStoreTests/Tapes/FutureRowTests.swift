@@ -27,7 +27,7 @@ struct FutureRowTests {
             try fixture.execute("ALTER TABLE \(table) ADD COLUMN later TEXT; UPDATE \(table) SET later = 'kept'")
         }
         _ = try store.changeTape(tape.id, at: later) { $0.title = "x" }
-        try store.settleTape(tape.id, .pending, .quota)
+        try store.setTapeAssociation(tape.id, .pending, .quota)
         _ = try store.addClips([sampleClip(7)], to: tape.id, at: 0, now: later)
         _ = try store.moveClip(sampleID(1000), of: tape.id, to: 2, now: later)
         try store.changeClips([sampleID(1000)], at: later) { $0.volume = 0.5 }
@@ -119,6 +119,6 @@ struct FutureRowTests {
         #expect(try store.moveClip(sampleID(1000), of: tape.id, to: 0, now: later) == 0)
         #expect(try store.duplicateTape(tape.id, at: later) != nil)
         #expect(try text("kind", of: "clips", sampleID(1001)) == "hologram")
-        #expect(try store.deleteTape(tape.id, owing: true) == [])
+        #expect(try store.deleteTape(tape.id, deletingAlbums: true) == [])
     }
 }

@@ -110,7 +110,7 @@ struct TapeStoreTests {
             $0.kind = .image
             $0.imageMilliseconds = 2500
         }
-        try store.settle([ClipSettlement(clipID: clips[0].id, association: .linked)], in: "l")
+        try store.recordOutcomes([ClipOutcome(clipID: clips[0].id, association: .linked)], in: "l")
 
         let summaries = try store.tapeSummaries()
         #expect(summaries.map(\.tape.title) == ["Tape 2", "Tape 3", "Tape 1"])
@@ -135,7 +135,7 @@ struct TapeStoreTests {
         let store = fixture.store
         for number in 1...4 { try fixture.tape(number, clips: number == 1 ? 0 : 1) }
         try store.keep(sampleLink(sampleID(0xa000_0003)))
-        try store.settleTape(sampleID(0xa000_0004), .pending, .quota)
+        try store.setTapeAssociation(sampleID(0xa000_0004), .pending, .quota)
         try fixture.execute("UPDATE tapes SET association = 'none', association_reason = NULL WHERE title <> 'Tape 4'")
         #expect(try store.markUntriedTapes() == 1)
         #expect(try store.markUntriedTapes() == 0)
@@ -154,7 +154,10 @@ struct TapeStoreTests {
         _ = try store.changeTape(tape.id, at: TapeFixture.start) { $0.transition = .slideLeftToRight }
         try store.keep(sampleLink(tape.id))
         let old = try store.clips(of: tape.id)
-        try store.settle(old.map { ClipSettlement(clipID: $0.id, association: .linked, assetID: [1]) }, in: "folder:1")
+        try store.recordOutcomes(
+            old.map { ClipOutcome(clipID: $0.id, association: .linked, assetID: [1]) },
+            in: "folder:1"
+        )
         try store.keep(AlbumIntent(tapeID: tape.id, libraryID: "l2", title: "x", startedAt: later))
 
         let copy = try #require(try store.duplicateTape(tape.id, at: later))

@@ -13,7 +13,9 @@ struct RefusalTests {
 
     private static let counts = #"{"totalPhotos":0,"devicePhotos":0,"legacyPhotos":0,"otherDevicePhotos":0}"#
 
-    private func status(_ response: RecordingServer.Response) async throws -> (error: PhotoSyncError?, tries: Int) {
+    private func status(_ response: RecordingServer.Response) async throws -> (
+        error: PhotoSyncError?, attemptCount: Int
+    ) {
         let server = try RecordingServer(response)
         let client = try server.client()
         let error = await photoSyncError { _ = try await client.status(device: nil) }
@@ -53,13 +55,13 @@ struct RefusalTests {
             (Response(status: 204, body: "", type: nil), .unexpectedResponse, "status 204", 1),
         ]
     )
-    private func table(response: Response, code: Code, words: String, tries: Int) async throws {
+    private func table(response: Response, code: Code, words: String, attemptCount: Int) async throws {
         let (error, count) = try await status(response)
         #expect(error?.code == code)
         #expect(error?.detail.contains(words) == true, "\(String(describing: error))")
         #expect(error?.httpStatus == response.status)
-        #expect(error?.isRetryable == (tries > 1))
-        #expect(count == tries, "what may pass is tried again, and nothing else")
+        #expect(error?.isRetryable == (attemptCount > 1))
+        #expect(count == attemptCount, "what may pass is tried again, and nothing else")
     }
 
     @Test("the setup gate is not treated as a busy server: no retry, and no cooldown", .timeLimit(.minutes(1)))
@@ -187,10 +189,10 @@ struct RefusalTests {
 
     @Test("a stop ends the request")
     func stopped() async throws {
-        let asked = Gate()
+        let requested = Gate()
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
-            asked.open()
+            requested.open()
             connection.waitForClose()
         }
         let url = try ServerURL(server.address)
@@ -201,7 +203,7 @@ struct RefusalTests {
         )
         let control = TransferControl()
         async let error = photoSyncError { _ = try await client.photos(cursor: nil, device: nil, control: control) }
-        await asked.opened()
+        await requested.opened()
         control.abandon()
         #expect(await error?.code == .cancelled)
     }

@@ -80,9 +80,9 @@ struct RequestTests {
         "trap 18: a limit that the server would misread is never sent",
         arguments: [(501, 500), (Int.max, 500), (0, 1), (-7, 1), (500, 500), (1, 1)]
     )
-    func limits(asked: Int, sent: Int) async throws {
+    func limits(requested: Int, sent: Int) async throws {
         let server = try RecordingServer(Self.emptyPage)
-        _ = try await server.client().photos(cursor: nil, limit: asked, device: nil)
+        _ = try await server.client().photos(cursor: nil, limit: requested, device: nil)
         #expect(server.requests.first?.json?["limit"] as? Int == sent)
     }
 
@@ -103,9 +103,9 @@ struct RequestTests {
             String(repeating: "0", count: 60) + String(10_000 + number).suffix(4)
         }
         let server = try RecordingServer { request, _ in
-            let asked = request.json?["hashes"] as? [String] ?? []
+            let requested = request.json?["hashes"] as? [String] ?? []
             // The first of each block exists, in capitals, together with one that was not requested.
-            let existing = [asked[0].uppercased(), String(repeating: "F", count: 64)]
+            let existing = [requested[0].uppercased(), String(repeating: "F", count: 64)]
             return Response(body: "{\"existing\":[\"\(existing.joined(separator: "\",\""))\"],\"missing\":[]}")
         }
         let existing = try await server.client().existing(digests)

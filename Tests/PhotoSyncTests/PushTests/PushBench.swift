@@ -34,7 +34,7 @@ final class PushBench: Sendable {
         photos = try TemporaryDirectory()
         let data = try DataDirectory.open(machine.file("data"))
         let server = try ServerURL(sandbox.baseURL)
-        let http = try HTTPClient(configuration: HTTPClientConfiguration(retry: Self.patience))
+        let http = try HTTPClient(configuration: HTTPClientConfiguration(retry: Self.retryPolicy))
         let client = PhotoSyncClient(
             server: server,
             http: http,
@@ -53,7 +53,7 @@ final class PushBench: Sendable {
     }
 
     /// Retries without a delay.
-    static let patience = RetryPolicy(retries: 3, base: .zero)
+    static let retryPolicy = RetryPolicy(retries: 3, base: .zero)
 
     /// Writes a file of text.
     @discardableResult
@@ -75,7 +75,7 @@ final class PushBench: Sendable {
         _ paths: [[UInt8]]? = nil,
         jobs: Int = 2,
         dryRun: Bool = false,
-        retry: RetryPolicy = PushBench.patience,
+        retry: RetryPolicy = PushBench.retryPolicy,
         as account: SyncAccount? = nil,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (PushProgress) -> Void)? = nil
@@ -90,7 +90,7 @@ final class PushBench: Sendable {
         dryRun: Bool = false,
         _ change: (inout Push.Options) -> Void
     ) async -> Outcome {
-        var options = Push.Options(hashers: 2, isDryRun: dryRun, retry: PushBench.patience)
+        var options = Push.Options(hashers: 2, isDryRun: dryRun, retry: PushBench.retryPolicy)
         change(&options)
         return await push(paths, options)
     }

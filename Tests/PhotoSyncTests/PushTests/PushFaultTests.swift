@@ -32,7 +32,7 @@ import Testing
 
     /// The server has stored the photo, and its response is lost: the second attempt finds a duplicate, which is
     /// this upload.
-    @Test(arguments: ["drop-answer", "status-after=502"])
+    @Test(arguments: ["drop-response", "status-after=502"])
     func aLostResponseCausesNoSecondPhoto(fault: String) async throws {
         let bench = try await PushBench(faults: ["photos-upload:\(fault),times=1"])
         try bench.write("a.jpg")
@@ -214,7 +214,7 @@ import Testing
 
     /// A concurrent `mediactl sync` is not a reason to fail a push.
     @Test func anotherProcessesPullIsWaitedFor() async throws {
-        let bench = try PullBench(PullShelf(2))
+        let bench = try PullBench(ServerPhotos(2))
         let account = bench.account
         bench.server.change { state in
             state.before = { _, number in
@@ -225,7 +225,7 @@ import Testing
         let run = PushRun(
             account: account,
             hashes: HashCache(directory: bench.directory.file("cache")),
-            options: Push.Options(retry: PushBench.patience),
+            options: Push.Options(retry: PushBench.retryPolicy),
             control: TransferControl(),
             report: PushReport(onItem: { _ in }, onProgress: nil)
         )

@@ -137,7 +137,7 @@ import Testing
         try await bench.sandbox.addPhotos(#"{"content":"mine"}"#)
         let hers = try bench.write("hers.jpg", "hers")
         let mine = try bench.write("mine.jpg", "mine")
-        let outcome = try await bench.sendWithoutAsking([hers, mine])
+        let outcome = try await bench.sendWithoutQuery([hers, mine])
         #expect(outcome.states == ["hers.jpg": .foreign, "mine.jpg": .present])
         #expect(try await bench.uploads.count == 2)
     }
@@ -194,13 +194,13 @@ import Testing
 
 extension PushBench {
     /// Uploads files as if `/check` had reported them as missing.
-    func sendWithoutAsking(_ paths: [[UInt8]]) async throws -> Outcome {
+    func sendWithoutQuery(_ paths: [[UInt8]]) async throws -> Outcome {
         let items = Noted<[PushItem]>([])
         let report = PushReport(onItem: { item in items.change { $0.append(item) } }, onProgress: nil)
         let run = PushRun(
             account: account,
             hashes: hashes,
-            options: Push.Options(retry: Self.patience),
+            options: Push.Options(retry: Self.retryPolicy),
             control: TransferControl(),
             report: report
         )

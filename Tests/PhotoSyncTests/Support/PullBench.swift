@@ -11,8 +11,8 @@ final class PullBench: Sendable {
     let account: SyncAccount
     let directory: TemporaryDirectory
 
-    init(_ shelf: PullShelf, device: String? = PullShelf.device.id) throws {
-        server = try PullServer(shelf)
+    init(_ serverPhotos: ServerPhotos, device: String? = ServerPhotos.device.id) throws {
+        server = try PullServer(serverPhotos)
         directory = try TemporaryDirectory()
         account = try Self.account(server.address, in: directory.path, device: device)
     }

@@ -9,14 +9,14 @@ import TestSupport
 /// A PhotoSync server over HTTP whose listing a test can change between pages and make inconsistent.
 final class PullServer: Sendable {
     struct State: Sendable {
-        var shelf: PullShelf
-        var requests: [PullShelf.Request] = []
+        var serverPhotos: ServerPhotos
+        var requests: [ServerPhotos.Request] = []
         /// IDs of each claim by ID; nil for `claimAll`.
         var claims: [[String]?] = []
         /// Changes the shelf before a listing is returned, by the request's number from 1.
-        var before: (@Sendable (inout PullShelf, Int) -> Void)?
+        var before: (@Sendable (inout ServerPhotos, Int) -> Void)?
         /// Changes the response, by the request's number from 1.
-        var after: (@Sendable (inout PhotoPage, PullShelf.Request, Int) -> Void)?
+        var after: (@Sendable (inout PhotoPage, ServerPhotos.Request, Int) -> Void)?
         /// Whether claims are confirmed without being carried out.
         var ignoresClaims = false
         var statusCode = 200
@@ -31,8 +31,8 @@ final class PullServer: Sendable {
     private let state: Shared
     private let server: ScriptedServer
 
-    init(_ shelf: PullShelf) throws {
-        let state = Shared(State(shelf: shelf))
+    init(_ serverPhotos: ServerPhotos) throws {
+        let state = Shared(State(serverPhotos: serverPhotos))
         self.state = state
         server = try ScriptedServer { connection, _ in
             while true {
@@ -44,8 +44,8 @@ final class PullServer: Sendable {
     }
 
     var address: String { server.address }
-    var shelf: PullShelf { state.value.withLock { $0.shelf } }
-    var requests: [PullShelf.Request] { state.value.withLock { $0.requests } }
+    var serverPhotos: ServerPhotos { state.value.withLock { $0.serverPhotos } }
+    var requests: [ServerPhotos.Request] { state.value.withLock { $0.requests } }
     var claims: [[String]?] { state.value.withLock { $0.claims } }
 
     func change(_ body: (inout State) -> Void) {
@@ -62,7 +62,7 @@ final class PullServer: Sendable {
             guard state.statusCode == 200 else {
                 return (state.statusCode, "Database error\n", "text/plain; charset=utf-8")
             }
-            return (200, json(status(head, state.shelf)), "application/json")
+            return (200, json(status(head, state.serverPhotos)), "application/json")
         case "/api/sync/claim-legacy":
             return claim(request, &state)
         case "/api/health":
@@ -77,14 +77,14 @@ final class PullServer: Sendable {
 
     private static func list(_ body: [String: Any], _ state: inout State) -> [String: Any] {
         let since = (body["sinceTimestamp"] as? String).flatMap { RFC3339.microseconds($0) }
-        let request = PullShelf.Request(
+        let request = ServerPhotos.Request(
             cursor: body["cursor"] as? String,
             since: since,
             device: body["deviceId"] as? String
         )
         state.requests.append(request)
-        state.before?(&state.shelf, state.requests.count)
-        var page = state.shelf.page(request)
+        state.before?(&state.serverPhotos, state.requests.count)
+        var page = state.serverPhotos.page(request)
         state.after?(&page, request, state.requests.count)
         var pagination: [String: Any] = ["hasMore": page.hasMore]
         if let cursor = page.cursor { pagination["cursor"] = cursor }
@@ -110,9 +110,9 @@ final class PullServer: Sendable {
         return item
     }
 
-    private static func status(_ head: String, _ shelf: PullShelf) -> [String: Any] {
+    private static func status(_ head: String, _ serverPhotos: ServerPhotos) -> [String: Any] {
         let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("x-device-id: ") }
-        let status = shelf.status(of: line.map { String($0.dropFirst(13)) })
+        let status = serverPhotos.status(of: line.map { String($0.dropFirst(13)) })
         return [
             "totalPhotos": status.totalPhotos, "devicePhotos": status.devicePhotos,
             "legacyPhotos": status.legacyPhotos, "otherDevicePhotos": status.otherDevicePhotos,
@@ -122,14 +122,14 @@ final class PullServer: Sendable {
 
     /// Contract section 7: two zeros without meaning, unknown and claimed IDs skipped silently.
     private static func claim(_ body: [String: Any], _ state: inout State) -> (Int, String, String) {
-        guard body["deviceId"] as? String == PullShelf.device.id else {
+        guard body["deviceId"] as? String == ServerPhotos.device.id else {
             return (400, "Invalid device\n", "text/plain; charset=utf-8")
         }
         let ids = body["claimAll"] as? Bool == true ? nil : body["photoIds"] as? [String] ?? []
         state.claims.append(ids)
-        let legacy = state.shelf.photos.filter { $0.originDevice == nil && ids?.contains($0.id) ?? true }
+        let legacy = state.serverPhotos.photos.filter { $0.originDevice == nil && ids?.contains($0.id) ?? true }
         if !state.ignoresClaims {
-            for photo in legacy { state.shelf.setOrigin(PullShelf.device, of: photo.id) }
+            for photo in legacy { state.serverPhotos.setOrigin(ServerPhotos.device, of: photo.id) }
         }
         return (200, json(["claimed": legacy.count, "alreadyClaimed": 0, "failed": 0]), "application/json")
     }

@@ -70,7 +70,7 @@ struct PhotoBench {
     }
 
     /// How often a page of the listing was requested from the server.
-    var pagesAsked: Int { get async throws { try await requests("POST", "/api/sync/photos") } }
+    var pagesRequested: Int { get async throws { try await requests("POST", "/api/sync/photos") } }
     var uploads: Int { get async throws { try await requests("POST", "/api/photos/upload") } }
 
     // MARK: Files

@@ -107,11 +107,11 @@ final class ProofServer: Sendable {
         if request.method == "POST" {
             try response(connection, request, number)
         } else {
-            try answerQuestion(connection, request)
+            try respondToQuery(connection, request)
         }
     }
 
-    private func answerQuestion(_ connection: ScriptedServer.Connection, _ request: Request) throws {
+    private func respondToQuery(_ connection: ScriptedServer.Connection, _ request: Request) throws {
         let stored = state.withLock { $0.stored }
         if request.method == "HEAD" {
             let file = stored.first { request.path == "/video/\($0.checksum).mp4" }

@@ -172,7 +172,7 @@ import Testing
         let away = try await fixture.submit(payload)
         #expect(away.status == 503 && away.headers["retry-after"] == "7")
         #expect(try await fixture.counter() == 0)
-        try await fixture.sandbox.addFaults("capture:drop-answer,times=1")
+        try await fixture.sandbox.addFaults("capture:drop-response,times=1")
         #expect(try await fixture.submit(payload).exitCode == 52)
         #expect(try await fixture.sandbox.captures().count == 1)
         try await fixture.sandbox.addFaults("challenge:status=429,times=1", "challenge:wrong-types,skip=1")

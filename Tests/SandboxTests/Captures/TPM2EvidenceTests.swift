@@ -18,18 +18,18 @@ import Testing
             let other = try await OpenSSLKey()
             let stranger = try #require(P256PublicKey(point: other.point))
             #expect(try !evidence(made).certifies(stranger))
-            for (name, spoil) in Self.spoilings {
-                var spoilt = made
-                spoil(&spoilt)
-                #expect(try !evidence(spoilt).certifies(key), "\(algorithm): \(name)")
+            for (name, corrupt) in Self.corruptions {
+                var corrupted = made
+                corrupt(&corrupted)
+                #expect(try !evidence(corrupted).certifies(key), "\(algorithm): \(name)")
             }
         }
     }
 
-    private typealias Spoiling = (name: String, change: @Sendable (inout SoftwareTPM.Evidence) -> Void)
+    private typealias Corruption = (name: String, change: @Sendable (inout SoftwareTPM.Evidence) -> Void)
 
     /// `magic` (4), `type` (2) start the statement; the attributes of an area are bytes 4…7.
-    private static let spoilings: [Spoiling] = [
+    private static let corruptions: [Corruption] = [
         ("magic", { $0.certification[0] ^= 1 }), ("type", { $0.certification[5] ^= 1 }),
         ("clock", { $0.certification[$0.certification.count - 60] ^= 1 }),
         ("signature", { $0.certificationSignature[$0.certificationSignature.count - 1] ^= 1 }),

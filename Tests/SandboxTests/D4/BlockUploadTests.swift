@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test func losesTheResponseToTheLastPatch() async throws {
-        let bench = try await D4Bench(faults: ["tus-patch:drop-answer,times=1"])
+        let bench = try await D4Bench(faults: ["tus-patch:drop-response,times=1"])
         #expect(try await bench.upload("bytes").status == 0)
         #expect(try await bench.offset() == 5)
         #expect(try await bench.finalize().int("asset_id") == 1)

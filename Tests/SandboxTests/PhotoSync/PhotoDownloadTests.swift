@@ -81,13 +81,13 @@ import Testing
         let id = try #require(try await fixture.upload(try fixture.file("a.jpg", content)).string("id"))
         let url = "/api/photos/\(id)/download"
         #expect(Array(try await fixture.get(url).body) == content)
-        #expect(try await fixture.sandbox.photoSync("POST", "settle") == #"{"rewritten":1}"#)
+        #expect(try await fixture.sandbox.photoSync("POST", "rewrite") == #"{"rewritten":1}"#)
         let rewritten = try await fixture.get(url)
         #expect(rewritten.body.count > content.count)
         #expect(rewritten.text.contains(id))
         #expect(rewritten.body.prefix(4) == Data([0xFF, 0xD8, 0xFF, 0xE1]))
         #expect(try await fixture.list().photos.map(\.fileSize) == [content.count])
-        #expect(try await fixture.sandbox.photoSync("POST", "settle") == #"{"rewritten":0}"#)
+        #expect(try await fixture.sandbox.photoSync("POST", "rewrite") == #"{"rewritten":0}"#)
     }
 
     @Test func withoutADelayTheFileIsRewrittenBeforeTheResponse() async throws {

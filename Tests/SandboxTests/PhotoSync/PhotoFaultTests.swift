@@ -101,7 +101,7 @@ import Testing
         #expect([55, 56].contains(try await upload("reset,after=65536").exitCode))
         #expect(try await upload("limit=1000").status == 413)
         #expect(try await fixture.sandbox.photos().isEmpty)
-        #expect(try await upload("drop-answer").exitCode == 52)
+        #expect(try await upload("drop-response").exitCode == 52)
         #expect(try await fixture.sandbox.photos().count == 1)
         let again = try await upload("body-timeout=60")
         #expect(try again.object()["isDuplicate"] as? Bool == true)

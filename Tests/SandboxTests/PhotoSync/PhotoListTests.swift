@@ -103,7 +103,7 @@ import Testing
         #expect(try await lastSync() != first)
     }
 
-    @Test func thumbnailAddressesAreReturnedForPictures() async throws {
+    @Test func thumbnailAddressesAreReturnedForPhotos() async throws {
         let fixture = try await PhotoFixture()
         let picture = try fixture.file("a.jpg", jpeg(width: 64, height: 48, exif: exif(orientation: 6, date: "")))
         _ = try await fixture.upload(picture)

@@ -21,7 +21,7 @@ import Testing
     func refused(_ state: AlbumAccess.State, _ reason: AssociationReason) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.addOnly = AlbumAccess(state, fingerprint: "f1", detail: "no") }
+        bench.library.configure { $0.addOnly = AlbumAccess(state, fingerprint: "f1", detail: "no") }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .pending && outcome.reason == reason && outcome.detail == "no")
         #expect(try bench.state(id) == "pending_association \(reason.rawValue)")
@@ -36,7 +36,7 @@ import Testing
         #expect(try bench.store.clips(of: id).map(\.attempts) == [1, 0])
 
         // Another grant: retried automatically, at once.
-        bench.library.tell { $0.addOnly = AlbumAccess(.authorized, fingerprint: "f2") }
+        bench.library.configure { $0.addOnly = AlbumAccess(.authorized, fingerprint: "f2") }
         #expect(try await bench.service().associate(id).state == .associated)
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.refusedFingerprint == nil)
     }
@@ -45,25 +45,25 @@ import Testing
     func requestedExplicitly(_ isGrant: Bool) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.failures["create"] = [AlbumError(.unauthorized(.addOnly))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.unauthorized(.addOnly))] }
         #expect(try await bench.service().associate(id).reason == .accessDenied)
         #expect(try await bench.service().associate(id).reason == .accessDenied)
         #expect(bench.library.work == ["create"])
         if isGrant { _ = try await bench.service().requestAccess(.addOnly) }
-        #expect(try await bench.service().associate(id, isAsked: !isGrant).state == .associated)
+        #expect(try await bench.service().associate(id, isRequested: !isGrant).state == .associated)
     }
 
     @Test("R10: limited access is used where it suffices; only operations beyond it are refused")
     func limited() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
-        bench.library.tell { $0.addOnly = AlbumAccess(.limited(missing: ["album.create"]), fingerprint: "less") }
+        bench.library.configure { $0.addOnly = AlbumAccess(.limited(missing: ["album.create"]), fingerprint: "less") }
         try bench.add(["b"], to: id)
         let first = try await bench.service().associate(id)
         #expect(first.state == .associated && first.missingPermissions == ["album.create"])
 
         let other = try bench.tape("Other", ["c"])
-        bench.library.tell { $0.failures["create"] = [AlbumError(.insufficient(["album.create"]))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.insufficient(["album.create"]))] }
         let second = try await bench.service().associate(other)
         #expect(second.reason == .accessLimited && second.missingPermissions == ["album.create"])
         #expect(try bench.state(other) == "pending_association access_limited")
@@ -82,7 +82,7 @@ import Testing
         let bench = try AlbumBench()
         let old = try await bench.associated()
         let missing = ["asset.upload"]
-        bench.library.tell {
+        bench.library.configure {
             $0.addOnly = AlbumAccess(.limited(missing: missing), fingerprint: "less", forbidsNewAlbums: true)
         }
         let id = try bench.tape("Other", ["c"])
@@ -93,14 +93,14 @@ import Testing
         #expect(bench.library.work.isEmpty)
         try bench.add(["b"], to: old)
         #expect(try await bench.service().associate(old).state == .associated)
-        bench.library.tell { $0.addOnly = AlbumAccess(.authorized, fingerprint: "more") }
+        bench.library.configure { $0.addOnly = AlbumAccess(.authorized, fingerprint: "more") }
         #expect(try await bench.service().associate(id).state == .associated)
     }
 
     @Test("access that has never been requested is requested once")
     func request() async throws {
         let bench = try AlbumBench()
-        bench.library.tell {
+        bench.library.configure {
             $0.addOnly = AlbumAccess(.notDetermined, fingerprint: "none")
             $0.granted = AlbumAccess(.authorized, fingerprint: "all")
         }
@@ -116,18 +116,20 @@ import Testing
         #expect(status.identity?.libraryID == "test:one" && status.addOnly?.state == .authorized)
         #expect(!bench.library.calls.map(\.name).contains("request"))
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one") == nil)
-        bench.library.tell { $0.failures["access"] = [AlbumError(.unreachable(retryAfter: nil), detail: "silent")] }
+        bench.library.configure {
+            $0.failures["access"] = [AlbumError(.unreachable(retryAfter: nil), detail: "silent")]
+        }
         let silent = try await bench.service().status()
         #expect(silent.reason == .unreachable && silent.detail == "silent" && silent.identity == nil)
-        bench.library.tell { $0.addOnly = AlbumAccess(.denied, fingerprint: "none") }
+        bench.library.configure { $0.addOnly = AlbumAccess(.denied, fingerprint: "none") }
         _ = try await bench.service().associate(try bench.tape("Summer", ["a"]))
         let address = ("test", "/one")
         #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == "none")
         // A refusal is forgotten even without a response.
-        bench.library.tell { $0.failures["request"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.failures["request"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().requestAccess(.addOnly).reason == .unreachable)
         #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == nil)
-        bench.library.tell {
+        bench.library.configure {
             $0.addOnly = AlbumAccess(.authorized, fingerprint: "all")
             $0.granted = AlbumAccess(.authorized, fingerprint: "all")
         }
@@ -143,7 +145,7 @@ import Testing
         let policy = AlbumService.Policy(isEnabled: false, deletesAlbums: true)
         let service = bench.service(policy)
         let id = try bench.tape("Other", ["b"])
-        #expect(try await service.associate(id, isAsked: true).state == .skipped)
+        #expect(try await service.associate(id, isRequested: true).state == .skipped)
         #expect(try await service.file(Array("/v.mp4".utf8), into: id).state == .skipped)
         #expect(try await service.rearrange(linked).state == .skipped)
         #expect(try service.reconcilePlan() == ReconcilePlan(tapes: [], tombstones: []))
@@ -166,12 +168,12 @@ import Testing
     func events() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c"])
-        bench.library.tell { $0.results = ["/b": [.failed("/b is busy")]] }
-        bench.library.tell { $0.resolutions = ["/c": .unavailable("/c is away")] }
+        bench.library.configure { $0.results = ["/b": [.failed("/b is busy")]] }
+        bench.library.configure { $0.resolutions = ["/c": .unavailable("/c is away")] }
         _ = try await bench.service().associate(id)
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         bench.library.meddle { $0.albums = [:] }
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         let clip = try #require(try bench.store.clips(of: id).first)
         _ = try await bench.service(AlbumBench.deleting).removeClips([clip.id], of: id)
         _ = try await bench.service(AlbumBench.deleting).deleteTape(id, keepingAlbum: false)

@@ -10,7 +10,7 @@ import Testing
 @Suite struct AlbumKillTests {
     private static let ofAdding: [TapeFailpoint] = [
         .clipsCommitted, .lockTaken, .intentKept, .albumCreated, .linkKept, .assetsResolved, .assetsAdded,
-        .clipsSettled,
+        .clipsRecorded,
     ]
 
     @Test("R2, R7: kill -9 between any two steps", arguments: ofAdding)
@@ -95,13 +95,13 @@ import Testing
     func clipOfAnotherProcess() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { script in
+        bench.library.configure { script in
             script.before = { call in
                 if call.name == "add" { #expect(throws: Never.self) { try bench.add(["b"], to: id) } }
             }
         }
         // The bench has locked the library.
-        defer { bench.library.tell { $0.before = nil } }
+        defer { bench.library.configure { $0.before = nil } }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .associated && outcome.pendingClips == 0 && outcome.addedClips == 1)
         #expect(try bench.clips(id) == ["a linked", "b pending"])
@@ -111,7 +111,7 @@ import Testing
     func manyTasks() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape()
-        bench.library.tell { script in
+        bench.library.configure { script in
             // Time for the others to reach the same point.
             script.before = { call in
                 if call.name == "create" { for _ in 0..<200 { await Task.yield() } }
@@ -139,7 +139,7 @@ import Testing
     func cancelled(_ place: String) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { script in
+        bench.library.configure { script in
             script.before = { call in
                 if call.name == place { withUnsafeCurrentTask { $0?.cancel() } }
             }
@@ -151,7 +151,7 @@ import Testing
         #expect(error?.code == .cancelled)
         // No failure: no reason, and no wait.
         #expect(try bench.store.clips(of: id).allSatisfy { $0.attempts == 0 && $0.reason == nil })
-        bench.library.tell { $0.before = nil }
+        bench.library.configure { $0.before = nil }
         #expect(try await bench.service().associate(id).state == .associated)
         #expect(bench.library.albums.count == 1)
         #expect(try bench.assets(id) == ["/a", "/b"])
@@ -161,7 +161,7 @@ import Testing
     func cancelledLate(_ place: String) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.lostResponses[place] = [AlbumError(.cancelled)] }
+        bench.library.configure { $0.lostResponses[place] = [AlbumError(.cancelled)] }
         let error = await #expect(throws: TapesError.self) { try await bench.service().associate(id) }
         #expect(error?.code == .cancelled)
         #expect(try await bench.service().associate(id).state == .associated)
@@ -174,7 +174,7 @@ import Testing
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
         // The second request, about the asset that was refused, is canceled.
-        bench.library.tell {
+        bench.library.configure {
             $0.results["/b"] = [.notAllowed]
             $0.failures["resolve"] = [nil, AlbumError(.cancelled)]
         }

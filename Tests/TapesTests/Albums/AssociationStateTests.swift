@@ -36,22 +36,22 @@ import Testing
             _ = try await bench.service().associate(id)
         },
         Arrow("pending_association never_tried", "access refused", "pending_association access_denied") { bench, id in
-            bench.library.tell { $0.addOnly = AlbumAccess(.denied, fingerprint: "1") }
+            bench.library.configure { $0.addOnly = AlbumAccess(.denied, fingerprint: "1") }
             _ = try await bench.service().associate(id)
         },
         Arrow("pending_association never_tried", "refused otherwise", "pending_association access_limited") {
             bench,
             id in
-            bench.library.tell { $0.addOnly = AlbumAccess(.denied, fingerprint: "1") }
+            bench.library.configure { $0.addOnly = AlbumAccess(.denied, fingerprint: "1") }
             _ = try await bench.service().associate(id)
-            bench.library.tell {
+            bench.library.configure {
                 $0.addOnly = AlbumAccess(.limited(missing: ["x"]), fingerprint: "2")
                 $0.failures["create"] = [AlbumError(.insufficient(["x"]))]
             }
             _ = try await bench.service().associate(id)
         },
         Arrow("pending_association never_tried", "no answer", "pending_association unreachable") { bench, id in
-            bench.library.tell { $0.failures["identity"] = [AlbumError(.unreachable(retryAfter: nil))] }
+            bench.library.configure { $0.failures["identity"] = [AlbumError(.unreachable(retryAfter: nil))] }
             _ = try await bench.service().associate(id)
         },
         Arrow("associated", "next clip", "associated") { bench, id in
@@ -60,7 +60,7 @@ import Testing
         },
         Arrow("associated", "no answer", "associated") { bench, id in
             try bench.add(["b"], to: id)
-            bench.library.tell { $0.failures["identity"] = [AlbumError(.unreachable(retryAfter: nil))] }
+            bench.library.configure { $0.failures["identity"] = [AlbumError(.unreachable(retryAfter: nil))] }
             _ = try await bench.service().associate(id)
         },
         Arrow("associated", "album found missing", "pending_association album_missing") { bench, id in
@@ -74,17 +74,17 @@ import Testing
         },
         Arrow("associated", "found missing, and not to be made", "pending_association create_failed") { bench, id in
             bench.library.meddle { $0.albums = [:] }
-            bench.library.tell { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
+            bench.library.configure { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
             try bench.add(["b"], to: id)
             _ = try await bench.service().associate(id)
         },
         Arrow("associated", "library differs", "pending_association library_changed") { bench, id in
-            bench.library.tell { $0.identity.libraryID = "test:two" }
+            bench.library.configure { $0.identity.libraryID = "test:two" }
             try bench.add(["b"], to: id)
             _ = try await bench.service().associate(id)
         },
         Arrow("associated", "library not recognised", "pending_association library_changed") { bench, id in
-            bench.library.tell { $0.failures["identity"] = [AlbumError(.libraryChanged)] }
+            bench.library.configure { $0.failures["identity"] = [AlbumError(.libraryChanged)] }
             try bench.add(["b"], to: id)
             _ = try await bench.service().associate(id)
         },
@@ -115,31 +115,31 @@ import Testing
     private static let ofClips: [Arrow] = [
         Arrow("pending", "added", "linked") { bench, id in _ = try await bench.service().associate(id) },
         Arrow("pending", "no answer", "pending unreachable") { bench, id in
-            bench.library.tell { $0.failures["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
+            bench.library.configure { $0.failures["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
             _ = try await bench.service().associate(id)
         },
         Arrow("pending", "refused for good", "failed asset_rejected") { bench, id in
-            bench.library.tell { $0.resolutions["/a"] = .rejected("") }
+            bench.library.configure { $0.resolutions["/a"] = .rejected("") }
             _ = try await bench.service().associate(id)
         },
         Arrow("pending", "its album recreated", "linked") { bench, id in
             _ = try await bench.service().associate(id)
             bench.library.meddle { $0.albums = [:] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            _ = try await bench.service().associate(id, isRequested: true)
         },
         // R5: a new album must be complete, so its result for a clip may differ.
         Arrow("pending", "refused, then its album recreated", "linked") { bench, id in
-            bench.library.tell { $0.resolutions["/a"] = .rejected("") }
+            bench.library.configure { $0.resolutions["/a"] = .rejected("") }
             _ = try await bench.service().associate(id)
             bench.library.meddle { $0.albums = [:] }
-            bench.library.tell { $0.resolutions = [:] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            bench.library.configure { $0.resolutions = [:] }
+            _ = try await bench.service().associate(id, isRequested: true)
         },
         Arrow("pending", "recreated, not filled", "pending unreachable") { bench, id in
             _ = try await bench.service().associate(id)
             bench.library.meddle { $0.albums = [:] }
-            bench.library.tell { $0.failures["resolve"] = [AlbumError(.unreachable(retryAfter: nil))] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            bench.library.configure { $0.failures["resolve"] = [AlbumError(.unreachable(retryAfter: nil))] }
+            _ = try await bench.service().associate(id, isRequested: true)
         },
     ]
 

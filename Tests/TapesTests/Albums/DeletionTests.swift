@@ -27,7 +27,7 @@ import Testing
         let bench = try AlbumBench()
         let id = try await bench.associated()
         let seen = Seen()
-        bench.library.tell { script in
+        bench.library.configure { script in
             script.before = { [store = bench.store] call in
                 let stones = (try? store.albumTombstones())?.map(\.albumID) ?? []
                 let isGone = (try? store.tape(id)) == .some(nil)
@@ -50,14 +50,14 @@ import Testing
             (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),
         ]
     )
-    func owed(_ kind: AlbumError.Kind, _ reason: AssociationReason) async throws {
+    func pending(_ kind: AlbumError.Kind, _ reason: AssociationReason) async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()
         let link = try #require(try bench.link(id))
-        bench.library.tell { $0.failures["delete"] = [AlbumError(kind, detail: "words")] }
+        bench.library.configure { $0.failures["delete"] = [AlbumError(kind, detail: "words")] }
         let service = bench.service(AlbumBench.deleting)
         let deletion = try await service.deleteTape(id, keepingAlbum: false)
-        #expect(deletion.albums == [.owed(link, reason, detail: "words")])
+        #expect(deletion.albums == [.pending(link, reason, detail: "words")])
         #expect(try bench.store.tape(id) == nil)
         let stone = AlbumTombstone(
             libraryID: "test:one",
@@ -81,9 +81,9 @@ import Testing
         let bench = try AlbumBench()
         let (first, second) = (try await bench.associated(), try await bench.associated())
         let service = bench.service(AlbumBench.deleting)
-        bench.library.tell { $0.identity.libraryID = "test:two" }
+        bench.library.configure { $0.identity.libraryID = "test:two" }
         #expect(try await service.deleteTape(first, keepingAlbum: false).albums.first?.reason == .libraryChanged)
-        bench.library.tell {
+        bench.library.configure {
             $0.identity.libraryID = "test:one"
             $0.readWrite = AlbumAccess(.denied, fingerprint: "all")
         }
@@ -102,10 +102,10 @@ import Testing
         bench.library.meddle { $0.albums["album-1"] = nil }
         #expect(try await service.deleteTape(first, keepingAlbum: false).albums == [.deleted(links.0)])
         let third = try await bench.associated()
-        bench.library.tell { $0.failures["delete"] = [AlbumError(.albumMissing)] }
+        bench.library.configure { $0.failures["delete"] = [AlbumError(.albumMissing)] }
         #expect(try await service.deleteTape(third, keepingAlbum: false).albums.first?.reason == nil)
         #expect(try bench.store.albumTombstones().isEmpty)
-        bench.library.tell { $0.deletion = .keptForeign(2) }
+        bench.library.configure { $0.deletion = .keptForeign(2) }
         #expect(try await service.deleteTape(second, keepingAlbum: false).albums == [.keptForeign(links.1, 2)])
         #expect(try bench.store.albumTombstones().isEmpty)
     }
@@ -218,7 +218,7 @@ import Testing
     func removeSameAsset() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "copy"])
-        bench.library.tell { $0.resolutions["/copy"] = .asset(Array("/a".utf8)) }
+        bench.library.configure { $0.resolutions["/copy"] = .asset(Array("/a".utf8)) }
         _ = try await bench.service().associate(id)
         _ = try await remove(["/copy"], of: id, bench, bench.service(AlbumBench.deleting))
         #expect(try bench.assets(id) == ["/a"])
@@ -229,11 +229,11 @@ import Testing
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b", "c"])
         let service = bench.service(AlbumBench.deleting)
-        bench.library.tell { $0.removals["/a"] = .notAllowed }
+        bench.library.configure { $0.removals["/a"] = .notAllowed }
         #expect(try await remove(["/a"], of: id, bench, service).state == .partly)
-        bench.library.tell { $0.failures["remove"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.failures["remove"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await remove(["/b"], of: id, bench, service).reason == .unreachable)
-        bench.library.tell { $0.identity.libraryID = "test:two" }
+        bench.library.configure { $0.identity.libraryID = "test:two" }
         #expect(try await remove(["/c"], of: id, bench, service).reason == .libraryChanged)
         #expect(try bench.clips(id).isEmpty)
     }
@@ -277,14 +277,14 @@ import Testing
     ) async throws -> Value {
         let (called, caller) = AsyncStream<Void>.makeStream()
         let (canceled, canceler) = AsyncStream<Void>.makeStream()
-        bench.library.tell { script in
+        bench.library.configure { script in
             script.before = { call in
                 guard call.name == name else { return }
                 caller.finish()
                 for await _ in canceled {}
             }
         }
-        defer { bench.library.tell { $0.before = nil } }
+        defer { bench.library.configure { $0.before = nil } }
         let task = Task { try await body() }
         for await _ in called {}
         task.cancel()
@@ -321,7 +321,7 @@ import Testing
 
 extension TapeDeletion.Album {
     fileprivate var reason: AssociationReason? {
-        if case .owed(_, let reason, _) = self { return reason }
+        if case .pending(_, let reason, _) = self { return reason }
         return nil
     }
 }

@@ -44,7 +44,7 @@ import Testing
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
         let seen = Seen()
-        bench.library.tell { script in
+        bench.library.configure { script in
             script.before = { [store = bench.store] call in
                 // What is committed when the library is called.
                 let clips = (try? store.clips(of: id)) ?? []
@@ -79,7 +79,7 @@ import Testing
         let id = try bench.tape("Summer", ["a"])
         let lock = try await AlbumLock.acquire(.tape(id), in: bench.directory)
         let task = Task { [service = bench.service()] in try await service.associate(id) }
-        _ = try bench.store.deleteTape(id, owing: false)
+        _ = try bench.store.deleteTape(id, deletingAlbums: false)
         lock.release()
         #expect(try await task.value.state == .skipped)
         #expect(bench.library.calls.isEmpty)
@@ -89,7 +89,7 @@ import Testing
     func oldestFirst() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         _ = try await bench.service().associate(id)
         try bench.add(["c"], to: id, at: 0)
         _ = try await bench.service().associate(id)
@@ -111,11 +111,11 @@ import Testing
     func lostResponse() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).reason == .unreachable)
         #expect(try bench.store.albumIntent(of: id, in: "test:one")?.title == "Tapes – Summer")
 
-        let again = try await bench.service().associate(id, isAsked: true)
+        let again = try await bench.service().associate(id, isRequested: true)
         #expect(again.state == .associated && !again.isCreated && again.link?.albumID == "album-1")
         #expect(bench.library.albums.count == 1)
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
@@ -135,12 +135,12 @@ import Testing
     func noLook(_ kind: AlbumError.Kind, _ albums: Int) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell {
+        bench.library.configure {
             $0.lostResponses["create"] = [AlbumError(.unreachable(retryAfter: nil))]
             $0.failures["marked"] = [AlbumError(kind)]
         }
         _ = try await bench.service().associate(id)
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         #expect(bench.library.albums.count == albums)
     }
 
@@ -148,7 +148,7 @@ import Testing
     func refusedIntent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
         #expect(try await bench.service().associate(id).reason == .createFailed)
         #expect(try bench.store.albumIntent(of: id, in: "test:one") == nil)
     }
@@ -157,10 +157,10 @@ import Testing
     func idempotent() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.lostResponses["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        bench.library.configure { $0.lostResponses["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().associate(id).state == .partly)
         #expect(try bench.clips(id) == ["a pending unreachable", "b pending unreachable"])
-        let again = try await bench.service().associate(id, isAsked: true)
+        let again = try await bench.service().associate(id, isRequested: true)
         #expect(again.state == .associated && again.addedClips == 2)
         #expect(try bench.assets(id) == ["/a", "/b"])
     }

@@ -136,8 +136,8 @@ import Testing
         }
         let before = try? FileManager.default.subpathsOfDirectory(atPath: root)
         try bench.add(["c.jpg"])
-        for isAsked in [false, true] {
-            let outcome = try await bench.service().associate(bench.tape, isAsked: isAsked)
+        for isRequested in [false, true] {
+            let outcome = try await bench.service().associate(bench.tape, isRequested: isRequested)
             #expect(outcome.state == .pending && outcome.reason == .libraryChanged)
         }
         #expect(try bench.state() == "pending_association library_changed")
@@ -157,15 +157,15 @@ import Testing
         let (root, away) = (bench.fixture.root, bench.fixture.pictures + "/away")
         try FileManager.default.moveItem(atPath: root, toPath: away)
         // The user creates a library there, explicitly.
-        let asking = bench.fixture.library(confirm: { _ in true })
-        let service = Self.service(asking, bench.fixture.store, bench.fixture.data)
+        let prompting = bench.fixture.library(confirm: { _ in true })
+        let service = Self.service(prompting, bench.fixture.store, bench.fixture.data)
         #expect(try await service.requestAccess(.addOnly).addOnly?.state == .authorized)
         let new = UUID().uuidString.lowercased()
         try bench.fixture.store.create(TapeRecord(id: new, title: "New", createdAt: Date()))
         try bench.add(["c.jpg"], to: new)
         #expect(try await bench.service().associate(new).state == .associated)
         try bench.add(["c.jpg"])
-        #expect(try await bench.service().associate(bench.tape, isAsked: true).reason == .libraryChanged)
+        #expect(try await bench.service().associate(bench.tape, isRequested: true).reason == .libraryChanged)
         #expect(try bench.albums().keys.sorted() == ["Tapes – New"])
         // The old disk again.
         try FileManager.default.moveItem(atPath: root, toPath: away + "-new")
@@ -176,7 +176,7 @@ import Testing
 
     private static let points: [TapeFailpoint] = [
         .intentKept, .folderMade, .manifestWritten, .albumCreated, .linkKept, .assetsResolved, .linkMade, .linksMade,
-        .manifestRewritten, .assetsAdded, .clipsSettled, .playlistWritten,
+        .manifestRewritten, .assetsAdded, .clipsRecorded, .playlistWritten,
     ]
 
     @Test("acceptance 7, R7: kill -9 between any two steps: one album, each original once", arguments: points)

@@ -36,7 +36,7 @@ import Testing
         #expect(missing?.code == .albumNotFound)
         let gone = await #expect(throws: TapesError.self) { try await bench.service().link("none", to: "theirs") }
         #expect(gone?.code == .tapeNotFound)
-        bench.library.tell { $0.readWrite = AlbumAccess(.denied, fingerprint: "none", detail: "no") }
+        bench.library.configure { $0.readWrite = AlbumAccess(.denied, fingerprint: "none", detail: "no") }
         let denied = await #expect(throws: TapesError.self) { try await bench.service().link(other, to: "theirs") }
         #expect(denied?.code == .libraryUnusable && denied?.value == "access_denied")
     }
@@ -75,13 +75,13 @@ import Testing
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a"])
         try bench.add(["b"], to: id)
-        bench.library.tell { $0.failures["add"] = [AlbumError(.albumMissing)] }
+        bench.library.configure { $0.failures["add"] = [AlbumError(.albumMissing)] }
         _ = try await bench.service().associate(id)
         #expect(try bench.link(id)?.albumID == "album-2")
         #expect(try bench.assets(id) == ["/a", "/b"])
 
         try bench.add(["c"], to: id)
-        bench.library.tell { $0.failures["add"] = [AlbumError(.albumMissing), AlbumError(.albumMissing)] }
+        bench.library.configure { $0.failures["add"] = [AlbumError(.albumMissing), AlbumError(.albumMissing)] }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .pending && outcome.reason == .albumMissing)
         #expect(bench.library.albums.count == 3)
@@ -101,8 +101,8 @@ import Testing
         let id = try await bench.associated()
         try bench.add(["b"], to: id)
         for place in ["album", "add"] {
-            bench.library.tell { $0.failures[place] = [AlbumError(kind)] }
-            _ = try await bench.service().associate(id, isAsked: true)
+            bench.library.configure { $0.failures[place] = [AlbumError(kind)] }
+            _ = try await bench.service().associate(id, isRequested: true)
             #expect(try bench.state(id) == state)
             #expect(try bench.link(id)?.albumID == "album-1")
             #expect(bench.library.albums.count == 1)
@@ -119,17 +119,17 @@ import Testing
     )
     func otherLibrary(_ id: String, _ account: String?, _ key: String?, _ isSame: Bool) async throws {
         let bench = try AlbumBench()
-        bench.library.tell {
+        bench.library.configure {
             $0.identity = AlbumLibraryIdentity(libraryID: "test:one", accountID: "me", keyID: "k1", name: "")
         }
         let tape = try await bench.associated()
         // All IDs result in "no such album".
         bench.library.meddle { $0.albums = [:] }
-        bench.library.tell {
+        bench.library.configure {
             $0.identity = AlbumLibraryIdentity(libraryID: id, accountID: account, keyID: key, name: "")
         }
         try bench.add(["b"], to: tape)
-        let outcome = try await bench.service().associate(tape, isAsked: true)
+        let outcome = try await bench.service().associate(tape, isRequested: true)
         #expect(outcome.isCreated == isSame)
         #expect(bench.library.albums.count == (isSame ? 1 : 0))
         #expect(try bench.link(tape)?.albumID == (isSame ? "album-2" : "album-1"))
@@ -142,7 +142,7 @@ import Testing
         let id = try await bench.associated()
         bench.library.meddle { $0.albums = [:] }
         try bench.add(["b"], to: id)
-        bench.library.tell { $0.failures["identity"] = [nil, AlbumError(.libraryChanged)] }
+        bench.library.configure { $0.failures["identity"] = [nil, AlbumError(.libraryChanged)] }
         #expect(try await bench.service().associate(id).reason == .libraryChanged)
         #expect(bench.library.albums.isEmpty)
         #expect(try bench.state(id) == "pending_association library_changed")
@@ -153,8 +153,8 @@ import Testing
         let bench = try AlbumBench()
         let id = try await bench.associated()
         try bench.add(["b"], to: id)
-        bench.library.tell { $0.addOnly = AlbumAccess(.notDetermined, fingerprint: "empty") }
-        _ = try await bench.service().associate(id, isAsked: true)
+        bench.library.configure { $0.addOnly = AlbumAccess(.notDetermined, fingerprint: "empty") }
+        _ = try await bench.service().associate(id, isRequested: true)
         #expect(!bench.library.calls.contains(.request("add_only")))
     }
 
@@ -162,13 +162,13 @@ import Testing
     func otherLibraryInUse() async throws {
         let bench = try AlbumBench()
         let old = try await bench.associated()
-        bench.library.tell { $0.identity.libraryID = "test:two" }
+        bench.library.configure { $0.identity.libraryID = "test:two" }
         let new = try await bench.associated("Other", ["b"])
         #expect(try bench.link(new)?.libraryID == "test:two")
         try bench.add(["c"], to: old)
         #expect(try await bench.service().associate(old).reason == .libraryChanged)
         // After remounting, everything is as before.
-        bench.library.tell { $0.identity.libraryID = "test:one" }
+        bench.library.configure { $0.identity.libraryID = "test:one" }
         #expect(try await bench.service().associate(old).state == .associated)
         #expect(try bench.assets(old) == ["/a", "/c"])
     }
@@ -178,14 +178,14 @@ import Testing
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a"])
         let other = ScriptedLibrary(address: "/two")
-        other.tell { $0.identity.libraryID = "test:two" }
+        other.configure { $0.identity.libraryID = "test:two" }
         #expect(try bench.service(library: other).reconcilePlan().tapes.map(\.id) == [id])
         try bench.add(["b"], to: id)
-        other.tell { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
+        other.configure { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         _ = try await bench.service(library: other).associate(id)
         // It has an album, but none in the current library.
         #expect(try bench.state(id) == "pending_association unreachable")
-        let outcome = try await bench.service(library: other).associate(id, isAsked: true)
+        let outcome = try await bench.service(library: other).associate(id, isRequested: true)
         #expect(outcome.isCreated && outcome.addedClips == 2)
         // It is reported once: the user may not have intended it.
         #expect(outcome.formerLink?.libraryID == "test:one" && outcome.formerLink?.albumID == "album-1")
@@ -194,14 +194,14 @@ import Testing
         #expect(other.albums["album-1"]?.assets == ["/a", "/b", "/d"])
         #expect(try bench.store.albumLinks(of: id).map(\.libraryID).sorted() == ["test:one", "test:two"])
         // And back: the album there is still linked, and is completed.
-        #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
+        #expect(try await bench.service().associate(id, isRequested: true).state == .associated)
         #expect(bench.library.albums["album-1"]?.assets == ["/a", "/b", "/d"] && bench.library.albums.count == 1)
     }
 
     @Test("trap 3: without read permission, adding does not query, and does not create an album each time")
     func mayNotLook() async throws {
         let bench = try AlbumBench()
-        bench.library.tell { $0.mayLook = false }
+        bench.library.configure { $0.mayLook = false }
         let id = try await bench.associated()
         for name in ["b", "c"] {
             try bench.add([name], to: id)

@@ -12,7 +12,7 @@ import Testing
         var ids: [String] = []
         for number in 0..<50 {
             let id = try bench.tape("Old \(number)", ["a"])
-            try bench.store.settleTape(id, .none, nil)
+            try bench.store.setTapeAssociation(id, .none, nil)
             ids.append(id)
         }
         let empty = try bench.tape("Empty")
@@ -39,7 +39,7 @@ import Testing
         let outcome = try await bench.service().reconcile(limit: 2) { tape, _ in titles.keep(tape.title) }
         #expect(outcome == ReconcileOutcome(done: 2, left: 3, deletedAlbums: 0))
         #expect(titles.all == ["0", "1"] && bench.library.albums.count == 2)
-        bench.library.tell { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
         _ = try await bench.service().reconcile(limit: 1) { tape, _ in titles.keep(tape.title) }
         _ = try await bench.service().reconcile(limit: 2) { tape, _ in titles.keep(tape.title) }
         #expect(titles.all == ["0", "1", "2", "3", "4"])
@@ -55,7 +55,7 @@ import Testing
     func stops(_ kind: AlbumError.Kind, _ reason: AssociationReason?, _ done: Int) async throws {
         let bench = try AlbumBench()
         for number in 0..<3 { try bench.tape("\(number)", ["a"]) }
-        bench.library.tell { $0.failures["create"] = [AlbumError(kind)] }
+        bench.library.configure { $0.failures["create"] = [AlbumError(kind)] }
         let outcome = try await bench.service().reconcile(limit: 20) { _, _ in }
         #expect(outcome.stoppedBy == reason && outcome.done == done && outcome.left == 3 - done)
     }
@@ -64,10 +64,12 @@ import Testing
     func full() async throws {
         let bench = try AlbumBench()
         for name in ["a", "b"] { try bench.tape(name, [name]) }
-        bench.library.tell { $0.resolutions = ["/a": .failed(AlbumError(.unreachable(retryAfter: nil)))] }
+        bench.library.configure { $0.resolutions = ["/a": .failed(AlbumError(.unreachable(retryAfter: nil)))] }
         #expect(try await bench.service().reconcile(limit: 20) { _, _ in }.done == 2)
         for name in ["c", "d"] { try bench.tape(name, [name]) }
-        bench.library.tell { $0.resolutions = ["/c": .failed(AlbumError(.quota)), "/d": .failed(AlbumError(.quota))] }
+        bench.library.configure {
+            $0.resolutions = ["/c": .failed(AlbumError(.quota)), "/d": .failed(AlbumError(.quota))]
+        }
         let outcome = try await bench.service().reconcile(limit: 20) { _, _ in }
         #expect(outcome.stoppedBy == .quota && outcome.done == 1)
     }
@@ -80,7 +82,7 @@ import Testing
         for (state, reason) in [
             (AlbumAccess.State.limited(missing: ["x"]), AssociationReason.accessLimited), (.denied, .accessDenied),
         ] {
-            bench.library.tell { $0.addOnly = AlbumAccess(state, fingerprint: "f") }
+            bench.library.configure { $0.addOnly = AlbumAccess(state, fingerprint: "f") }
             let outcome = try await bench.service(AlbumBench.deleting).reconcile(limit: 20) { _, _ in }
             #expect(outcome.stoppedBy == reason && outcome.done == 0 && outcome.left == 1)
         }
@@ -114,15 +116,15 @@ import Testing
         let bench = try AlbumBench()
         let id = try await bench.associated()
         bench.library.meddle { $0.albums = [:] }
-        bench.library.tell { $0.identity.libraryID = "test:two" }
+        bench.library.configure { $0.identity.libraryID = "test:two" }
         #expect(try await bench.service().verifyAlbums { _, _ in } == 0)
-        bench.library.tell {
+        bench.library.configure {
             $0.identity.libraryID = "test:one"
             $0.failures["identity"] = [nil, AlbumError(.libraryChanged)]
         }
         await #expect(throws: TapesError.self) { try await bench.service().verifyAlbums { _, _ in } }
         #expect(try bench.state(id) == "associated")
-        bench.library.tell { $0.readWrite = AlbumAccess(.denied, fingerprint: "no") }
+        bench.library.configure { $0.readWrite = AlbumAccess(.denied, fingerprint: "no") }
         let error = await #expect(throws: TapesError.self) { try await bench.service().verifyAlbums { _, _ in } }
         #expect(error?.code == .libraryUnusable)
     }
@@ -135,7 +137,7 @@ import Testing
         let second = try await bench.associated("2", ["b"])
         for id in [first, second] { try bench.add(["c"], to: id) }
         let error = AlbumError(.albumDamaged, detail: "words")
-        bench.library.tell { $0.failures["album"] = [error] }
+        bench.library.configure { $0.failures["album"] = [error] }
         let seen = Seen()
         let outcome = try await bench.service().reconcile(limit: 20) { _, outcome in
             seen.keep("\(outcome.reason?.rawValue ?? "-") \(outcome.isAlbumDamaged) \(outcome.detail)")
@@ -146,7 +148,7 @@ import Testing
         #expect(try bench.state(first) == "associated" && bench.library.albums.count == 2)
         #expect(try bench.clips(first) == ["a linked", "c pending unreachable"])
 
-        bench.library.tell { $0.failures["album"] = [error] }
+        bench.library.configure { $0.failures["album"] = [error] }
         let verified = Seen()
         #expect(
             try await bench.service().verifyAlbums { link, presence in
@@ -162,7 +164,7 @@ import Testing
         var ids: [String] = []
         for number in 0..<3 { ids.append(try await bench.associated("\(number)")) }
         for id in ids { try bench.add(["b"], to: id) }
-        bench.library.tell { $0.identity.libraryID = "test:two" }
+        bench.library.configure { $0.identity.libraryID = "test:two" }
         let outcome = try await bench.service().reconcile(limit: 20) { _, _ in }
         #expect(outcome.stoppedBy == .libraryChanged && outcome.done == 0 && outcome.detail.contains("test:one"))
         #expect(outcome.left >= 2 && bench.library.work.isEmpty)
@@ -181,7 +183,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/Summer.mp4"] && bench.clips(id) == ["a linked"])
         #expect(try await bench.service().file(video, into: id).state == .associated)
         #expect(bench.library.albums.map(\.value.assets) == [["/a", "/Summer.mp4"]])
-        bench.library.tell { $0.resolutions["/Summer.mp4"] = .rejected("a format") }
+        bench.library.configure { $0.resolutions["/Summer.mp4"] = .rejected("a format") }
         let refused = try await bench.service().file(video, into: id)
         #expect(refused.state == .partly && refused.reason == .assetRejected && refused.detail == "a format")
         #expect(!refused.isFiled)
@@ -212,7 +214,7 @@ import Testing
         #expect(try await bench.service().rearrange(id).state == .associated)
         #expect(bench.library.calls == [.arrange("album-1", ["/b", "/a"])])
         #expect(try await bench.service().rearrange(try bench.tape("Other", ["c"])).state == .skipped)
-        bench.library.tell { $0.failures["arrange"] = [AlbumError(.albumMissing)] }
+        bench.library.configure { $0.failures["arrange"] = [AlbumError(.albumMissing)] }
         #expect(try await bench.service().rearrange(id).state == .partly)
         #expect(bench.library.albums.count == 1)
     }

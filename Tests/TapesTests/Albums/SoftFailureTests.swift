@@ -18,16 +18,16 @@ import Testing
             (.libraryChanged, .libraryChanged),
         ]
     )
-    func soft(_ place: String, _ trouble: (AlbumError.Kind, AssociationReason)) async throws {
+    func soft(_ place: String, _ failure: (AlbumError.Kind, AssociationReason)) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.failures[place] = [AlbumError(trouble.0, detail: "words")] }
+        bench.library.configure { $0.failures[place] = [AlbumError(failure.0, detail: "words")] }
         let outcome = try await bench.service().associate(id)
-        #expect(outcome.reason == trouble.1 && outcome.detail == "words" && outcome.pendingClips == 2)
-        #expect(try bench.clips(id) == ["a pending \(trouble.1.rawValue)", "b pending \(trouble.1.rawValue)"])
+        #expect(outcome.reason == failure.1 && outcome.detail == "words" && outcome.pendingClips == 2)
+        #expect(try bench.clips(id) == ["a pending \(failure.1.rawValue)", "b pending \(failure.1.rawValue)"])
         // The next run after the repair completes the album.
         try bench.add(["c"], to: id)
-        let next = try await bench.service().associate(id, isAsked: trouble.1.isOfAccess)
+        let next = try await bench.service().associate(id, isRequested: failure.1.isOfAccess)
         #expect(next.state == .associated)
         #expect(try bench.assets(id) == ["/a", "/b", "/c"])
         #expect(bench.library.albums.count == 1)
@@ -46,7 +46,7 @@ import Testing
     func waiting() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell {
+        bench.library.configure {
             $0.failures["create"] = [AlbumError(.unreachable(retryAfter: .seconds(90))), Self.unreachable]
         }
         _ = try await bench.service().associate(id)
@@ -60,7 +60,7 @@ import Testing
         bench.clock.advance(1)
         _ = try await bench.service().associate(id)
         #expect(try bench.store.clips(of: id).first?.nextAttemptAt == bench.clock.now + 120)
-        #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
+        #expect(try await bench.service().associate(id, isRequested: true).state == .associated)
         #expect(try bench.store.clips(of: id).first?.attempts == 0)
     }
 
@@ -68,7 +68,7 @@ import Testing
     func partial() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c", "d"])
-        bench.library.tell { $0.results = ["/b": [.failed("busy")], "/d": [.alreadyInAlbum]] }
+        bench.library.configure { $0.results = ["/b": [.failed("busy")], "/d": [.alreadyInAlbum]] }
         let outcome = try await bench.service().associate(id)
         #expect(outcome.state == .partly && outcome.addedClips == 3 && outcome.pendingClips == 1)
         #expect(outcome.reason == .internalError && outcome.detail == "busy")
@@ -87,14 +87,16 @@ import Testing
     func notAllowed() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b", "c"])
-        bench.library.tell { $0.results = ["/a": [.notAllowed], "/b": [.notAllowed, .notAllowed], "/c": [.notFound]] }
+        bench.library.configure {
+            $0.results = ["/a": [.notAllowed], "/b": [.notAllowed, .notAllowed], "/c": [.notFound]]
+        }
         let outcome = try await bench.service().associate(id)
         #expect(try bench.clips(id) == ["a linked", "b failed asset_rejected", "c linked"])
         #expect(outcome.state == .partly && outcome.reason == .assetRejected)
         #expect(bench.library.work == ["create", "resolve", "add", "resolve", "add", "arrange"])
         // Permanently: not retried, even on request, and no pending work.
         bench.library.forgetCalls()
-        _ = try await bench.service().associate(id, isAsked: true)
+        _ = try await bench.service().associate(id, isRequested: true)
         #expect(!bench.library.work.contains("add"))
         #expect(try bench.service().reconcilePlan().tapes.isEmpty)
     }
@@ -114,13 +116,13 @@ import Testing
     func resolution(_ response: AssetResolution, _ state: String, _ isTriedAgain: Bool) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
-        bench.library.tell { $0.resolutions["/a"] = response }
+        bench.library.configure { $0.resolutions["/a"] = response }
         let outcome = try await bench.service().associate(id)
         #expect(try bench.clips(id) == ["a \(state)", "b linked"])
         #expect(outcome.hiddenClips == (state == "linked" ? 1 : 0))
         #expect(try bench.state(id) == "associated")
         #expect(try bench.store.clips(of: id).map { $0.nextAttemptAt != nil } == [isTriedAgain, false])
-        bench.library.tell { $0.resolutions = [:] }
+        bench.library.configure { $0.resolutions = [:] }
         bench.clock.advance(60)
         _ = try await bench.service().associate(id)
         #expect(try bench.clips(id).first == (state.hasPrefix("failed") ? "a \(state)" : "a linked"))
@@ -130,7 +132,7 @@ import Testing
     func away() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.resolutions["/a"] = .unavailable("not mounted") }
+        bench.library.configure { $0.resolutions["/a"] = .unavailable("not mounted") }
         _ = try await bench.service().associate(id)
         try bench.add(["b"], to: id)
         bench.library.forgetCalls()
@@ -147,10 +149,10 @@ import Testing
         let id = try bench.tape("Summer", ["a"])
         let bare = ClipRecord(id: UUID().uuidString.lowercased(), tapeID: id, kind: .image, source: nil)
         _ = try bench.store.addClips([bare], to: id, at: nil, now: bench.clock.now)
-        bench.library.tell { $0.resolutions["/a"] = .unidentified }
+        bench.library.configure { $0.resolutions["/a"] = .unidentified }
         _ = try await bench.service().associate(id)
         #expect(try bench.clips(id) == ["a pending asset_unidentified", " unlinkable asset_unidentified"])
-        bench.library.tell { $0.resolutions = [:] }
+        bench.library.configure { $0.resolutions = [:] }
         try bench.add(["b"], to: id)
         _ = try await bench.service().associate(id)
         #expect(try bench.assets(id) == ["/a", "/b"])
@@ -160,7 +162,7 @@ import Testing
     func misfit() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.tell { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our bug")] }
+        bench.library.configure { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our bug")] }
         let outcome = try await bench.service().associate(id)
         // Never R5, and not again for a day.
         #expect(outcome.reason == .internalError && bench.library.albums.count == 1)

@@ -102,7 +102,7 @@ import Testing
         #expect(try bench.states(new) == [.pending])
         try await bench.bringBack()
         for id in [tape, new] {
-            #expect(try await bench.service().associate(id, isAsked: true).state == .associated)
+            #expect(try await bench.service().associate(id, isRequested: true).state == .associated)
         }
         let albums = try await bench.albums()
         #expect(albums.count == 2 && albums[link.albumID] == ["a.jpg", "b.jpg"])

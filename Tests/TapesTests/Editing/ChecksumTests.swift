@@ -139,8 +139,8 @@ struct ChecksumTests {
         // As long as the lost ones, but with other content.
         try bench.write(EditingBench.jpeg + [99], "a/similar.jpg")
         let witness = try OriginalsWitness(bench.originals)
-        let settled = [ClipSettlement(clipID: clips[1].id, association: .linked, assetID: clips[1].source)]
-        try bench.store.settle(settled, in: "folder:1")
+        let outcomes = [ClipOutcome(clipID: clips[1].id, association: .linked, assetID: clips[1].source)]
+        try bench.store.recordOutcomes(outcomes, in: "folder:1")
         let expected = [
             RelinkResult(clip: clips[0], state: .present),
             RelinkResult(clip: try #require(try stored(clips[1])), state: .found(bench.path("a/b/other name.jpg"))),
@@ -195,7 +195,7 @@ struct ChecksumTests {
         try bench.write(EditingBench.movie, "1.mov")
         let tape = try bench.editor.create(title: "x")
         let parts = try ["1.jpg", "1.mov"].map { try bench.editor.inspect(bench.path($0), allowingMissing: false) }
-        let live = try bench.editor.add(bench.editor.pairingLivePictures(parts), to: tape)
+        let live = try bench.editor.add(bench.editor.pairingLivePhotos(parts), to: tape)
         _ = try await bench.editor.checksum(live[0])
         try rename("1.jpg", "new/1.jpg")
         try rename("1.mov", "new/1.mov")

@@ -191,7 +191,7 @@ struct InspectionTests {
             clip("/a/1.mov", .video, 3000), clip("/a/2.heic", .image), clip("/b/1.heic", .image),
             clip("/a/1.heic", .image), clip("/a/3.mov", .video), clip("/a/2.MOV", .video, nil),
         ]
-        let paired = try bench.get().editor.pairingLivePictures(clips)
+        let paired = try bench.get().editor.pairingLivePhotos(clips)
         #expect(paired.map(\.id) == ["/a/1.heic", "/a/2.heic", "/b/1.heic", "/a/3.mov"])
         #expect(paired.map(\.kind) == [.live, .live, .image, .video])
         #expect(paired.map(\.source) == paired.map { Array($0.id.utf8) })
@@ -203,11 +203,11 @@ struct InspectionTests {
     func pairsOnce() throws {
         let editor = try bench.get().editor
         let twice = [clip("/1.heic", .image), clip("/1.mov", .video), clip("/1.jpg", .image), clip("/1.mp4", .video)]
-        #expect(editor.pairingLivePictures(twice).map(\.id) == ["/1.heic", "/1.jpg"])
+        #expect(editor.pairingLivePhotos(twice).map(\.id) == ["/1.heic", "/1.jpg"])
         let odd = [clip("/1.heic", .image), clip("/1.jpg", .image), clip("/1.mov", .video)]
-        #expect(editor.pairingLivePictures(odd).map(\.kind) == [.live, .image])
+        #expect(editor.pairingLivePhotos(odd).map(\.kind) == [.live, .image])
         let hidden = [clip("/.mov", .video), clip("/.heic", .image), clip("/a.b/x", .video), clip("/a.c/x", .image)]
-        #expect(editor.pairingLivePictures(hidden) == hidden)
+        #expect(editor.pairingLivePhotos(hidden) == hidden)
     }
 }
 

@@ -131,7 +131,7 @@ struct TapeEditorTests {
         let editor = bench.editor
         try bench.write(EditingBench.jpeg, "a.jpg")
         let (tape, clips) = try bench.tape(["a.jpg"])
-        _ = try bench.store.deleteTape(tape.id, owing: false)
+        _ = try bench.store.deleteTape(tape.id, deletingAlbums: false)
         #expect(tapesErrorCode { _ = try editor.rename(tape, to: "x") } == .tapeNotFound)
         #expect(tapesErrorCode { _ = try editor.duplicate(tape) } == .tapeNotFound)
         #expect(tapesErrorCode { _ = try editor.add(clips, to: tape) } == .tapeNotFound)

@@ -6,25 +6,25 @@ import Testing
 /// The output of ffmpeg and ffprobe.
 @Suite struct FFmpegReportTests {
     @Test func outputMayBeSplitAnywhere() {
-        let told = Mutex<[Int]>([])
-        let report = FFmpegReport { frames in told.withLock { $0.append(frames) } }
+        let scripted = Mutex<[Int]>([])
+        let report = FFmpegReport { frames in scripted.withLock { $0.append(frames) } }
         for piece in [
             "fra", "me=1\nfps=0.00\nout_time_us=N/A\nprogress=cont", "inue\nframe=", "30\n",
             "frame=30\nout_time_us=1000000\nframe=4",
         ] {
             report.read(Array(piece.utf8)[...])
         }
-        #expect(told.withLock { $0 } == [1, 30])
+        #expect(scripted.withLock { $0 } == [1, 30])
         #expect(report.figures == FFmpegReport.Figures(frames: 30, microseconds: 1_000_000))
     }
 
     struct Case: CustomTestStringConvertible {
         var name: String
         var json: String
-        var hasPicture = true
+        var hasVideo = true
         var hasSound = false
         var milliseconds: Int64?
-        var pictureMilliseconds: Int64?
+        var videoMilliseconds: Int64?
         var frameRate: ClipMedia.FrameRate?
 
         var testDescription: String { name }
@@ -42,7 +42,7 @@ import Testing
                     """,
                 hasSound: true,
                 milliseconds: 5000,
-                pictureMilliseconds: 5000,
+                videoMilliseconds: 5000,
                 frameRate: .init(30_000, 1001)
             ),
             // A variable rate has only an average: 90,000 is that of the time stamps.
@@ -59,28 +59,28 @@ import Testing
                 name: "a cover is no picture",
                 json:
                     #"{"streams":[{"codec_type":"audio"},{"codec_type":"video","disposition":{"attached_pic":1}}],"format":{}}"#,
-                hasPicture: false,
+                hasVideo: false,
                 hasSound: true
             ),
             Case(
                 name: "only the picture tells",
                 json: #"{"streams":[{"codec_type":"video","duration":"1.5"}]}"#,
                 milliseconds: 1500,
-                pictureMilliseconds: 1500
+                videoMilliseconds: 1500
             ),
             Case(
                 name: "nothing tells",
                 json: #"{"streams":[{"codec_type":"video","duration":"N/A"}],"format":{"duration":"-1"}}"#
             ),
-            Case(name: "nothing is there", json: "{}", hasPicture: false),
+            Case(name: "nothing is there", json: "{}", hasVideo: false),
         ]
     )
     func probes(_ example: Case) throws {
         let probe = try #require(MediaProbe(Array(example.json.utf8)))
-        #expect(probe.hasPicture == example.hasPicture)
+        #expect(probe.hasVideo == example.hasVideo)
         #expect(probe.hasSound == example.hasSound)
         #expect(probe.milliseconds == example.milliseconds)
-        #expect(probe.pictureMilliseconds == example.pictureMilliseconds)
+        #expect(probe.videoMilliseconds == example.videoMilliseconds)
         #expect(probe.frameRate == example.frameRate)
     }
 

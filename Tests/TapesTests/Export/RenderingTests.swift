@@ -22,8 +22,8 @@ struct RenderingTests {
         ]
         let paths = clips.compactMap { $0.source.map { String(decoding: $0, as: UTF8.self) } }
         let before = try paths.map(Facts.init)
-        let told = Mutex<[[Int64]]>([])
-        try await kit.render(clips: clips) { done, total in told.withLock { $0.append([done, total]) } }
+        let scripted = Mutex<[[Int64]]>([])
+        try await kit.render(clips: clips) { done, total in scripted.withLock { $0.append([done, total]) } }
         #expect(try paths.map(Facts.init) == before)
         #expect(try kit.names == ["a.mov", "b.jpg", "c.mkv", "film.mp4"])
         let film = try await kit.look(Array(kit.home.file("film.mp4").utf8))
@@ -34,7 +34,7 @@ struct RenderingTests {
         #expect(abs(film.seconds - 0.9) < 0.034)
         #expect(film.loudness(0.05..<0.35) > 1000)
         #expect(film.loudness(0.45..<0.85) < 30)
-        let steps = told.withLock { $0 }
+        let steps = scripted.withLock { $0 }
         #expect(steps.first == [0, 900])
         #expect(steps.last == [900, 900])
         #expect(steps.map { $0[0] } == steps.map { $0[0] }.sorted())
@@ -139,7 +139,7 @@ struct RenderingTests {
     }
 
     /// Trims, the volume, and what is shown of a live photo.
-    @Test func picturesAndSoundOfAClip() async throws {
+    @Test func videoAndSoundOfAClip() async throws {
         let kit = try FilmKit()
         let colors = ["red", "lime", "blue"].enumerated()
             .map { "color=\($1):s=64x36:r=30:d=0.3[\($0)]" }.joined(separator: ";")

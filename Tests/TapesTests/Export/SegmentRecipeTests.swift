@@ -10,7 +10,7 @@ import Testing
         input: "/tmp/links/0.mov",
         isStill: false,
         hasSound: true,
-        pictureEnd: 20_000,
+        videoEnd: 20_000,
         start: 1500,
         length: 10_000,
         quarterTurns: 1,
@@ -53,7 +53,7 @@ import Testing
         )
     }
 
-    @Test func aStillIsOnePictureAndSilence() throws {
+    @Test func aStillIsOneImageAndSilence() throws {
         let recipe = try recipe(.init(begin: 45, count: 45, part: .init(clip: 1, skipped: 12)))
         #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/1.jpg"])
         #expect(
@@ -101,21 +101,20 @@ import Testing
     /// picture to repeat. At 30 frames per second.
     @Test(
         arguments: [
-            (start: 0, pictureEnd: 20_000, skipped: 0, seek: nil, frames: 0),
-            (start: 0, pictureEnd: 20_000, skipped: 60, seek: nil, frames: 60),
-            (start: 0, pictureEnd: 20_000, skipped: 75, seek: "0.500000", frames: 60),
-            (start: 1500, pictureEnd: 20_000, skipped: 285, seek: "9.000000", frames: 60),
-            (start: 10_000, pictureEnd: 20_000, skipped: 0, seek: "8.000000", frames: 60),
-            (start: 1010, pictureEnd: 20_000, skipped: 0, seek: "0.010000", frames: 30),
-            (start: 1500, pictureEnd: 4500, skipped: 285, seek: "2.500000", frames: 255),
-            (start: 9000, pictureEnd: 4500, skipped: 3, seek: "2.500000", frames: 198),
-            (start: 9000, pictureEnd: 100, skipped: 0, seek: nil, frames: 270),
-        ] as [(start: Int64, pictureEnd: Int64, skipped: Int, seek: String?, frames: Int)]
+            (start: 0, videoEnd: 20_000, skipped: 0, seek: nil, frames: 0),
+            (start: 0, videoEnd: 20_000, skipped: 60, seek: nil, frames: 60),
+            (start: 0, videoEnd: 20_000, skipped: 75, seek: "0.500000", frames: 60),
+            (start: 1500, videoEnd: 20_000, skipped: 285, seek: "9.000000", frames: 60),
+            (start: 10_000, videoEnd: 20_000, skipped: 0, seek: "8.000000", frames: 60),
+            (start: 1010, videoEnd: 20_000, skipped: 0, seek: "0.010000", frames: 30),
+            (start: 1500, videoEnd: 4500, skipped: 285, seek: "2.500000", frames: 255),
+            (start: 9000, videoEnd: 4500, skipped: 3, seek: "2.500000", frames: 198),
+            (start: 9000, videoEnd: 100, skipped: 0, seek: nil, frames: 270),
+        ] as [(start: Int64, videoEnd: Int64, skipped: Int, seek: String?, frames: Int)]
     )
-    func whereReadingStarts(_ start: Int64, _ pictureEnd: Int64, _ skipped: Int, _ seek: String?, _ frames: Int) throws
-    {
+    func whereReadingStarts(_ start: Int64, _ videoEnd: Int64, _ skipped: Int, _ seek: String?, _ frames: Int) throws {
         var clip = Self.video
-        (clip.start, clip.pictureEnd) = (start, pictureEnd)
+        (clip.start, clip.videoEnd) = (start, videoEnd)
         let recipe = try recipe(.init(begin: 0, count: 3, part: .init(clip: 0, skipped: skipped)), [clip])
         #expect(recipe.inputs.dropFirst(2).first == (seek == nil ? "-i" : "-ss"))
         #expect(recipe.inputs.count == (seek == nil ? 4 : 6))

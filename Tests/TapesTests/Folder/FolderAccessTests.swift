@@ -49,22 +49,22 @@ import Testing
         "a user at a terminal is prompted, and a no differs from never having been prompted",
         arguments: [true, false]
     )
-    func asking(response: Bool) async throws {
+    func prompting(response: Bool) async throws {
         let fixture = try FolderFixture()
-        let asked = Mutex<[[UInt8]]>([])
+        let requested = Mutex<[[UInt8]]>([])
         let library = fixture.library(isConfigured: true) { path in
-            asked.withLock { $0.append(path) }
+            requested.withLock { $0.append(path) }
             return response
         }
         let access = try await library.requestAccess(.addOnly)
         #expect(access.state == (response ? .authorized : .denied))
-        #expect(asked.withLock { $0 } == [Array(fixture.root.utf8)])
+        #expect(requested.withLock { $0 } == [Array(fixture.root.utf8)])
         #expect(fixture.exists(fixture.root) == response)
         // The refused one has the fingerprint of the next query, so that there is no prompt each time (R10).
         if !response { #expect(try await library.access(.addOnly).fingerprint == access.fingerprint) }
         // There is no prompt for an existing library.
         if response { _ = try await library.requestAccess(.addOnly) }
-        #expect(asked.withLock { $0.count } == 1)
+        #expect(requested.withLock { $0.count } == 1)
     }
 
     @Test func anExistingDirectoryBecomesTheRootWithItsContent() async throws {
@@ -138,9 +138,9 @@ import Testing
         chmod(fixture.temporary.path, 0o711)
         chmod(fixture.root, mode_t(mode))
         let library = fixture.library
-        let seen = try OtherUser.run { [try library.sight(of: .addOnly), try library.sight(of: .readWrite)] }
-        let states = seen.map { sight -> AlbumAccess.State? in
-            if case .library(let access) = sight { access.state } else { nil }
+        let seen = try OtherUser.run { [try library.rootStatus(of: .addOnly), try library.rootStatus(of: .readWrite)] }
+        let states = seen.map { rootStatus -> AlbumAccess.State? in
+            if case .library(let access) = rootStatus { access.state } else { nil }
         }
         #expect(states == [addOnly, readWrite])
         // Root, or the owner, may do everything regardless.
@@ -157,10 +157,10 @@ import Testing
         chmod(fixture.pictures, 0o755)
         let library = fixture.library
         // Opens the store, which the other user may not.
-        _ = try library.sight(of: .addOnly)
-        let sight = try OtherUser.run { try library.sight(of: .addOnly) }
+        _ = try library.rootStatus(of: .addOnly)
+        let rootStatus = try OtherUser.run { try library.rootStatus(of: .addOnly) }
         let state: AlbumAccess.State? =
-            if case .place(let access, wasLibrary: false) = sight { access.state } else { nil }
+            if case .place(let access, wasLibrary: false) = rootStatus { access.state } else { nil }
         #expect(state == .denied)
     }
 

@@ -118,7 +118,7 @@ import Testing
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
     }
 
-    @Test("trap 1: a missing library is created again only on an explicit request") func madeAnew() async throws {
+    @Test("trap 1: a missing library is created again only on an explicit request") func recreated() async throws {
         let fixture = try await FolderFixture.ready()
         let before = try await fixture.library.identity()
         try lose(fixture, .removed)

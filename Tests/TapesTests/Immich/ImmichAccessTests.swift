@@ -64,8 +64,8 @@ struct ImmichAccessTests {
         #expect(try await library.access(.readWrite).state == scope.readWrite)
         // Queried once per process, without side effect.
         let lines = try await bench.report().requests.map(\.line)
-        let asked = ["GET /server/version", "GET /api-keys/me"]
-        #expect(lines == asked + (["all", "user.read"].contains(scope.permissions[0]) ? ["GET /users/me"] : []))
+        let requested = ["GET /server/version", "GET /api-keys/me"]
+        #expect(lines == requested + (["all", "user.read"].contains(scope.permissions[0]) ? ["GET /users/me"] : []))
     }
 
     @Test("4.3: without a key the level is not determined, and no request is sent")

@@ -124,8 +124,8 @@ struct ImmichAlbumTests {
         let own = try await bench.server.add(assets: [["name": "1"], ["name": "2"]])
         let foreign = try await bench.server.add(assets: [["user": "Bob"]])
         #expect(try await library.add([AlbumAsset(own[0])], to: made.id, hint: nil) == [.added])
-        let asked = [own[0], own[1], foreign[0], SampleID.asset, own[1]].map(AlbumAsset.init)
-        let results = try await library.add(asked, to: made.id, hint: nil)
+        let requested = [own[0], own[1], foreign[0], SampleID.asset, own[1]].map(AlbumAsset.init)
+        let results = try await library.add(requested, to: made.id, hint: nil)
         // R7: an existing asset is a success.
         #expect(results == [.alreadyInAlbum, .added, .notAllowed, .notAllowed, .alreadyInAlbum])
         #expect(try await bench.report().albums.first?.assets == own)

@@ -34,9 +34,9 @@ struct ImmichAssetTests {
         #expect(found[1] == .unidentified)
         let requests = try await bench.report().requests.filter { $0.method == "POST" }
         #expect(requests.map(\.line) == ["POST /assets/bulk-upload-check"])
-        let asked = requests[0].json?.assets ?? []
-        #expect(asked.map { $0["id"] } == clips.map(\.id))
-        #expect(asked.first?["checksum"] == Self.base64OfABC)
+        let requested = requests[0].json?.assets ?? []
+        #expect(requested.map { $0["id"] } == clips.map(\.id))
+        #expect(requested.first?["checksum"] == Self.base64OfABC)
     }
 
     @Test("trap 10, 6.3: an asset in the trash is linked, and reported as hidden")

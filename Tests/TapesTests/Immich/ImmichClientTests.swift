@@ -9,7 +9,7 @@ import Testing
 /// A third-party client against the stand-in that validates our requests, and the connection to the server.
 @Suite("conformance of the Immich stand-in")
 struct ImmichClientTests {
-    private struct Said: Decodable {
+    private struct Printed: Decodable {
         var version: Int
         var key: String
         var account: String
@@ -53,21 +53,21 @@ struct ImmichClientTests {
             [ImmichStandIn.scripts + "/immich_client.py", server.address, "key-1", directory.path]
         )
         try #require(result.status == 0, "\(result.errors)")
-        let said = try JSONDecoder().decode(Said.self, from: Data(result.output.utf8))
-        #expect(said.version == 3)
-        #expect(said.key == "all")
-        #expect(said.uploads.map(\.last) == ["created", "duplicate"])
-        let asset = try #require(said.uploads.first?.first)
-        #expect(said.uploads.last?.first == asset)
-        #expect(said.check == ["mine", "reject", asset])
-        #expect(said.search == [asset])
-        #expect(said.adds == [.flag(true), .text("duplicate")])
-        #expect(said.removes == [.flag(true), .text("not_found")])
-        #expect(said.listed == [said.album])
-        #expect(said.count == 1)
-        #expect(said.missing == [.number(400), .text("Not found or no album.read access")])
-        #expect(said.addToMissing == [.number(400), .text("Not found or no albumAsset.create access")])
-        #expect(said.gone == said.missing)
+        let printed = try JSONDecoder().decode(Printed.self, from: Data(result.output.utf8))
+        #expect(printed.version == 3)
+        #expect(printed.key == "all")
+        #expect(printed.uploads.map(\.last) == ["created", "duplicate"])
+        let asset = try #require(printed.uploads.first?.first)
+        #expect(printed.uploads.last?.first == asset)
+        #expect(printed.check == ["mine", "reject", asset])
+        #expect(printed.search == [asset])
+        #expect(printed.adds == [.flag(true), .text("duplicate")])
+        #expect(printed.removes == [.flag(true), .text("not_found")])
+        #expect(printed.listed == [printed.album])
+        #expect(printed.count == 1)
+        #expect(printed.missing == [.number(400), .text("Not found or no album.read access")])
+        #expect(printed.addToMissing == [.number(400), .text("Not found or no albumAsset.create access")])
+        #expect(printed.gone == printed.missing)
         let report = try await server.report()
         #expect(report.violations.isEmpty)
         #expect(report.assets.map(\.size) == [18])

@@ -118,7 +118,7 @@ struct ImmichParallelTests {
         let clip = try #require(try bench.immich.store.clips(of: tape).first)
         #expect(clip.association == .pending && clip.reason == .tooLarge && clip.attempts == 1)
         #expect(clip.nextAttemptAt != nil)
-        let second = try await bench.service().associate(tape, isAsked: true)
+        let second = try await bench.service().associate(tape, isRequested: true)
         #expect(second.state == .associated && second.refusedByteCount == nil)
         #expect(try await bench.immich.report().albums.map(\.assets.count) == [1])
     }

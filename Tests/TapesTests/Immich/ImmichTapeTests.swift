@@ -110,11 +110,11 @@ struct ImmichTapeTests {
         let outcome = try await bench.service(key: "bob").associate(tape)
         #expect(outcome.state == .pending && outcome.reason == .libraryChanged)
         #expect(try await bench.immich.report().albums.count == 1)
-        #expect(try await bench.service().associate(tape, isAsked: true).state == .associated)
+        #expect(try await bench.service().associate(tape, isRequested: true).state == .associated)
     }
 
     @Test("acceptance 5: a revoked key, a missing scope, a full account and an unreachable server", arguments: [2, 3])
-    func trouble(major: Int) async throws {
+    func failure(major: Int) async throws {
         let bench = try Bench(try await ImmichBench(major: major))
         try await bench.immich.server.add(
             key: "narrow",
@@ -129,7 +129,7 @@ struct ImmichTapeTests {
         #expect(try await bench.service().associate(tape).reason == .unreachable)
         #expect(try bench.states(tape) == [.pending])
         // R10: another grant is retried automatically; transfer failures wait, unless the user requests a retry.
-        let outcome = try await bench.service().associate(tape, isAsked: true)
+        let outcome = try await bench.service().associate(tape, isRequested: true)
         #expect(outcome.state == .associated)
         #expect(try await bench.immich.report().albums.count == 1)
     }

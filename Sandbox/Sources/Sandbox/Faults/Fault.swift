@@ -29,7 +29,7 @@ struct Fault: Sendable, Equatable {
         var isPhotoSync: Bool { rawValue.hasPrefix("photos-") || self == .devices || self == .login }
         var isCaptures: Bool { rawValue.hasPrefix("capture") || self == .challenge || self == .register }
         /// Whether PhotoSync's errors are JSON there, not plain text (photosync contract 0).
-        var speaksJSON: Bool {
+        var sendsJSON: Bool {
             [.photosHealth, .photosCheck, .photosUpload, .photosGet, .photosDelete].contains(self)
         }
     }
@@ -38,7 +38,7 @@ struct Fault: Sendable, Equatable {
     enum Kind: String, Sendable, CaseIterable {
         case reset, stall, slow, status, truncate, html, whitespace, limit, forget, expire, redirect
         case earlyStatus = "early-status", statusAfter = "status-after", errorAfterStore = "500-after-store"
-        case duplicateEntry = "1062", dropResponse = "drop-answer", delayResponse = "delay-answer"
+        case duplicateEntry = "1062", dropResponse = "drop-response", delayResponse = "delay-response"
         case wrongLength = "wrong-length", contentType = "content-type", endlessJSON = "endless-json"
         case fileLimit = "file-limit", postLimit = "post-limit", bodyTimeout = "body-timeout", corruptByte =
             "corrupt-byte", ignoreRange = "ignore-range"
@@ -48,6 +48,15 @@ struct Fault: Sendable, Equatable {
         // A page of PhotoSync's listing.
         case repeatedCursor = "repeated-cursor", emptyPage = "empty-page", expiredCursor = "expired-cursor"
         case lostPhoto = "lost-photo", hostileNames = "hostile-names", endless, total
+
+        /// Also reads the names of release 0.1.0.
+        init?(name: String) {
+            switch name {
+            case "drop-answer": self = .dropResponse
+            case "delay-answer": self = .delayResponse
+            default: self.init(rawValue: name)
+            }
+        }
 
         /// Nil for everywhere.
         var places: [Place]? {
@@ -111,8 +120,8 @@ final class FaultBook: Sendable {
         /// Counts a request, and returns whether the fault applies to it.
         mutating func strikesNext() -> Bool {
             seen += 1
-            let isItsTurn = seen > fault.skip && (seen - fault.skip).isMultiple(of: fault.every)
-            guard isItsTurn, !isSpent else { return false }
+            let isDue = seen > fault.skip && (seen - fault.skip).isMultiple(of: fault.every)
+            guard isDue, !isSpent else { return false }
             struck += 1
             return true
         }

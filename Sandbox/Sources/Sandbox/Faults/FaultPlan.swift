@@ -39,7 +39,7 @@ extension FaultPlan {
         return has(.expiredCursor) ? cursor.map { _ in "expired" } : cursor
     }
 
-    func changed(_ listing: PhotoListing, askedAfter cursor: String?) -> PhotoListing {
+    func changed(_ listing: PhotoListing, requestedAfter cursor: String?) -> PhotoListing {
         faults.reduce(into: listing) { listing, fault in
             switch fault.kind {
             case .repeatedCursor where cursor != nil: listing.cursor = cursor
@@ -82,8 +82,8 @@ extension FaultPlan {
         case _ where fault.place.isPhotoSync: response = photoSyncError(status, fault.place)
         case _ where fault.place.isCaptures: response = .captureFault(status)
         case 401: response = .unauthorized(realm: "GigHive")
-        case _ where isOfBlockTus: response = BlockTusError.saying(fault.number)?.response ?? .webServerError(status)
-        case _ where fault.place.isTus: response = TusError.saying(fault.number)?.response ?? .webServerError(status)
+        case _ where isOfBlockTus: response = BlockTusError.forStatus(fault.number)?.response ?? .webServerError(status)
+        case _ where fault.place.isTus: response = TusError.forStatus(fault.number)?.response ?? .webServerError(status)
         case 500 where fault.place.isGuest: response = .guestServerError
         case 400, 403, 404, 405, 409, 423, 500:
             response = applicationError(status, status.reasonPhrase, "Injected by the sandbox")
@@ -135,9 +135,9 @@ extension FaultPlan {
     private func photoSyncError(_ status: HTTPResponse.Status, _ place: Fault.Place) -> Response {
         switch status.code {
         case 401: .photoSyncError(status, "Invalid API key.")
-        case 500: place.speaksJSON ? .photoSyncError(status, "Database error.") : .photoSyncDatabaseError
+        case 500: place.sendsJSON ? .photoSyncError(status, "Database error.") : .photoSyncDatabaseError
         case 400, 403, 404, 405:
-            place.speaksJSON
+            place.sendsJSON
                 ? .photoSyncError(status, "Injected by the sandbox") : .photoSyncText(status, "Injected by the sandbox")
         default: .webServerError(status)
         }
@@ -192,7 +192,8 @@ extension FaultPlan {
     }
 }
 
-/// Waits that can be ended early: those of `delay-answer` when the faults are cleared, those of stalls with the connection.
+/// Waits that can be ended early: those of `delay-response` when the faults are cleared, those of stalls with the
+/// connection.
 final class Waits: Sendable {
     private let state = Mutex<(isOver: Bool, sleeps: [Task<Void, any Error>])>((false, []))
 

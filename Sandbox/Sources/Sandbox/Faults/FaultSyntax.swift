@@ -7,7 +7,7 @@ enum FaultSyntax {
         }
         let settings = text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false)
             .map { Setting($0, of: text) }
-        guard let what = settings.first, let kind = Fault.Kind(rawValue: what.name) else {
+        guard let what = settings.first, let kind = Fault.Kind(name: what.name) else {
             throw FaultSyntaxError(text, "unknown fault \"\(settings.first?.name ?? "")\"")
         }
         guard kind.places?.contains(place) ?? true else {
@@ -113,8 +113,8 @@ extension FaultSyntax {
                  forget                the upload was removed: 404 (tus, finalize)
                  expire                the upload has expired: 410 (tus); d4: it is
                                        24 h old, and does not count as pending
-                 drop-answer           process, close without a response
-                 delay-answer=SECONDS  process, respond late
+                 drop-response           process, close without a response
+                 delay-response=SECONDS  process, respond late
                  status-after=CODE, 500-after-store, 1062
                                        process, respond with CODE, 500, or 500
                                        "1062 Duplicate entry"
@@ -170,7 +170,7 @@ extension FaultSyntax {
                                        "replace" with "base64":BYTES
           POST photosync/photos/ID/thumbnail  store its thumbnail:
                                        {"base64":BYTES}
-          POST photosync/settle        rewrite pending photos now
+          POST photosync/rewrite       rewrite pending photos now
           POST photosync/outage        a database outage: 500 to every request,
                                        with {"text":TEXT} or {"json":ERROR}
           DELETE photosync/outage      end it

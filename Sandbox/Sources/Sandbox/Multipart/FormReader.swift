@@ -13,7 +13,7 @@ final class FormReader {
         var text: String { String(buffer: value) }
     }
 
-    enum Fate {
+    enum Handling {
         case kept
         case stored
         case dropped
@@ -26,20 +26,20 @@ final class FormReader {
     private var isDropping = false
     private let limit: Int
     private let folder: DataFolder?
-    private let fate: (_ header: PartHeader, _ before: [Part]) -> Fate
+    private let handling: (_ header: PartHeader, _ before: [Part]) -> Handling
 
     /// `limit` is in bytes of a part in memory. A type without a boundary is never complete.
     init(
         _ type: HeaderParameters,
         limit: Int = 1 << 20,
         folder: DataFolder? = nil,
-        fate: @escaping (_ header: PartHeader, _ before: [Part]) -> Fate = { _, _ in .kept }
+        handling: @escaping (_ header: PartHeader, _ before: [Part]) -> Handling = { _, _ in .kept }
     ) {
         let isForm = type.value.lowercased() == "multipart/form-data"
         parser = isForm ? type["boundary"].flatMap { $0.isEmpty ? nil : MultipartParser(boundary: $0) } : nil
         self.limit = limit
         self.folder = folder
-        self.fate = fate
+        self.handling = handling
     }
 
     var isComplete: Bool { parser?.isComplete == true }
@@ -61,9 +61,9 @@ final class FormReader {
     }
 
     private func begin(_ header: PartHeader) throws {
-        let fate = fate(header, parts)
-        isDropping = fate == .dropped
-        let path = fate == .stored ? folder?.newIncomingPath() : nil
+        let handling = handling(header, parts)
+        isDropping = handling == .dropped
+        let path = handling == .stored ? folder?.newIncomingPath() : nil
         parts.append(Part(header: header, file: try path.map { try IncomingFile(path: $0, isHashed: true) }))
     }
 

@@ -33,7 +33,7 @@ struct PhotoControl {
             case (.delete, "outage", 1):
                 catalog.outage.end()
                 return .changed(true)
-            case (.post, "settle", 1): return .json(.ok, ["rewritten": .int(await rewriter.settle())])
+            case (.post, "rewrite", 1): return .json(.ok, ["rewritten": .int(await rewriter.rewritePending())])
             case (.patch, "users", 2):
                 let (isActive, key) = (try fields.bool("isActive"), try fields.string("apiKey"))
                 return .changed(try catalog.change(userOf: path[1], isActive: isActive, key: key))

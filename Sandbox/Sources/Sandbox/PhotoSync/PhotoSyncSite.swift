@@ -42,7 +42,7 @@ struct PhotoSyncSite: Sendable {
         } catch is BodyTooLarge {
             return .webServerError(.requestEntityTooLarge).early
         } catch is DatabaseError {
-            return route.place?.speaksJSON == true
+            return route.place?.sendsJSON == true
                 ? .photoSyncError(.internalServerError, "Database error.") : .photoSyncDatabaseError
         }
     }

@@ -113,7 +113,7 @@ actor PhotoRewriter {
     }
 
     /// Rewrites the pending photos now, and returns their number.
-    func settle() async -> Int {
+    func rewritePending() async -> Int {
         let tasks = Array(pending.values)
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }

@@ -50,7 +50,7 @@ struct SyncEndpoint {
             cursor: page.hasMore ? page.photos.last?.id : nil,
             totalCount: page.totalCount
         )
-        return .photoSync(.ok, plan.changed(listing, askedAfter: cursor).json)
+        return .photoSync(.ok, plan.changed(listing, requestedAfter: cursor).json)
     }
 
     private static func item(

@@ -30,7 +30,7 @@ struct BlockTusError: Refusal {
     }
 
     /// The error of the script with a status, for faults; nil for a status of Apache.
-    static func saying(_ status: Int) -> BlockTusError? {
+    static func forStatus(_ status: Int) -> BlockTusError? {
         [notFound, hasFailed, tooLong, wrongContentType, tooManyPending, exception].first { $0.status.code == status }
     }
 

@@ -40,7 +40,7 @@ struct TusError: Refusal {
     static let checksumMismatch = TusError(460, "CHECKSUM_MISMATCH", "checksum mismatch")
 
     /// The error of tusd with a status, for faults; nil for a status of the proxy.
-    static func saying(_ status: Int) -> TusError? {
+    static func forStatus(_ status: Int) -> TusError? {
         let readTimeout = TusError(500, "READ_TIMEOUT", "timeout while reading request body")
         return [
             unsupportedVersion, invalidContentType, notFound, gone, mismatchedOffset, sizeExceeded, locked,

@@ -4,47 +4,47 @@ internal import MediaStore
 internal import MediaTransport
 
 extension CaptureError: CatalogedError {
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
-    fileprivate static func described(_ error: CaptureError) -> Diagnosis {
+    fileprivate static func described(_ error: CaptureError) -> UserFacingError {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
-            return diagnosis(of: store)
+            return userFacingError(of: store)
         }
         if error.code == .transport, let transport = error.underlying as? TransportError {
-            return diagnosis(ofMissingResponse: transport, isRetryable: error.isRetryable)
+            return userFacingError(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
         // The message of the table, unless the error has more details than its code.
-        let words =
-            inputWords(for: error) ?? deviceWords(for: error) ?? responseWords(for: error) ?? recordWords(for: error)
-        var diagnosis = Diagnosis(error, providerWords(words ?? Words(error), for: error))
-        diagnosis.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
-        return diagnosis
+        let text =
+            inputText(for: error) ?? deviceText(for: error) ?? responseText(for: error) ?? recordText(for: error)
+        var userFacingError = UserFacingError(error, providerText(text ?? Text(error), for: error))
+        userFacingError.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
+        return userFacingError
     }
 
     // MARK: Input and devices
 
-    private static func inputWords(for error: CaptureError) -> Words? {
+    private static func inputText(for error: CaptureError) -> Text? {
         switch error.code {
         case .fileUnreadable: .unreadable(error)
         case .unknownMediaType where error.value != nil:
-            Words(
-                "\(error.file) is not a \(clean(error.value ?? ""))\(error.said)",
+            Text(
+                "\(error.file) is not a \(clean(error.value ?? ""))\(error.suffix)",
                 hint: "omit --media-type to detect it from the file"
             )
         case .unknownMediaType:
-            Words(
-                "cannot determine whether \(error.file) is a photo or a video\(error.said)",
+            Text(
+                "cannot determine whether \(error.file) is a photo or a video\(error.suffix)",
                 hint: "specify --media-type photo or --media-type video"
             )
         case .depthMapInvalid where error.path == nil:
-            Words(
-                "cannot use the depth map\(error.said)",
+            Text(
+                "cannot use the depth map\(error.suffix)",
                 hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
             )
         case .sourceChanged:
-            Words(
+            Text(
                 "\(error.file) was modified while it was read",
                 hint: "run the command again when no program is writing to it"
             )
@@ -52,31 +52,31 @@ extension ErrorCatalog {
         }
     }
 
-    private static func deviceWords(for error: CaptureError) -> Words? {
-        var words = Words(error)
+    private static func deviceText(for error: CaptureError) -> Text? {
+        var text = Text(error)
         switch error.code {
         case .payloadTooLarge where !error.parts.isEmpty:
-            words.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.said)"
-            words.hint = "shorten --device-model or --place"
+            text.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.suffix)"
+            text.hint = "shorten --device-model or --place"
         case .payloadTooLarge:
-            words.hint =
+            text.hint =
                 "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
         case .keyUnusable:
-            words.message = "the key cannot be used\(at(error))\(error.said)"
-        case .notRegistered: words.message += error.value.map { " at \(clean($0))" } ?? ""
+            text.message = "the key cannot be used\(at(error))\(error.suffix)"
+        case .notRegistered: text.message += error.value.map { " at \(clean($0))" } ?? ""
         default: return nil
         }
-        return words
+        return text
     }
 
     /// The hints of the table are about keys in files and do not apply to keys of an OpenSSL provider.
-    private static func providerWords(_ words: Words, for error: CaptureError) -> Words {
-        guard let provider = error.keyProvider else { return words }
-        var words = words
+    private static func providerText(_ text: Text, for error: CaptureError) -> Text {
+        guard let provider = error.keyProvider else { return text }
+        var text = text
         let isTPM = provider == "tpm2"
         switch error.code {
         case .keyUnusable, .signingFailed:
-            words.hint =
+            text.hint =
                 isTPM
                 ? "the key is in the TPM: tpm2_getcap handles-persistent lists its keys, /dev/tpmrm0 requires the group tss, "
                     + "TPM2OPENSSL_TCTI selects another TPM; after a reset of the TPM the key is lost, and "
@@ -84,15 +84,15 @@ extension ErrorCatalog {
                 : "the key is accessed through the OpenSSL provider \(quoted(provider)); check its device and its PIN"
         case _ where isTPM:
             let (file, tpm) = ("hash-only register --replace", "hash-only register --tpm --replace")
-            words.hint = words.hint?.replacing(file, with: tpm)
+            text.hint = text.hint?.replacing(file, with: tpm)
         default: break
         }
-        return words
+        return text
     }
 
     // MARK: Responses
 
-    private static func responseWords(for error: CaptureError) -> Words? {
+    private static func responseText(for error: CaptureError) -> Text? {
         switch error.code {
         case .clockWrong:
             .table(
@@ -102,12 +102,12 @@ extension ErrorCatalog {
                     + ", then: mediactl hash-only retry --all"
             )
         // Capture servers have no logins; the server refuses the device.
-        case .unauthorized: Words(error, as: .forbidden)
+        case .unauthorized: Text(error, as: .forbidden)
         case .notFound: .table(error, as: .unexpectedResponse, hint: noCapturesHint)
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
         case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it does not accept captures")
         case .unknownOutcome:
-            Words(
+            Text(
                 "whether the server has this capture is unknown\(error.status)\(reason(error))",
                 hint: "it probably has; check with: mediactl hash-only retry --all"
             )
@@ -122,17 +122,17 @@ extension ErrorCatalog {
 
     // MARK: Records
 
-    private static func recordWords(for error: CaptureError) -> Words? {
+    private static func recordText(for error: CaptureError) -> Text? {
         let capture = error.value.map { " \(quoted($0))" } ?? ""
         return switch error.code {
         case .captureUnknown where error.path != nil:
-            Words(
-                "no stored capture of \(error.file)\(error.said)",
+            Text(
+                "no stored capture of \(error.file)\(error.suffix)",
                 hint: "a modified file has a different hash; list the stored captures with: mediactl hash-only list"
             )
         case .captureUnknown:
-            Words(
-                "no unique capture matches\(capture)\(error.said)",
+            Text(
+                "no unique capture matches\(capture)\(error.suffix)",
                 hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
             )
         case .localOnly:
@@ -140,19 +140,19 @@ extension ErrorCatalog {
                 error,
                 message: "capture\(capture) predates modes and is not submitted by default"
             )
-        case .recordUnusable: Words("the record of capture\(capture) is damaged\(error.said)")
-        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.said)")
+        case .recordUnusable: Text("the record of capture\(capture) is damaged\(error.suffix)")
+        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
         case .diskFull: .table(error, message: "no space left\(at(error))")
-        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.said)")
-        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.said)")
+        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.suffix)")
+        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.suffix)")
         default: nil
         }
     }
 
     /// The reason why the server could not be queried, from the message of that failure; empty if there is none.
     private static func reason(_ error: CaptureError) -> String {
-        guard let cause = error.underlying as? CaptureError else { return error.said }
-        return ", and querying it failed: \(diagnosis(of: cause).message)"
+        guard let cause = error.underlying as? CaptureError else { return error.suffix }
+        return ", and querying it failed: \(userFacingError(of: cause).message)"
     }
 
     private static func at(_ error: CaptureError) -> String { error.path.map { ": \(quoted($0))" } ?? "" }

@@ -6,43 +6,43 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-extension Diagnosis: DiagnosableError {
-    var diagnosis: Diagnosis { self }
+extension UserFacingError: ReportableError {
+    var userFacingError: UserFacingError { self }
 }
 
-extension SettingsError: DiagnosableError {
-    var diagnosis: Diagnosis { Diagnosis(.invalidSetting, TerminalText.escaped(message), hint: hint) }
+extension SettingsError: ReportableError {
+    var userFacingError: UserFacingError { UserFacingError(.invalidSetting, TerminalText.escaped(message), hint: hint) }
 }
 
-extension StoreError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+extension StoreError: ReportableError {
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
-extension CredentialError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+extension CredentialError: ReportableError {
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
-extension ServerURLError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+extension ServerURLError: ReportableError {
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
-extension SourceFileError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+extension SourceFileError: ReportableError {
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
-extension SpoolError: DiagnosableError {
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+extension SpoolError: ReportableError {
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
-extension TransportError: DiagnosableError {
-    var diagnosis: Diagnosis {
-        Diagnosis(.transportFailed, "the network cannot be used: \(ErrorCatalog.foreign(description))")
+extension TransportError: ReportableError {
+    var userFacingError: UserFacingError {
+        UserFacingError(.transportFailed, "the network cannot be used: \(ErrorCatalog.foreign(description))")
     }
 }
 
 /// Errors on this machine before any request: stores, credentials, addresses, standard input.
 extension ErrorCatalog {
-    fileprivate static func described(_ error: StoreError) -> Diagnosis {
+    fileprivate static func described(_ error: StoreError) -> UserFacingError {
         let path = quoted(error.path)
         let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
         let isTokenStore = ["", "-wal", "-shm", "-journal"].contains { error.path.hasSuffix("tokens.sqlite\($0)") }
@@ -80,7 +80,7 @@ extension ErrorCatalog {
                 )
             case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
             }
-        return Diagnosis(
+        return UserFacingError(
             .storeUnusable,
             message,
             hint: hint,
@@ -88,13 +88,13 @@ extension ErrorCatalog {
         )
     }
 
-    fileprivate static func described(_ error: CredentialError) -> Diagnosis {
+    fileprivate static func described(_ error: CredentialError) -> UserFacingError {
         let code = ExitCode(rawValue: error.exitCode) ?? .unauthorized
         let name: OutcomeCode = code == .interrupt ? .interrupted : code == .usage ? .usage : .noCredentials
-        return Diagnosis(error.code ?? name, clean(error.message), hint: error.hint, exitCode: code)
+        return UserFacingError(error.code ?? name, clean(error.message), hint: error.hint, exitCode: code)
     }
 
-    fileprivate static func described(_ error: ServerURLError) -> Diagnosis {
+    fileprivate static func described(_ error: ServerURLError) -> UserFacingError {
         let (message, hint): (String, String) =
             switch error {
             case .malformed(let reason):
@@ -109,11 +109,11 @@ extension ErrorCatalog {
             case .containsPath(let suggestion):
                 ("the server's address has a path", "use --server \(clean(suggestion))")
             }
-        return Diagnosis(.invalidServer, message, hint: hint)
+        return UserFacingError(.invalidServer, message, hint: hint)
     }
 
-    fileprivate static func described(_ error: SourceFileError) -> Diagnosis {
-        Diagnosis(
+    fileprivate static func described(_ error: SourceFileError) -> UserFacingError {
+        UserFacingError(
             error.code,
             "cannot read \(quoted(error.path)): \(error.reason)",
             hint: error.kind == .notFound ? missingHint : nil,
@@ -121,59 +121,60 @@ extension ErrorCatalog {
         )
     }
 
-    static func diagnosis(ofWatching error: SourceFileError) -> Diagnosis {
+    static func userFacingError(ofWatching error: SourceFileError) -> UserFacingError {
         let reason =
             switch error.kind {
             case .notFound: "no such directory"
             case .isDirectory, .notRegular, .empty: "not a directory"
             case .permissionDenied, .io: error.reason
             }
-        return Diagnosis(
+        return UserFacingError(
             .cannotWatch,
             "cannot watch \(quoted(error.path)): \(reason)",
             hint: "check the path of --watch"
         )
     }
 
-    fileprivate static func described(_ error: SpoolError) -> Diagnosis {
+    fileprivate static func described(_ error: SpoolError) -> UserFacingError {
         switch error {
         case .tooLarge(let limit):
-            Diagnosis(
+            UserFacingError(
                 .fileTooLarge,
                 "standard input is larger than the limit of \(limit) bytes"
             )
         case .unreadable(let errno):
-            Diagnosis(
+            UserFacingError(
                 .fileUnreadable,
                 "cannot read standard input: \(SystemError.words(errno))"
             )
-        case .cancelled: Diagnosis(.cancelled, "canceled")
+        case .cancelled: UserFacingError(.cancelled, "canceled")
         }
     }
 }
 
 /// Transport failures have the same codes and messages for all servers.
 extension ErrorCatalog {
-    static func diagnosis(ofMissingResponse error: TransportError, isRetryable: Bool) -> Diagnosis {
+    static func userFacingError(ofMissingResponse error: TransportError, isRetryable: Bool) -> UserFacingError {
         switch error.kind {
-        case .loginRequired(let origin): return diagnosis(of: CredentialError.loginRequired(origin))
-        case .loginExpired(let origin, let time): return diagnosis(of: CredentialError.loginExpired(origin, at: time))
+        case .loginRequired(let origin): return userFacingError(of: CredentialError.loginRequired(origin))
+        case .loginExpired(let origin, let time):
+            return userFacingError(of: CredentialError.loginExpired(origin, at: time))
         default: break
         }
         // An unreadable body is a defect here: errors of input files are reported by each system.
         let code: OutcomeCode = error.kind == .bodyUnreadable ? .internalError : error.code
-        return diagnosis(
+        return userFacingError(
             of: GigHiveError(code, detail: error.detail, httpStatus: error.head?.status, isRetryable: isRetryable)
         )
     }
 
-    static func networkWords(for error: GigHiveError) -> Words? {
+    static func networkText(for error: GigHiveError) -> Text? {
         switch error.code {
         case .unknownHost, .cannotConnect:
             proxyHint(for: error).map { .table(error, hint: $0) }
         // Not a lost connection: an earlier process ended during an upload.
         case .connectionLost where error.path != nil:
-            Words(
+            Text(
                 "the upload was interrupted, and its event does not have the file",
                 hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))"
             )
@@ -182,7 +183,7 @@ extension ErrorCatalog {
     }
 
     private static func proxyHint(for error: GigHiveError) -> String? {
-        ProxyVariable(blamedBy: error.detail, environment: ProcessInfo.processInfo.environment)?.hint
+        ProxyVariable(causing: error.detail, environment: ProcessInfo.processInfo.environment)?.hint
     }
 }
 
@@ -196,15 +197,15 @@ struct ProxyVariable: Sendable, Equatable {
 
     /// Finds the variable that explains libcurl's message for a failed connection. The message either contains the
     /// proxy's host (not with `no_proxy`) or reports that the proxy refused the tunnel.
-    init?(blamedBy detail: String, environment: [String: String]) {
+    init?(causing detail: String, environment: [String: String]) {
         // The names that libcurl reads (curl(1), section ENVIRONMENT). libcurl deliberately ignores HTTP_PROXY.
         let names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"]
         let variables = names.compactMap { name in
             environment[name].flatMap { $0.isEmpty ? nil : Self(name: name, address: $0) }
         }
-        let words = detail.lowercased()
-        let named = variables.first { words.contains(" \($0.host.lowercased()) ") || words.hasSuffix(" \($0.host)") }
-        let isTunnelRefused = words.contains("proxy") || words.contains("connect tunnel")
+        let text = detail.lowercased()
+        let named = variables.first { text.contains(" \($0.host.lowercased()) ") || text.hasSuffix(" \($0.host)") }
+        let isTunnelRefused = text.contains("proxy") || text.contains("connect tunnel")
         guard let found = named ?? (isTunnelRefused ? variables.first : nil) else { return nil }
         self = found
     }

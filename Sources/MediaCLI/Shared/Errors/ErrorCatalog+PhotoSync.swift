@@ -5,22 +5,22 @@ internal import PhotoSync
 
 extension PhotoSyncError: CatalogedError {
     var use: String { "send" }
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
-    fileprivate static func described(_ error: PhotoSyncError) -> Diagnosis {
+    fileprivate static func described(_ error: PhotoSyncError) -> UserFacingError {
         if error.code == .storeUnusable, let store = error.store {
-            return diagnosis(of: store)
+            return userFacingError(of: store)
         }
         if error.code == .transport, let transport = error.transport {
-            return diagnosis(ofMissingResponse: transport, isRetryable: error.isRetryable)
+            return userFacingError(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
         // The message of the table, unless the error has more details than its code.
-        let words =
-            accountWords(for: error) ?? fileWords(for: error) ?? copyWords(for: error)
-            ?? damageWords(for: error) ?? responseWords(for: error)
-        return Diagnosis(error, words ?? Words(error))
+        let text =
+            accountText(for: error) ?? fileText(for: error) ?? copyText(for: error)
+            ?? damageText(for: error) ?? responseText(for: error)
+        return UserFacingError(error, text ?? Text(error))
     }
 
     private static func unfinishedListing(_ error: PhotoSyncError) -> String {
@@ -29,22 +29,22 @@ extension ErrorCatalog {
 
     // MARK: Keys and devices
 
-    private static func accountWords(for error: PhotoSyncError) -> Words? {
+    private static func accountText(for error: PhotoSyncError) -> Text? {
         let status = error.status
         return switch error.code {
         case .notLoggedIn where error.httpStatus != nil:
-            Words(
-                "wrong email address or password\(status)\(error.said)",
+            Text(
+                "wrong email address or password\(status)\(error.suffix)",
                 hint: "nothing was changed, and existing keys still work"
             )
         case .notLoggedIn:
-            Words(
+            Text(
                 "not logged in" + (error.value.map { " to \(clean($0))" } ?? ""),
                 hint: "run mediactl login, or set a key with --api-key-file FILE or MEDIACTL_API_KEY"
             )
         case .unauthorized:
-            Words(
-                "the server refused the API key\(status)\(error.said)",
+            Text(
+                "the server refused the API key\(status)\(error.suffix)",
                 hint: """
                     another login of the same user may have replaced the key, or the account is disabled; get a valid \
                     key and run mediactl login
@@ -58,67 +58,67 @@ extension ErrorCatalog {
 
     // MARK: Files
 
-    private static func fileWords(for error: PhotoSyncError) -> Words? {
+    private static func fileText(for error: PhotoSyncError) -> Text? {
         let file = error.file
         return switch error.code {
         case .invalidDate:
-            Words(
-                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.said)"
+            Text(
+                "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.suffix)"
             )
         case .fileUnreadable: .unreadable(error)
         case .fileTooLarge:
-            Words("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
+            Text("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
         case .sourceChanged:
-            Words("\(file) changed while it was read or sent", hint: "push it again when it is no longer changing")
+            Text("\(file) changed while it was read or sent", hint: "push it again when it is no longer changing")
         default: nil
         }
     }
 
     // MARK: Copies
 
-    private static func copyWords(for error: PhotoSyncError) -> Words? {
+    private static func copyText(for error: PhotoSyncError) -> Text? {
         let file = error.file
         return switch error.code {
         case .targetUnusable:
-            Words("cannot write to \(file)\(error.said)", hint: "check it, or specify another one with --output DIR")
+            Text("cannot write to \(file)\(error.suffix)", hint: "check it, or specify another one with --output DIR")
         case .targetExists:
-            Words("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
+            Text("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:
-            Words("checksum mismatch of \(photo(error))\(error.said)", hint: retryHint)
-        case .lengthMismatch: Words("\(photo(error)) is incomplete\(error.said)", hint: retryHint)
+            Text("checksum mismatch of \(photo(error))\(error.suffix)", hint: retryHint)
+        case .lengthMismatch: Text("\(photo(error)) is incomplete\(error.suffix)", hint: retryHint)
         case .unknownPhoto:
-            Words(
+            Text(
                 "\(photo(error)) is not in the index",
                 hint: "mediactl sync list shows the IDs; mediactl sync --full updates the index"
             )
         case .notOwned where error.path == nil:
-            Words(
-                "the server has this photo, but does not list it as yours\(error.said)",
+            Text(
+                "the server has this photo, but does not list it as yours\(error.suffix)",
                 hint: "keep the local original; the photo on the server has another owner, or none"
             )
         case .busy:
-            Words(
+            Text(
                 error.path.map { "another mediactl process is writing to \(quoted($0))" }
-                    ?? "another mediactl process is using this server's index\(error.said)",
+                    ?? "another mediactl process is using this server's index\(error.suffix)",
                 hint: "retry when it has finished"
             )
         case .neverSynchronized where error.value != nil:
-            Words(unfinishedListing(error), hint: "finish it with: mediactl sync")
+            Text(unfinishedListing(error), hint: "finish it with: mediactl sync")
         default: nil
         }
     }
 
     /// The message for a photo that is damaged or missing on the server; nil for other errors.
-    private static func damageWords(for error: PhotoSyncError) -> Words? {
+    private static func damageText(for error: PhotoSyncError) -> Text? {
         switch error.code {
         case .wrongPhoto:
-            .table(error, message: "the server sent another photo instead of \(photo(error))\(error.said)")
+            .table(error, message: "the server sent another photo instead of \(photo(error))\(error.suffix)")
         case .unverifiedPhoto:
-            .table(error, message: "\(photo(error)) cannot be verified\(error.said); stored as \(error.file)")
+            .table(error, message: "\(photo(error)) cannot be verified\(error.suffix); stored as \(error.file)")
         case .thumbnailUnavailable:
             .table(error, message: "the server has no thumbnail of \(photo(error))")
         case .undeliverable:
-            .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.said)")
+            .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.suffix)")
         default: nil
         }
     }
@@ -131,18 +131,18 @@ extension ErrorCatalog {
 
     // MARK: Responses
 
-    private static func responseWords(for error: PhotoSyncError) -> Words? {
+    private static func responseText(for error: PhotoSyncError) -> Text? {
         let status = error.status
         return switch error.code {
         case .notFound where error.photoID != nil:
-            Words(
-                "the server no longer has \(photo(error))\(status)\(error.said)",
+            Text(
+                "the server no longer has \(photo(error))\(status)\(error.suffix)",
                 hint: "run mediactl sync --full"
             )
         case .notFound:
-            .table(error, message: "not found on the server\(status)\(error.said)")
+            .table(error, message: "not found on the server\(status)\(error.suffix)")
         case .setupRequired:
-            Words(
+            Text(
                 "the server has not been set up yet\(status)",
                 hint: "its administrator must finish the setup\(setupPlace(error.value))"
             )

@@ -14,32 +14,35 @@ extension TapesError: CatalogedError {
         if case .unreachable? = album?.kind { return true }
         return false
     }
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
-    fileprivate static func described(_ error: TapesError) -> Diagnosis {
+    fileprivate static func described(_ error: TapesError) -> UserFacingError {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
-            return diagnosis(of: store)
+            return userFacingError(of: store)
         }
         if error.code == .clipUndecodable, let found = error.underlying as? UndecodableClips {
-            return diagnosis(of: found, error)
+            return userFacingError(of: found, error)
         }
-        return Diagnosis(error, words(for: error), exitCode: libraryExitCode(of: error))
+        return UserFacingError(error, text(for: error), exitCode: libraryExitCode(of: error))
     }
 
     /// Lists every clip: `#2 "/p/a.heic": Invalid data found when processing input`.
-    private static func diagnosis(of found: UndecodableClips, _ error: TapesError) -> Diagnosis {
+    private static func userFacingError(of found: UndecodableClips, _ error: TapesError) -> UserFacingError {
         let count = Formats.count(found.checkedCount, "clip")
-        var diagnosis = Diagnosis(error, Words("the installed ffmpeg cannot decode \(found.clips.count) of \(count)"))
-        diagnosis.details = found.clips.map { clip in
+        var userFacingError = UserFacingError(
+            error,
+            Text("the installed ffmpeg cannot decode \(found.clips.count) of \(count)")
+        )
+        userFacingError.details = found.clips.map { clip in
             // ffmpeg's message starts with the file name.
             let name = String(decoding: clip.path.nameOfPath, as: UTF8.self) + ": "
             let detail = clip.detail.hasPrefix(name) ? String(clip.detail.dropFirst(name.count)) : clip.detail
             return "#\(clip.number) \(quoted(clip.path)): \(clean(detail))"
         }
-        diagnosis.hint = found.clips.lazy.compactMap { conversion(of: $0.path) }.first ?? error.code.hint
-        return diagnosis
+        userFacingError.hint = found.clips.lazy.compactMap { conversion(of: $0.path) }.first ?? error.code.hint
+        return userFacingError
     }
 
     /// The command that converts an HEIC or AVIF photo; nil for other files.
@@ -72,10 +75,10 @@ extension ErrorCatalog {
     }
 
     /// The message of the table, unless the error has more details than its code.
-    private static func words(for error: TapesError) -> Words {
+    private static func text(for error: TapesError) -> Text {
         switch error.code {
         case .tapeAmbiguous:
-            Words(
+            Text(
                 "\(quoted(error.value ?? "")) matches \(error.candidates.count) tapes: "
                     + error.candidates.map { clean($0) }.joined(separator: ", "),
                 hint: "specify its ID, or at least the first 4 characters of it"
@@ -93,12 +96,12 @@ extension ErrorCatalog {
                 hint: error.value.flatMap(AssociationReason.init(rawValue:))?.hint
                     ?? "mediactl tapes library status shows what is missing"
             )
-        case .renderFailed where error.path != nil: Words("ffmpeg could not render \(error.file)" + error.said)
+        case .renderFailed where error.path != nil: Text("ffmpeg could not render \(error.file)" + error.suffix)
         case .targetExists: .table(error, hint: "choose another name, or replace it with --force")
-        case .targetUnusable: Words("cannot write \(error.file)" + error.said)
+        case .targetUnusable: Text("cannot write \(error.file)" + error.suffix)
         case .diskFull: .table(error, hint: "free some space; the incomplete file was removed")
-        case .storeUnusable: Words("the store cannot be used" + error.said)
-        default: Words(error)
+        case .storeUnusable: Text("the store cannot be used" + error.suffix)
+        default: Text(error)
         }
     }
 

@@ -6,30 +6,30 @@ internal import MediaStore
 extension GigHiveError: CatalogedError {
     var number: String { fileID.map { "\($0)" } ?? "the file" }
     var use: String { "upload" }
-    var diagnosis: Diagnosis { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
 
 extension ErrorCatalog {
     /// The error of an upload and how to resume it; nil if there is no error. The server keeps the received bytes of a
     /// tus upload. With `isOneOfMany`, the hint also covers other uploads that may have failed the same way.
-    static func diagnosis(of result: UploadResult, isOneOfMany: Bool = false) -> Diagnosis? {
+    static func userFacingError(of result: UploadResult, isOneOfMany: Bool = false) -> UserFacingError? {
         guard let error = result.error else { return nil }
-        var diagnosis = diagnosis(of: error)
-        guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return diagnosis }
+        var userFacingError = userFacingError(of: error)
+        guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return userFacingError }
         switch error.code {
         case .serverError where refusedFlag(error) != nil, .badRequest:
             // Only a detail can be corrected, not a refused type or size.
             let flag = refusedFlag(error) ?? flag(for: error)
-            diagnosis.hint = flag.map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
+            userFacingError.hint = flag.map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
         case .rateLimited where error.isPendingLimit: break
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
             .rateLimited, .serverUnavailable:
             let which = isOneOfMany ? "--all" : id
             let resume = result.isResumable ? ", or: mediactl uploads resume \(which)" : ""
-            diagnosis.hint = "run the same command again\(resume)"
+            userFacingError.hint = "run the same command again\(resume)"
         default: break
         }
-        return diagnosis
+        return userFacingError
     }
 
     /// The flag for a detail refused by the server (messages: gighive contract 2.5); nil for other refusals.
@@ -38,29 +38,29 @@ extension ErrorCatalog {
         return named.map { "--" + $0.replacing("_", with: "-") }
     }
 
-    fileprivate static func described(_ error: GigHiveError) -> Diagnosis {
+    fileprivate static func described(_ error: GigHiveError) -> UserFacingError {
         if error.code == .storeUnusable, let store = error.store {
-            return diagnosis(of: store)
+            return userFacingError(of: store)
         }
-        return Diagnosis(error, words(for: error))
+        return UserFacingError(error, text(for: error))
     }
 
     /// The message of the table, unless the error has more details than its code.
-    private static func words(for error: GigHiveError) -> Words {
+    private static func text(for error: GigHiveError) -> Text {
         switch error.code {
-        case .loginRequired, .loginExpired: loginWords(for: error)
-        case .unauthorized where error.origin != nil: loginWords(for: error)
+        case .loginRequired, .loginExpired: loginText(for: error)
+        case .unauthorized where error.origin != nil: loginText(for: error)
         // Nothing was sent: there are no credentials for this server.
         case .unauthorized where error.httpStatus == nil && !error.detail.isEmpty:
-            Words(foreign(error.detail), hint: nil)
+            Text(foreign(error.detail), hint: nil)
         case .forbidden: .table(error, hint: loginHint(error.neededLogin))
         case .unknownOutcome where error.httpStatus.map { (300..<400).contains($0) } == true:
-            Words(
-                "the server redirects this request\(error.status); whether it has the file is unknown\(error.said)",
+            Text(
+                "the server redirects this request\(error.status); whether it has the file is unknown\(error.suffix)",
                 hint: "redirects are not followed; to use that address, specify it with --server"
             )
         case .rateLimited where error.isPendingLimit:
-            Words(
+            Text(
                 "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
                     + "24 hours",
                 hint: "retry in 24 hours; files below 1 GiB can be uploaded with --transport multipart"
@@ -71,18 +71,18 @@ extension ErrorCatalog {
                 hint: error.retryAfterSeconds.map { "retry in \(Formats.span(.seconds($0)))" } ?? "retry later"
             )
         case .notResumable:
-            Words(
-                "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.said)",
+            Text(
+                "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.suffix)",
                 hint: error.value == nil
                     ? "check with: mediactl uploads status; to upload the file as it is now, use mediactl upload"
                     : discardHint(for: error)
             )
         case .idReused, .adminUnverified: .table(error, hint: error.fileID.map { "mediactl media show \($0)" })
-        case .filterUnavailable: filterWords(for: error)
+        case .filterUnavailable: filterText(for: error)
         case .refusedDuplicate:
-            Words(
+            Text(
                 "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") in another "
-                    + "event, but not in this one\(error.said)",
+                    + "event, but not in this one\(error.suffix)",
                 hint: error.fileID.map { "show the other copy with: mediactl media show \($0)" }
             )
         case .serverError where refusedFlag(error) != nil:
@@ -91,25 +91,25 @@ extension ErrorCatalog {
                 hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this one" }
             )
         default:
-            localWords(for: error) ?? networkWords(for: error) ?? tokenWords(for: error)
-                ?? serverLimitWords(for: error) ?? Words(error)
+            localText(for: error) ?? networkText(for: error) ?? tokenText(for: error)
+                ?? serverLimitText(for: error) ?? Text(error)
         }
     }
 
     /// For an unavailable service or a size limit of a single request: another transport may work.
-    private static func serverLimitWords(for error: GigHiveError) -> Words? {
+    private static func serverLimitText(for error: GigHiveError) -> Text? {
         let hasAlternative = error.field == "transport"
         switch error.code {
         case .serverUnavailable where error.isOfTusServer:
-            return Words(
-                "the tus server is unavailable\(error.status)\(error.said)",
+            return Text(
+                "the tus server is unavailable\(error.status)\(error.suffix)",
                 hint: hasAlternative
                     ? "use --transport auto or --transport multipart, or run the same command again later"
                     : "run the same command again when the tus server is available"
             )
         // PHP's limits (gighive contract, trap T23).
         case .payloadTooLarge where error.httpStatus == 500:
-            return Words(
+            return Text(
                 "the file exceeds the server's upload limit\(error.status): PHP upload_max_filesize or post_max_size",
                 hint: hasAlternative
                     ? "upload it with --transport tus" : "ask the operator of the server to raise the limit"
@@ -119,25 +119,25 @@ extension ErrorCatalog {
         }
     }
 
-    private static func loginWords(for error: GigHiveError) -> Words {
-        var words = Words(error)
-        guard let origin = error.origin else { return words }
-        if error.code == .unauthorized { words.message = "login failed\(error.status)\(error.said)" }
+    private static func loginText(for error: GigHiveError) -> Text {
+        var text = Text(error)
+        guard let origin = error.origin else { return text }
+        if error.code == .unauthorized { text.message = "login failed\(error.status)\(error.suffix)" }
         if error.code == .loginExpired, let time = error.expiredAt {
-            words.message = clean("the login for \(origin) expired on \(RFC3339.text(seconds: time))")
+            text.message = clean("the login for \(origin) expired on \(RFC3339.text(seconds: time))")
         }
-        words.hint = CredentialError.loginCommand(origin)
-        return words
+        text.hint = CredentialError.loginCommand(origin)
+        return text
     }
 
     // MARK: Before anything is sent
 
-    private static func localWords(for error: GigHiveError) -> Words? {
+    private static func localText(for error: GigHiveError) -> Text? {
         let file = error.file
         return switch error.code {
         case .invalidDetail:
-            Words(
-                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.said)",
+            Text(
+                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.suffix)",
                 hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
             )
         case .fileUnreadable:
@@ -148,17 +148,17 @@ extension ErrorCatalog {
             )
         case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")
         case .fileTooLarge:
-            Words(
+            Text(
                 "cannot upload \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
                 hint: "if this server accepts larger files, set max_bytes in its profile"
             )
         case .unknownExtension:
-            Words(
+            Text(
                 "cannot upload \(file): the server does not accept this file extension",
                 hint: "to upload it anyway, add --any-extension"
             )
         case .sourceChanged where error.value != nil:
-            Words("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
+            Text("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
         default: nil
         }
     }
@@ -172,10 +172,10 @@ extension ErrorCatalog {
         (field ?? "detail").replacing("_", with: " ")
     }
 
-    private static func filterWords(for error: GigHiveError) -> Words {
+    private static func filterText(for error: GigHiveError) -> Text {
         let option = (error.field ?? "filter").replacing("_", with: "-")
-        return Words(
-            "cannot filter by --\(option)\(error.said)",
+        return Text(
+            "cannot filter by --\(option)\(error.suffix)",
             hint: "omit --\(option) and use other filters, for example --event-date and --org-name"
         )
     }
@@ -203,26 +203,26 @@ extension ErrorCatalog {
         }
     }
 
-    private static func tokenWords(for error: GigHiveError) -> Words? {
+    private static func tokenText(for error: GigHiveError) -> Text? {
         switch error.code {
         case .checksumMismatch:
-            Words(
-                "the server's copy differs from the source\(error.said)",
+            Text(
+                "the server's copy differs from the source\(error.suffix)",
                 hint: badCopyHint(for: error)
             )
         case .tokenLost:
-            Words(
+            Text(
                 "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
-                    + error.said,
+                    + error.suffix,
                 hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
                     ?? "to have it deleted, contact the operator of the server"
             )
         case .tokenNotStored:
-            Words(
-                "the file is on the server, but its delete token could not be stored\(error.said)",
+            Text(
+                "the file is on the server, but its delete token could not be stored\(error.suffix)",
                 hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
             )
-        case .noDeleteToken: noTokenWords(for: error)
+        case .noDeleteToken: noTokenText(for: error)
         default: nil
         }
     }
@@ -249,11 +249,11 @@ extension ErrorCatalog {
             : "the response is in \(quoted(path)); to have the file deleted, contact the operator of the server"
     }
 
-    private static func noTokenWords(for error: GigHiveError) -> Words {
-        guard let id = error.fileID else { return Words(error) }
+    private static func noTokenText(for error: GigHiveError) -> Text {
+        guard let id = error.fileID else { return Text(error) }
         if !error.removedHosts.isEmpty {
             let hosts = error.removedHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
-            return Words(
+            return Text(
                 "no stored delete token for \(id): its entry on \(hosts) was removed, for example by a deletion",
                 hint: "check whether the server still has the file: mediactl media show \(id)"
             )
@@ -263,7 +263,7 @@ extension ErrorCatalog {
         }
         // The same ID on another server is another file, so no command that deletes it is suggested.
         let others = error.otherHosts.map { TerminalText.escaped($0) }.joined(separator: ", ")
-        return Words(
+        return Text(
             "no stored delete token for \(id) on this host; \(id) on \(others) is another file",
             hint: "list the files of each host with: mediactl uploads list"
         )

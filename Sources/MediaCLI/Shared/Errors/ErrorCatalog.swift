@@ -6,9 +6,9 @@ internal import Outcomes
 /// The only place that maps errors to messages and exit codes. Each system has its own file, where its error type
 /// conforms to `CatalogedError`.
 enum ErrorCatalog {
-    static func diagnosis(of error: any Error) -> Diagnosis {
-        (error as? any DiagnosableError)?.diagnosis
-            ?? Diagnosis(.internalError, foreign(String(describing: error)))
+    static func userFacingError(of error: any Error) -> UserFacingError {
+        (error as? any ReportableError)?.userFacingError
+            ?? UserFacingError(.internalError, foreign(String(describing: error)))
     }
 
     // MARK: Messages
@@ -41,12 +41,12 @@ enum ErrorCatalog {
 }
 
 /// An error with a message for the user. Any other error is an internal one.
-protocol DiagnosableError: Error {
-    var diagnosis: Diagnosis { get }
+protocol ReportableError: Error {
+    var userFacingError: UserFacingError { get }
 }
 
 /// An error of one of the systems, with the parts of its message.
-protocol CatalogedError: DiagnosableError {
+protocol CatalogedError: ReportableError {
     var code: OutcomeCode { get }
     /// Text from the server or the system; may be empty.
     var detail: String { get }
@@ -67,7 +67,7 @@ protocol CatalogedError: DiagnosableError {
 
 extension CatalogedError {
     /// The message of the table. A system whose errors have more information than their code has its own.
-    var diagnosis: Diagnosis { Diagnosis(self, ErrorCatalog.Words(self)) }
+    var userFacingError: UserFacingError { UserFacingError(self, ErrorCatalog.Text(self)) }
 
     var explanation: String { detail }
 
@@ -76,10 +76,10 @@ extension CatalogedError {
     var use: String { "use" }
 
     /// `: ` and the explanation; empty if there is none.
-    var said: String { said(else: "") }
+    var suffix: String { suffix(else: "") }
 
     /// The same, with a fallback for an empty explanation.
-    func said(else fallback: String) -> String {
+    func suffix(else fallback: String) -> String {
         let text = explanation.isEmpty ? fallback : ErrorCatalog.foreign(explanation)
         return text.isEmpty ? "" : ": \(text)"
     }
@@ -91,7 +91,7 @@ extension CatalogedError {
 }
 
 extension ErrorCatalog {
-    struct Words {
+    struct Text {
         var message: String
         var hint: String?
 
@@ -105,12 +105,12 @@ extension ErrorCatalog {
     static let missingHint = "check the spelling of the path"
 }
 
-extension Diagnosis {
-    init(_ error: some CatalogedError, _ words: ErrorCatalog.Words, exitCode: ExitCode? = nil) {
+extension UserFacingError {
+    init(_ error: some CatalogedError, _ text: ErrorCatalog.Text, exitCode: ExitCode? = nil) {
         self.init(
             error.code,
-            words.message,
-            hint: words.hint,
+            text.message,
+            hint: text.hint,
             exitCode: exitCode,
             httpStatus: error.httpStatus,
             isRetryable: error.isRetryable
@@ -119,7 +119,7 @@ extension Diagnosis {
 }
 
 /// Messages shared by several systems.
-extension ErrorCatalog.Words {
+extension ErrorCatalog.Text {
     /// The table's message and hint for a code, with the error's values filled in. `code` replaces the error's own
     /// code.
     init(_ error: some CatalogedError, as code: OutcomeCode? = nil) {
@@ -145,43 +145,43 @@ extension ErrorCatalog.Words {
         case "id": error.number
         case "use": error.use
         case "status": error.status
-        default: error.said
+        default: error.suffix
         }
     }
 
     // MARK: Files
 
     static func unreadable(_ error: some CatalogedError, hint: String? = nil) -> Self {
-        Self("cannot read \(error.file)\(error.said(else: "permission denied"))", hint: hint)
+        Self("cannot read \(error.file)\(error.suffix(else: "permission denied"))", hint: hint)
     }
 
     // MARK: Responses
 
     /// `place` is `: ` and the target, if the error has the target separately from the server's message.
     static func redirected(_ error: some CatalogedError, place: String) -> Self {
-        var words = Self(error)
-        words.message = "the server redirects this request\(error.status)\(place)"
-        return words
+        var text = Self(error)
+        text.message = "the server redirects this request\(error.status)\(place)"
+        return text
     }
 
     /// `service` is another possible cause, for example `, or it does not accept captures`.
     static func unexpectedResponse(_ error: some CatalogedError, orElse service: String) -> Self {
-        var words = Self(error)
-        words.hint?.append(service)
-        return words
+        var text = Self(error)
+        text.hint?.append(service)
+        return text
     }
 
     /// The table's message with another hint.
     static func table(_ error: some CatalogedError, as code: OutcomeCode? = nil, hint: String?) -> Self {
-        var words = Self(error, as: code)
-        words.hint = hint
-        return words
+        var text = Self(error, as: code)
+        text.hint = hint
+        return text
     }
 
     /// The table's hint with another message.
     static func table(_ error: some CatalogedError, message: String) -> Self {
-        var words = Self(error)
-        words.message = message
-        return words
+        var text = Self(error)
+        text.message = message
+        return text
     }
 }

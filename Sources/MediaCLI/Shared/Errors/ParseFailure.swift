@@ -6,12 +6,12 @@ struct ParseFailure {
     private let error: any Error
     private let arguments: [String]
     /// The parser's message. Its errors have no public type, so the cause is parsed from the message.
-    private let complaint: String
+    private let parserMessage: String
 
     init(_ error: any Error, arguments: [String]) {
         self.error = error
         self.arguments = arguments
-        complaint = MediactlCommand.message(for: error)
+        parserMessage = MediactlCommand.message(for: error)
     }
 
     /// Prints the failure in the requested format and returns the exit code.
@@ -22,11 +22,11 @@ struct ParseFailure {
             context.output.write((isVersion ? VersionText.lines.joined(separator: "\n") : help(text)) + "\n")
             return .success
         }
-        let diagnosis = diagnosis
+        let userFacingError = userFacingError
         // The flags may be the cause of the failure, so `--json` is searched for as a plain word.
         let preferences = OutputPreferences(isJSON: arguments.prefix { $0 != "--" }.contains("--json"))
-        Console(context, schema: "mediactl.error/1", preferences: preferences).fail(diagnosis)
-        return diagnosis.exitCode
+        Console(context, schema: "mediactl.error/1", preferences: preferences).fail(userFacingError)
+        return userFacingError.exitCode
     }
 
     /// All options, or only the most important ones for `-h`.
@@ -36,14 +36,14 @@ struct ParseFailure {
         return words.contains("--help") || !words.contains("-h") ? help : HelpText.short(help, of: line.path.names)
     }
 
-    var diagnosis: Diagnosis {
+    var userFacingError: UserFacingError {
         secretAsArgument ?? misspelledCommand ?? dashedValue ?? unknownOption ?? refusedValue ?? overlookedOption
             ?? .usage(message, hint: helpHint)
     }
 
     private var line: MistypedLine {
-        let isUnexpected = complaint.lowercased().contains("unexpected argument")
-        return MistypedLine(arguments, unexpected: { isUnexpected && complaint.contains("'\($0)'") })
+        let isUnexpected = parserMessage.lowercased().contains("unexpected argument")
+        return MistypedLine(arguments, unexpected: { isUnexpected && parserMessage.contains("'\($0)'") })
     }
 
     private var helpHint: String { "see \((["mediactl"] + line.path.names).joined(separator: " ")) --help" }
@@ -52,7 +52,7 @@ struct ParseFailure {
 
     /// The parser's message in our style: options and arguments without quotes, user input in double quotes.
     private var message: String {
-        let lines = complaint.split(separator: "\n").map { $0.drop { $0 == " " } }
+        let lines = parserMessage.split(separator: "\n").map { $0.drop { $0 == " " } }
         var text = lines.joined(separator: " ")
         if text.hasSuffix(".") {
             text.removeLast()
@@ -69,7 +69,7 @@ struct ParseFailure {
     }
 
     /// An option with a secret as its value. The message does not repeat the value.
-    private var secretAsArgument: Diagnosis? {
+    private var secretAsArgument: UserFacingError? {
         let replacements: KeyValuePairs = [
             "--password": "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD",
             "--api-key": "use --api-key-file FILE or MEDIACTL_API_KEY",
@@ -81,7 +81,7 @@ struct ParseFailure {
         return nil
     }
 
-    private var misspelledCommand: Diagnosis? {
+    private var misspelledCommand: UserFacingError? {
         guard let (word, suggestion, parents) = line.misspelledCommand else { return nil }
         let path = (["mediactl"] + parents).joined(separator: " ")
         return .usage(
@@ -91,13 +91,13 @@ struct ParseFailure {
     }
 
     /// The parser suggests only options of the command, and nothing for other words.
-    private var unknownOption: Diagnosis? {
-        guard let match = complaint.firstMatch(of: /^Unknown option '(-[^']+)'/) else { return nil }
+    private var unknownOption: UserFacingError? {
+        guard let match = parserMessage.firstMatch(of: /^Unknown option '(-[^']+)'/) else { return nil }
         return unknown(option: String(match.1))
     }
 
     /// The parser reports a missing argument before an unknown option, although the latter is the cause.
-    private var overlookedOption: Diagnosis? {
+    private var overlookedOption: UserFacingError? {
         let known = MistypedLine.options(of: line.path.last, includeHidden: true) + ["--help", "--version"]
         guard let name = line.options.first(where: { !known.contains($0) }),
             !MistypedLine.options(of: MediactlCommand.self).contains(name)
@@ -117,7 +117,7 @@ struct ParseFailure {
         return ParseFailure(ValidationError("\(option) is not used by mediactl \(name)"), arguments: arguments)
     }
 
-    private func unknown(option: String) -> Diagnosis {
+    private func unknown(option: String) -> UserFacingError {
         let name = option.drop { $0 == "-" }
         let known = MistypedLine.options(of: line.path.last).map { String($0.dropFirst(2)) }
         // An option that weakens security is suggested only for a typo, never as the only option with a prefix.
@@ -147,9 +147,9 @@ struct ParseFailure {
     // MARK: Values
 
     /// A value that is not among the valid ones, or is not a number where one is required.
-    private var refusedValue: Diagnosis? {
+    private var refusedValue: UserFacingError? {
         let form = /^The value '(.*)' is invalid for '(--?[^ ']+|<[^']+>)[^']*'(.*)$/.dotMatchesNewlines()
-        guard let match = complaint.firstMatch(of: form) else { return nil }
+        guard let match = parserMessage.firstMatch(of: form) else { return nil }
         let (value, subject) = (String(match.1), String(match.2))
         guard match.3.contains("Please provide one of") else {
             let reason =
@@ -167,12 +167,12 @@ struct ParseFailure {
     }
 
     /// An option whose value starts with a dash, which the parser interprets as the next flag.
-    private var dashedValue: Diagnosis? {
-        guard complaint.lowercased().hasPrefix("missing value for '") else { return nil }
+    private var dashedValue: UserFacingError? {
+        guard parserMessage.lowercased().hasPrefix("missing value for '") else { return nil }
         let words = arguments.prefix { $0 != "--" }
         for (option, value) in zip(words, words.dropFirst())
         where option.hasPrefix("--") && Self.isDashedNumber(value)
-            && (complaint.contains("'\(option)'") || complaint.contains("'\(option) "))
+            && (parserMessage.contains("'\(option)'") || parserMessage.contains("'\(option) "))
         {
             return .usage(
                 "\(option): \(ErrorCatalog.quoted(value)) looks like a flag\(Self.range(of: option))",

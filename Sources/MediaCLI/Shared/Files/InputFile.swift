@@ -9,8 +9,9 @@ enum InputFile {
 
     /// Reads the whole input on a thread that may block. The name `-` means standard input; `flag` is used in messages.
     ///
-    /// - Throws: `Diagnosis` (usage).
-    static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(Diagnosis) -> [UInt8] {
+    /// - Throws: `UserFacingError` (usage).
+    static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(UserFacingError) -> [UInt8]
+    {
         let (standardInput, path) = (context.standardInput, RawArguments.bytes(of: name))
         do {
             return try await BlockingWork.run { () throws(WholeInput.Failure) in
@@ -29,12 +30,12 @@ enum InputFile {
         flag: String,
         _ separator: PathList.Separator,
         in context: CommandContext
-    ) async throws(Diagnosis) -> [[UInt8]] {
+    ) async throws(UserFacingError) -> [[UInt8]] {
         let bytes = try await bytes(name, flag: flag, in: context)
         do {
             return try PathList.paths(in: bytes, separatedBy: separator)
         } catch {
-            throw Diagnosis.usage("\(flag): entry \(error.entry): \(ErrorCatalog.clean(error.reason))")
+            throw UserFacingError.usage("\(flag): entry \(error.entry): \(ErrorCatalog.clean(error.reason))")
         }
     }
 }

@@ -13,8 +13,8 @@ struct NewFile: Sendable {
     /// Checks the target by creating a temporary file there, so that an unusable target is detected before the work
     /// starts.
     ///
-    /// - Throws: `Diagnosis` (usage).
-    init(replacing path: [UInt8]) throws(Diagnosis) {
+    /// - Throws: `UserFacingError` (usage).
+    init(replacing path: [UInt8]) throws(UserFacingError) {
         var status = stat()
         let exists = stat(path.cString, &status) == 0
         let kind = status.st_mode & S_IFMT
@@ -40,8 +40,8 @@ struct NewFile: Sendable {
 
     /// Creates the file with the permissions of the umask, because it contains no secret.
     ///
-    /// - Throws: `Diagnosis` with code `report_failed`; in this case the target is unchanged.
-    func write(_ text: String) throws(Diagnosis) {
+    /// - Throws: `UserFacingError` with code `report_failed`; in this case the target is unchanged.
+    func write(_ text: String) throws(UserFacingError) {
         guard !isStream else { return try writeStream(text) }
         do throws(FileWriteError) {
             let (file, name) = try WholeFile.at(path, audience: .everyone)
@@ -51,7 +51,7 @@ struct NewFile: Sendable {
         }
     }
 
-    private func writeStream(_ text: String) throws(Diagnosis) {
+    private func writeStream(_ text: String) throws(UserFacingError) {
         let descriptor = open(path.cString, O_WRONLY | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw Self.failure(path, SystemError.words(errno)) }
         defer { close(descriptor) }
@@ -60,8 +60,8 @@ struct NewFile: Sendable {
         if let code = output.failure { throw Self.failure(path, SystemError.words(code)) }
     }
 
-    private static func failure(_ path: [UInt8], _ words: String) -> Diagnosis {
-        Diagnosis(.reportFailed, "cannot write \(ErrorCatalog.quoted(path)): \(words)")
+    private static func failure(_ path: [UInt8], _ words: String) -> UserFacingError {
+        UserFacingError(.reportFailed, "cannot write \(ErrorCatalog.quoted(path)): \(words)")
     }
 }
 
@@ -101,7 +101,7 @@ enum ExportFile {
     /// Writes the chunks returned by `nextBytes`, until it returns nil. A signal takes effect after everything is
     /// written.
     ///
-    /// - Throws: `Diagnosis`, and the errors of `nextBytes`; in this case no file is left behind, and an existing file
+    /// - Throws: `UserFacingError`, and the errors of `nextBytes`; in this case no file is left behind, and an existing file
     ///   is unchanged.
     static func write(
         to path: [UInt8],
@@ -113,13 +113,13 @@ enum ExportFile {
                 let (file, name) = try WholeFile.at(path, audience: .owner)
                 try file.write(as: name, replacing: false, nextBytes)
             } catch let error as FileWriteError {
-                throw diagnosis(of: error, path)
+                throw userFacingError(of: error, path)
             }
         }
     }
 
-    static func exists(_ path: [UInt8]) -> Diagnosis {
-        Diagnosis(
+    static func exists(_ path: [UInt8]) -> UserFacingError {
+        UserFacingError(
             .targetExists,
             "\(ErrorCatalog.quoted(path)) already exists; it was not changed",
             hint: "choose another name"
@@ -127,8 +127,8 @@ enum ExportFile {
     }
 
     /// The error for a full disk, after the incomplete file was removed.
-    static func diskFull(_ path: [UInt8]) -> Diagnosis {
-        Diagnosis(
+    static func diskFull(_ path: [UInt8]) -> UserFacingError {
+        UserFacingError(
             .diskFull,
             "no space left for \(ErrorCatalog.quoted(path))",
             hint: "free some space, or choose another directory; the incomplete file was removed"
@@ -136,19 +136,19 @@ enum ExportFile {
     }
 
     /// The error for a failed write, after the incomplete file was removed.
-    static func diagnosis(of error: FileWriteError, _ path: [UInt8]) -> Diagnosis {
+    static func userFacingError(of error: FileWriteError, _ path: [UInt8]) -> UserFacingError {
         let name = ErrorCatalog.quoted(path)
         return switch error.kind {
         case .exists: exists(path)
         case .full: diskFull(path)
         case .io(errno: EIO):
-            Diagnosis(
+            UserFacingError(
                 .outputFailed,
                 "cannot write \(name): \(error.detail)",
                 hint: "choose another directory; the incomplete file was removed"
             )
         case .denied, .busy, .unsafe, .io:
-            Diagnosis(.outputUnusable, "cannot create \(name): \(error.detail)")
+            UserFacingError(.outputUnusable, "cannot create \(name): \(error.detail)")
         }
     }
 }

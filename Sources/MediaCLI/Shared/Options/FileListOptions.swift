@@ -23,8 +23,8 @@ struct FileListOptions: ParsableArguments {
 
     /// The paths of both lists, in order.
     ///
-    /// - Throws: `Diagnosis` for a list that cannot be read.
-    func paths(in context: CommandContext) async throws(Diagnosis) -> [[UInt8]] {
+    /// - Throws: `UserFacingError` for a list that cannot be read.
+    func paths(in context: CommandContext) async throws(UserFacingError) -> [[UInt8]] {
         var paths: [[UInt8]] = []
         if let filesFrom {
             paths += try await InputFile.paths(filesFrom, flag: "--files-from", .line, in: context)

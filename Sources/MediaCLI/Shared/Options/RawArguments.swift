@@ -61,12 +61,12 @@ struct ArgumentChoice<Value: RawRepresentable<String> & CaseIterable & Sendable>
 enum FlagValue {
     /// Parses the value of an option; nil if it was not given. `flag` is used in the message, for example `--jobs`.
     ///
-    /// - Throws: `Diagnosis` (usage) for an invalid value.
+    /// - Throws: `UserFacingError` (usage) for an invalid value.
     static func read<Value>(
         _ text: String?,
         _ flag: String,
         _ parse: (String) throws(InvalidValue) -> Value
-    ) throws(Diagnosis) -> Value? {
+    ) throws(UserFacingError) -> Value? {
         guard let text else { return nil }
         do {
             return try parse(text)

@@ -10,7 +10,7 @@ struct ServerFilterOptions: ParsableArguments, ConnectionFlags {
 
     /// The host to filter by, in the form used by the store; nil for all.
     ///
-    /// - Throws: `ServerURLError`; `Diagnosis` (usage) if two servers are specified.
+    /// - Throws: `ServerURLError`; `UserFacingError` (usage) if two servers are specified.
     func scope(_ console: Console) throws -> String? { try old.scope(choice, console) }
 }
 
@@ -48,14 +48,14 @@ struct OldHostOption: ParsableArguments {
 
     /// The host of `--server` or of the old option.
     ///
-    /// - Throws: `ServerURLError`; `Diagnosis` (usage) if two servers are specified.
+    /// - Throws: `ServerURLError`; `UserFacingError` (usage) if two servers are specified.
     func scope(_ choice: ServerOptions, _ console: Console) throws -> String? {
         let scope = try choice.scope
         guard let host = host?.lowercased() else { return scope }
         console.note(Deprecated.note("--host", use: "--server"))
         if let scope, scope != host {
             let server = ErrorCatalog.clean(choice.server ?? scope)
-            throw Diagnosis.usage(
+            throw UserFacingError.usage(
                 "--host \(ErrorCatalog.clean(host)) and --server \(server) are two servers",
                 hint: "omit --host, which is the old name of --server"
             )

@@ -4,8 +4,8 @@ extension Sequence {
     /// The element with this ID, or the only one with this ID prefix; nil if there is none. The case of `prefix` is
     /// ignored; `id` returns the ID of an element in lowercase. `kind` is the noun for the elements, in the singular.
     ///
-    /// - Throws: `Diagnosis` (usage) with the candidates if there are several.
-    func named(_ prefix: String, _ kind: String, _ id: (Element) -> String) throws(Diagnosis) -> Element? {
+    /// - Throws: `UserFacingError` (usage) with the candidates if there are several.
+    func named(_ prefix: String, _ kind: String, _ id: (Element) -> String) throws(UserFacingError) -> Element? {
         let prefix = prefix.lowercased()
         guard !prefix.isEmpty else { return nil }
         var found: [Element] = []

@@ -106,7 +106,7 @@ final class Console: Sendable {
     }
 
     /// The last members of the summary of interruptible work: `duration_ms` if given, `signal` and `exit_code`.
-    func ending(_ code: ExitCode, after duration: Duration? = nil) -> JSONObject {
+    func exitFields(_ code: ExitCode, after duration: Duration? = nil) -> JSONObject {
         let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
         return took + [
             "signal": JSONValue(context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
@@ -119,23 +119,23 @@ final class Console: Sendable {
         let counts = names.map { name in (name: name, value: JSONValue(states.count { $0 == name })) }
         summary(
             ["items": JSONValue(total)] + JSONObject(counts) + ["not_started": JSONValue(total - states.count)]
-                + ending(code)
+                + exitFields(code)
         )
     }
 
     /// Whether to continue: no signal was received, and results can be written.
-    var mayGoOn: Bool { context.interruption.signal == nil && context.output.failure == nil }
+    var mayContinue: Bool { context.interruption.signal == nil && context.output.failure == nil }
 
     /// Reports that the whole command failed: message and hint, and in JSON also the last record.
-    func fail(_ diagnosis: Diagnosis) {
-        error(diagnosis)
-        endAtQuestion(diagnosis)
+    func fail(_ userFacingError: UserFacingError) {
+        error(userFacingError)
+        endAtQuestion(userFacingError)
     }
 
     /// Ends a command that was interrupted at a prompt. Prints no error; in JSON, there is an `error` record.
-    func endAtQuestion(_ diagnosis: Diagnosis) {
+    func endAtQuestion(_ userFacingError: UserFacingError) {
         guard isJSON, finish.begin() else { return }
-        write("error", JSONRenderer.fatal(diagnosis))
+        write("error", JSONRenderer.fatal(userFacingError))
     }
 
     private func write(_ type: String, _ members: JSONObject) {
@@ -162,12 +162,12 @@ final class Console: Sendable {
         if let hint { self.hint(hint) }
     }
 
-    func error(_ diagnosis: Diagnosis) {
-        emit(errorStyle.red("error:"), diagnosis.message)
-        if !diagnosis.details.isEmpty {
-            announce(diagnosis.details.map { "  " + $0 })
+    func error(_ userFacingError: UserFacingError) {
+        emit(errorStyle.red("error:"), userFacingError.message)
+        if !userFacingError.details.isEmpty {
+            announce(userFacingError.details.map { "  " + $0 })
         }
-        if let hint = diagnosis.hint { self.hint(hint) }
+        if let hint = userFacingError.hint { self.hint(hint) }
     }
 
     /// Prints a hint without an error.
@@ -243,8 +243,8 @@ final class Console: Sendable {
 
     /// Fails before the work starts if its results cannot be written.
     ///
-    /// - Throws: `Diagnosis` if standard output is already known to fail.
-    func requireOutput() throws(Diagnosis) {
+    /// - Throws: `UserFacingError` if standard output is already known to fail.
+    func requireOutput() throws(UserFacingError) {
         context.output.probe()
         guard let outputFailure else { return }
         _ = outputFailureReport.begin()
@@ -253,10 +253,10 @@ final class Console: Sendable {
 
     /// The reason why results could not be written. A closed pipe is not a failure, since its reader needs no more
     /// output.
-    private var outputFailure: Diagnosis? {
+    private var outputFailure: UserFacingError? {
         guard let failure = context.output.failure, failure != EPIPE else { return nil }
         let reason = failure == EBADF ? "it is closed" : SystemError.words(failure)
-        return Diagnosis(.outputFailed, "cannot write to standard output: \(reason)")
+        return UserFacingError(.outputFailed, "cannot write to standard output: \(reason)")
     }
 }
 

@@ -9,17 +9,17 @@ enum JSONRenderer {
 
     static func error(_ error: (any Error)?) -> JSONValue {
         guard let error else { return .null }
-        let diagnosis = ErrorCatalog.diagnosis(of: error)
+        let userFacingError = ErrorCatalog.userFacingError(of: error)
         return .object([
-            "code": .string(diagnosis.code),
-            "message": .string(([diagnosis.message] + diagnosis.details).joined(separator: "; ")),
-            "http_status": JSONValue(diagnosis.httpStatus), "retryable": .bool(diagnosis.isRetryable),
-            "hint": JSONValue(diagnosis.hint),
+            "code": .string(userFacingError.code),
+            "message": .string(([userFacingError.message] + userFacingError.details).joined(separator: "; ")),
+            "http_status": JSONValue(userFacingError.httpStatus), "retryable": .bool(userFacingError.isRetryable),
+            "hint": JSONValue(userFacingError.hint),
         ])
     }
 
-    static func fatal(_ diagnosis: Diagnosis) -> JSONObject {
-        ["error": error(diagnosis), "exit_code": exitCode(diagnosis.exitCode)]
+    static func fatal(_ userFacingError: UserFacingError) -> JSONObject {
+        ["error": error(userFacingError), "exit_code": exitCode(userFacingError.exitCode)]
     }
 
     static func exitCode(_ code: ExitCode) -> JSONValue { .integer(Int64(code.rawValue)) }

@@ -133,22 +133,22 @@ struct LongRun<Reading: RunReading>: Sendable {
     ///
     /// - Throws: The errors of `work`.
     func run<Item: Sendable, Outcome: Sendable>(
-        telling tell: @escaping @Sendable (Item) -> Void,
+        reporting report: @escaping @Sendable (Item) -> Void,
         _ work: (Dependencies<Item>) async throws -> Outcome
     ) async throws -> Outcome? {
         let control = TransferControl()
         let output = console.context.output
-        let (items, voice) = AsyncStream<Item>.makeStream()
-        let telling = Task {
+        let (items, queue) = AsyncStream<Item>.makeStream()
+        let reporting = Task {
             for await item in items {
-                tell(item)
+                report(item)
                 if output.failure != nil { control.stop() }
             }
         }
         let dependencies = Dependencies<Item>(
             control: control,
             onItem: { item in
-                voice.yield(item)
+                queue.yield(item)
                 output.noticeClosedPipe()
                 if output.failure != nil { control.stop() }
             },
@@ -157,7 +157,7 @@ struct LongRun<Reading: RunReading>: Sendable {
         let end: Result<Outcome?, any Error>
         do {
             end = .success(
-                try await console.context.interruption.handling({ control.heed($0) }) {
+                try await console.context.interruption.handling({ control.handle($0) }) {
                     try await display.during { try await work(dependencies) }
                 }
             )
@@ -166,8 +166,8 @@ struct LongRun<Reading: RunReading>: Sendable {
         } catch {
             end = .failure(error)
         }
-        voice.finish()
-        await telling.value
+        queue.finish()
+        await reporting.value
         return try end.get()
     }
 }
@@ -175,7 +175,7 @@ struct LongRun<Reading: RunReading>: Sendable {
 extension TransferControl {
     /// Handles a signal: no further request starts, and the run waits up to `limit` for a pending response. The default
     /// of one second is sufficient if all requests of the run can be repeated. A second signal abandons the response.
-    func heed(_ request: Interruption.Request, finishWithin limit: Duration = .seconds(1)) {
+    func handle(_ request: Interruption.Request, finishWithin limit: Duration = .seconds(1)) {
         if request.isFinal {
             abandon()
         } else {

@@ -67,7 +67,7 @@ actor ServerSession {
     ///
     /// - Throws: `GigHiveError` if there is no response.
     func contact(_ server: ServerURL) async throws {
-        guard settings.trusts.mayAsk(about: server.origin, of: .uploadsURL) else { return }
+        guard settings.trusts.mayPrompt(about: server.origin, of: .uploadsURL) else { return }
         try await Self.reach(anonymousClient(for: server))
     }
 

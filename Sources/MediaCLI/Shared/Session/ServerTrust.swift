@@ -70,7 +70,7 @@ final class ServerTrustKeeper: Sendable {
     }
 
     /// Whether the first request to a server may cause a prompt about its certificate.
-    func mayAsk(about origin: Origin, of service: SettingKey) -> Bool {
+    func mayPrompt(about origin: Origin, of service: SettingKey) -> Bool {
         prompter.isAllowed && origin.scheme == "https" && trust(for: origin, of: service) == ServerTrust()
     }
 
@@ -88,7 +88,7 @@ final class ServerTrustKeeper: Sendable {
         guard explicit == ServerTrust() else { return .refuse(error) }
         if error.kind == .pinnedKeyMismatch { return .refuse(await changed(origin, error)) }
         guard prompter.isAllowed, !state.withLock({ $0.refused.contains(origin) }) else { return .refuse(error) }
-        return await questions.alone { await ask(origin, error) }
+        return await questions.alone { await prompt(origin, error) }
     }
 
     /// The error for a key that no longer matches the stored pin.
@@ -105,7 +105,7 @@ final class ServerTrustKeeper: Sendable {
 
     // MARK: First contact
 
-    private func ask(_ origin: Origin, _ error: TransportError) async -> TrustDecision {
+    private func prompt(_ origin: Origin, _ error: TransportError) async -> TrustDecision {
         // Another request may have prompted in the meantime.
         let (isKnown, isRefused) = state.withLock { ($0.known?.pins[origin] != nil, $0.refused.contains(origin)) }
         if isKnown { return .retry }
@@ -114,7 +114,7 @@ final class ServerTrustKeeper: Sendable {
             let pin = try? PublicKeyPin.ofCertificate(pem: certificate.pem),
             let fingerprint = try? PublicKeyPin.fingerprint(ofCertificate: certificate.pem)
         else { return .refuse(error) }
-        let reason = ErrorCatalog.diagnosis(ofMissingResponse: error, isRetryable: false).message
+        let reason = ErrorCatalog.userFacingError(ofMissingResponse: error, isRetryable: false).message
         console.announce([
             "mediactl: \(ErrorCatalog.clean("\(origin)")): \(reason)",
             "  subject:      \(ErrorCatalog.clean(certificate.subject))",
@@ -124,7 +124,7 @@ final class ServerTrustKeeper: Sendable {
             "  pin:          \(pin)",
             "Compare the fingerprint or the pin with the one from the server's operator.",
         ])
-        let isTrusted = await console.context.interruption.asking { await prompter.confirm("Trust this server?") }
+        let isTrusted = await console.context.interruption.prompting { await prompter.confirm("Trust this server?") }
         guard isTrusted else {
             state.withLock { _ = $0.refused.insert(origin) }
             return .refuse(error)
@@ -135,7 +135,7 @@ final class ServerTrustKeeper: Sendable {
             console.note("stored the pin of \(ErrorCatalog.clean("\(origin)")) in \(ErrorCatalog.quoted(path))")
             return .retry
         } catch let failure {
-            console.error(ErrorCatalog.diagnosis(of: failure))
+            console.error(ErrorCatalog.userFacingError(of: failure))
             return .refuse(error)
         }
     }

@@ -82,7 +82,7 @@ struct SettingsSession: Sendable {
     /// - Throws: `SettingsError`, `ServerURLError`.
     func configuredServer(of service: SettingKey) throws -> ServerURL? {
         let isUpload = service == .uploadsURL
-        if isUpload, let fault = settings.uploadsURLFault { throw fault }
+        if isUpload, let fault = settings.uploadsURLError { throw fault }
         return try settings.addresses[service].map { try named($0.value, allowingPath: !isUpload) }
     }
 
@@ -94,16 +94,16 @@ struct SettingsSession: Sendable {
         return server
     }
 
-    /// - Throws: `Diagnosis` if no server is configured for the service; `SettingsError`, `ServerURLError`.
+    /// - Throws: `UserFacingError` if no server is configured for the service; `SettingsError`, `ServerURLError`.
     func requireServer(of service: SettingKey = .uploadsURL) throws -> ServerURL {
         guard let server = try configuredServer(of: service) else { throw noServer }
         return server
     }
 
-    var noServer: Diagnosis {
+    var noServer: UserFacingError {
         // A single profile would already be in use.
         let hasProfiles = settings.profile == nil && settings.otherProfiles.values.contains { !$0.origins.isEmpty }
-        return Diagnosis(
+        return UserFacingError(
             .noServer,
             "no server configured",
             hint: hasProfiles
@@ -225,7 +225,7 @@ extension SettingsSession {
         dependencies.warn = { console.warning($0) }
         if prompter.isAllowed {
             dependencies.prompt = { (question, echo) async throws(CredentialError) in
-                try await PasswordPrompt.ask(question, echo)
+                try await PasswordPrompt.prompt(question, echo)
             }
         }
         dependencies.now = console.context.now

@@ -36,7 +36,7 @@ struct StoreSession: Sendable {
             guard access == .reading, error.store?.kind == .full || error.store?.kind == .notWritable else {
                 throw error
             }
-            console.warning(ErrorCatalog.diagnosis(of: error).message)
+            console.warning(ErrorCatalog.userFacingError(of: error).message)
         }
         if access == .writing {
             console.atEnd {
@@ -52,7 +52,7 @@ struct StoreSession: Sendable {
         do throws(StoreError) {
             try store.finishInterruptedRemovals()
         } catch {
-            console.warning("deleted tokens may be left in backups: \(ErrorCatalog.diagnosis(of: error).message)")
+            console.warning("deleted tokens may be left in backups: \(ErrorCatalog.userFacingError(of: error).message)")
         }
     }
 
@@ -62,7 +62,7 @@ struct StoreSession: Sendable {
             guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }
             console.trace("backed up the token store to \(ErrorCatalog.quoted(backup.path))")
         } catch {
-            console.warning("cannot back up the token store: \(ErrorCatalog.diagnosis(of: error).message)")
+            console.warning("cannot back up the token store: \(ErrorCatalog.userFacingError(of: error).message)")
         }
     }
 
@@ -82,7 +82,7 @@ extension Console {
     func hintAtBackup(in directory: DataDirectory) {
         let (backup, errors) = StoreBackups(in: directory).newestWithRows()
         for error in errors {
-            warning("a backup cannot be read: \(ErrorCatalog.diagnosis(of: error).message)")
+            warning("a backup cannot be read: \(ErrorCatalog.userFacingError(of: error).message)")
         }
         guard let backup else { return }
         hint("restore the newest backup: mediactl store restore \(HintOptions.word(backup.path))")
@@ -94,9 +94,9 @@ extension Console {
             try store.finishRemovals()
             return .success
         } catch {
-            let diagnosis = ErrorCatalog.diagnosis(of: error)
-            self.error(diagnosis)
-            return diagnosis.exitCode
+            let userFacingError = ErrorCatalog.userFacingError(of: error)
+            self.error(userFacingError)
+            return userFacingError.exitCode
         }
     }
 }

@@ -13,7 +13,7 @@ struct Settings: Sendable {
     fileprivate(set) var addresses: [SettingKey: Setting<String>] = [:]
     /// The reason why the upload server cannot be used: its address has a path, which only servers of other services may
     /// have.
-    private(set) var uploadsURLFault: SettingsError?
+    private(set) var uploadsURLError: SettingsError?
     /// Its origin is the source that selected the profile.
     var profile: Setting<String>?
     var user: Setting<String>?
@@ -252,7 +252,7 @@ extension Settings {
             do throws(SettingsError) {
                 _ = try layers.findAddress(.uploadsURL, SettingValue.address)
             } catch {
-                settings.uploadsURLFault = error
+                settings.uploadsURLError = error
             }
         }
         return row

@@ -5,12 +5,12 @@ struct SettingsLayer: Sendable {
     private let values: [SettingKey: String]
     private let origin: @Sendable (SettingKey) -> SettingOrigin
     /// The error for a value of this source, without the rule.
-    private let blame: @Sendable (SettingKey) -> SettingsError
+    private let locate: @Sendable (SettingKey) -> SettingsError
 
     init(flags: SettingsFlags) {
         values = flags.values
         origin = { _ in .flag }
-        blame = { SettingsError(key: $0.flag, rule: "") }
+        locate = { SettingsError(key: $0.flag, rule: "") }
     }
 
     /// An empty variable is treated as not set.
@@ -24,13 +24,13 @@ struct SettingsLayer: Sendable {
         }
         values = SettingKey.allCases.reduce(into: [:]) { $0[$1] = environment[variable($1)] }
         origin = { .environment(variable($0)) }
-        blame = { SettingsError(key: variable($0), rule: "") }
+        locate = { SettingsError(key: variable($0), rule: "") }
     }
 
     init(section: SettingsFile.Section) {
         values = section.values.mapValues(\.text)
         origin = { _ in section.origin }
-        blame = { key in
+        locate = { key in
             SettingsError(
                 file: section.file,
                 line: section.values[key]?.line,
@@ -49,11 +49,11 @@ struct SettingsLayer: Sendable {
         do {
             return Setting(value: try parse(text), origin: origin(key))
         } catch {
-            var blamed = blame(key)
-            blamed.value = error.isSecret ? nil : text
-            blamed.rule = error.rule
-            blamed.hint = error.hint
-            throw blamed
+            var located = locate(key)
+            located.value = error.isSecret ? nil : text
+            located.rule = error.rule
+            located.hint = error.hint
+            throw located
         }
     }
 }

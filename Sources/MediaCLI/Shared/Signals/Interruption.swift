@@ -75,7 +75,7 @@ final class Interruption: Sendable {
         state.withLock { $0.first }
     }
 
-    var isAsking: Bool {
+    var isPrompting: Bool {
         state.withLock { $0.questions > 0 }
     }
 
@@ -151,7 +151,7 @@ final class Interruption: Sendable {
     }
 
     /// Runs `body`, which prompts the user. In the meantime, a signal ends the program.
-    func asking<Value>(_ body: () async -> Value) async -> Value {
+    func prompting<Value>(_ body: () async -> Value) async -> Value {
         state.withLock { $0.questions += 1 }
         defer { state.withLock { $0.questions -= 1 } }
         return await body()

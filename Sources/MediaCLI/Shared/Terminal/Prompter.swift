@@ -37,20 +37,20 @@ struct Prompter: Sendable {
     /// Whether both streams are terminals and `--no-input` was not given.
     let isAllowed: Bool
 
-    /// Prompts until the input is one of `answers`, in full or abbreviated. End of input or an empty line returns
+    /// Prompts until the input is one of `choices`, in full or abbreviated. End of input or an empty line returns
     /// `fallback`. `shown` replaces the list of answers in the prompt.
-    func choose(_ question: String, answers: [String], shown: String? = nil, fallback: String) async -> String {
+    func choose(_ question: String, choices: [String], shown: String? = nil, fallback: String) async -> String {
         while true {
-            context.errors.write("\(question) [\(shown ?? answers.joined(separator: "/"))] ")
+            context.errors.write("\(question) [\(shown ?? choices.joined(separator: "/"))] ")
             guard let line = await readLine() else {
                 context.errors.write("\n")
                 return fallback
             }
-            let answer = line.lowercased().filter { !$0.isWhitespace }
-            if answer.isEmpty {
+            let choice = line.lowercased().filter { !$0.isWhitespace }
+            if choice.isEmpty {
                 return fallback
             }
-            if let match = answers.first(where: { $0.hasPrefix(answer) }) {
+            if let match = choices.first(where: { $0.hasPrefix(choice) }) {
                 return match
             }
         }
@@ -58,7 +58,7 @@ struct Prompter: Sendable {
 
     /// Only yes confirms; the default is no.
     func confirm(_ question: String) async -> Bool {
-        await choose(question, answers: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
+        await choose(question, choices: ["yes", "no"], shown: "y/N", fallback: "no") == "yes"
     }
 
     /// One line without its line ending; nil at the end of the input. Read byte by byte, so that nothing after the line
@@ -86,8 +86,8 @@ struct Confirmation: Sendable {
 
     /// Fails early if there is neither `--yes` nor a terminal.
     ///
-    /// - Throws: `Diagnosis` (usage).
-    func requirePrompt(for question: String) throws(Diagnosis) {
+    /// - Throws: `UserFacingError` (usage).
+    func requirePrompt(for question: String) throws(UserFacingError) {
         guard isGiven || prompter.isAllowed else {
             throw .usage("not a terminal; confirmation required: \(question)", hint: "confirm in advance with --yes")
         }
@@ -95,12 +95,12 @@ struct Confirmation: Sendable {
 
     /// Shows what will happen and prompts for confirmation.
     ///
-    /// - Throws: `Diagnosis` (usage) if no prompt is possible.
-    func ask(_ lines: [String], _ question: String, on console: Console) async throws(Diagnosis) -> Bool {
+    /// - Throws: `UserFacingError` (usage) if no prompt is possible.
+    func prompt(_ lines: [String], _ question: String, on console: Console) async throws(UserFacingError) -> Bool {
         try requirePrompt(for: question)
         guard !isGiven else { return true }
         console.announce(lines)
-        return await console.context.interruption.asking { await prompter.confirm(question) }
+        return await console.context.interruption.prompting { await prompter.confirm(question) }
     }
 }
 
@@ -120,7 +120,7 @@ enum PasswordPrompt {
     /// `question` is printed unchanged.
     ///
     /// - Throws: `CredentialError` without a terminal, at end of input (Ctrl-D), or if canceled.
-    static func ask(
+    static func prompt(
         _ question: String,
         _ echo: Echo = .hidden,
         terminal path: String = "/dev/tty"
@@ -155,14 +155,14 @@ enum PasswordPrompt {
         guard tcgetattr(terminal, &previous) == 0 else {
             return .failure(.notAuthenticated("cannot prompt for a login: not a terminal"))
         }
-        var asking = previous
-        if echo == .hidden { asking.c_lflag &= ~tcflag_t(ECHO) }
-        withUnsafeMutableBytes(of: &asking.c_cc) { keys in
+        var prompting = previous
+        if echo == .hidden { prompting.c_lflag &= ~tcflag_t(ECHO) }
+        withUnsafeMutableBytes(of: &prompting.c_cc) { keys in
             keys[Int(VSUSP)] = 0
             keys[Int(VQUIT)] = 0
         }
         // TCSAFLUSH discards input typed before the prompt.
-        tcsetattr(terminal, TCSAFLUSH, &asking)
+        tcsetattr(terminal, TCSAFLUSH, &prompting)
         show(question, on: terminal)
         var isWhole = false
         defer {

@@ -168,17 +168,17 @@ struct FilterGraph: Equatable {
 
 struct MediaProbe: Equatable {
     /// Number of video tracks, not counting cover images.
-    var pictureCount: Int
+    var videoStreamCount: Int
     var hasSound: Bool
     var milliseconds: Int64?
     /// Duration of the first video track; nil if unknown.
-    var pictureMilliseconds: Int64?
+    var videoMilliseconds: Int64?
     /// Frame rate of the first video track; nil if unknown.
     var frameRate: ClipMedia.FrameRate?
     /// Whether the format belongs to the MP4, QuickTime and HEIC family.
     var isMovie: Bool
 
-    var hasPicture: Bool { pictureCount > 0 }
+    var hasVideo: Bool { videoStreamCount > 0 }
 
     /// Higher rates are those of timestamps, not of frames.
     private static let highestRate = 240.0
@@ -186,19 +186,19 @@ struct MediaProbe: Equatable {
     init?(_ json: [UInt8]) {
         guard let members = JSONValue.object(in: json[...]) else { return nil }
         let streams = (members["streams"]?.elements ?? []).compactMap(\.members)
-        let pictures = streams.filter { stream in
+        let videos = streams.filter { stream in
             stream["codec_type"]?.text == "video"
                 && stream["disposition"]?.members?["attached_pic"]?.wholeNumber != 1
         }
-        pictureCount = pictures.count
+        videoStreamCount = videos.count
         hasSound = streams.contains { $0["codec_type"]?.text == "audio" }
         let format = members["format"]?.members
         isMovie = format?["format_name"]?.text?.split(separator: ",").contains("mov") ?? false
-        pictureMilliseconds = Self.milliseconds(pictures.first?["duration"])
-        milliseconds = Self.milliseconds(format?["duration"]) ?? pictureMilliseconds
+        videoMilliseconds = Self.milliseconds(videos.first?["duration"])
+        milliseconds = Self.milliseconds(format?["duration"]) ?? videoMilliseconds
         // The base rate of the timestamps, or the average if that is not a frame rate.
         frameRate = ["r_frame_rate", "avg_frame_rate"].lazy
-            .compactMap { pictures.first?[$0]?.text.flatMap(ClipMedia.FrameRate.init) }
+            .compactMap { videos.first?[$0]?.text.flatMap(ClipMedia.FrameRate.init) }
             .first { $0.perSecond <= Self.highestRate }
     }
 

@@ -12,7 +12,7 @@ struct RenderClip: Equatable {
     var isStill: Bool
     var hasSound: Bool
     /// End of the video track in the file, in milliseconds; the audio may be longer.
-    var pictureEnd: Int64
+    var videoEnd: Int64
     /// Start in its file, in milliseconds.
     var start: Int64
     /// Shown duration, in milliseconds.
@@ -32,7 +32,7 @@ extension RenderClip {
             input: input,
             isStill: true,
             hasSound: false,
-            pictureEnd: 0,
+            videoEnd: 0,
             start: 0,
             length: clip.imageMilliseconds,
             quarterTurns: clip.rotateQuarterTurns,
@@ -117,8 +117,8 @@ struct RenderClipReader: Sendable {
         do throws(TapesError) {
             let probe = MediaProbe(try await ffmpeg.probe(still.input))
             // An HEIC photo is a grid of images. ffmpeg before 7.1 cannot read it; later versions show one tile of it.
-            if let probe, probe.pictureCount > 1, probe.isMovie {
-                throw TapesError(.renderFailed, detail: "it is a grid of \(probe.pictureCount) images")
+            if let probe, probe.videoStreamCount > 1, probe.isMovie {
+                throw TapesError(.renderFailed, detail: "it is a grid of \(probe.videoStreamCount) images")
             }
             try await decode(still)
         } catch {
@@ -135,8 +135,8 @@ struct RenderClipReader: Sendable {
     ) async throws(TapesError) -> RenderClip {
         let input = try await link(source, number)
         do throws(TapesError) {
-            guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasPicture else {
-                throw TapesError(.renderFailed, detail: "it has no picture")
+            guard let probe = MediaProbe(try await ffmpeg.probe(input)), probe.hasVideo else {
+                throw TapesError(.renderFailed, detail: "it has no video")
             }
             // From the current file, which may have changed since it was added.
             var length = probe.milliseconds ?? clip.durationMilliseconds
@@ -149,7 +149,7 @@ struct RenderClipReader: Sendable {
             video.isStill = false
             // Audio that is muted need not be decodable.
             video.hasSound = probe.hasSound && video.volume > 0
-            video.pictureEnd = probe.pictureMilliseconds ?? length
+            video.videoEnd = probe.videoMilliseconds ?? length
             (video.start, video.length) = (trim.start, length - trim.start - trim.end)
             try await decode(video)
             return video
@@ -172,10 +172,10 @@ struct RenderClipReader: Sendable {
 
     /// Decodes the first video frame, and the first audio if any.
     private func decode(_ clip: RenderClip) async throws(TapesError) {
-        let picture = ["-map", clip.isStill ? "0:v:0" : "0:V:0", "-frames:v", "1", "-f", "null", "-"]
+        let videoOptions = ["-map", clip.isStill ? "0:v:0" : "0:V:0", "-frames:v", "1", "-f", "null", "-"]
         let sound = clip.hasSound ? ["-map", "0:a:0", "-frames:a", "1", "-f", "null", "-"] : []
-        let figures = try await ffmpeg.run(FFmpeg.input(clip.input) + picture + sound, in: workplace.directory)
-        guard figures.frames > 0 else { throw TapesError(.renderFailed, detail: "it has no picture") }
+        let figures = try await ffmpeg.run(FFmpeg.input(clip.input) + videoOptions + sound, in: workplace.directory)
+        guard figures.frames > 0 else { throw TapesError(.renderFailed, detail: "it has no video") }
     }
 }
 

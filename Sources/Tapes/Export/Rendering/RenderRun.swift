@@ -47,7 +47,7 @@ struct RenderRun: Sendable {
         let arguments =
             recipe.inputs + ["-filter_complex", recipe.graph.text, "-map", "[v]", "-map", "[a]", "-map_metadata", "-1"]
             // One track may start long before the first packet of the other.
-            + ["-map_chapters", "-1", "-max_muxing_queue_size", "9999"] + Self.pictureCoding
+            + ["-map_chapters", "-1", "-max_muxing_queue_size", "9999"] + Self.videoCoding
             // Audio is encoded after joining: AAC starts with a short silence.
             + ["-c:a", "pcm_s16le", "-f", "mov", "-y", "file:\(Self.name(ofPart: index))"]
         let clip = rendered[segment.part.clip]
@@ -64,7 +64,7 @@ struct RenderRun: Sendable {
     }
 
     /// The same for all parts, so that they can be joined without encoding.
-    private static let pictureCoding = ["-c:v", "libx264", "-preset", "medium", "-crf", "20", "-profile:v", "high"]
+    private static let videoCoding = ["-c:v", "libx264", "-preset", "medium", "-crf", "20", "-profile:v", "high"]
 
     private static func name(ofPart index: Int) -> String { "\(index).mov" }
 

@@ -26,7 +26,7 @@ struct SegmentRecipe {
     private func firstRead(_ part: RenderPlan.Part) -> Int {
         let clip = clips[part.clip]
         if clip.isStill { return 0 }
-        let behind = Int((clip.pictureEnd - clip.start) * Int64(format.frameRate) / 1000)
+        let behind = Int((clip.videoEnd - clip.start) * Int64(format.frameRate) / 1000)
         let beginOfFile = -Int(clip.start * Int64(format.frameRate) / 1000)
         return max(beginOfFile, min(part.skipped, behind) - Self.leadSeconds * format.frameRate)
     }
@@ -36,7 +36,7 @@ struct SegmentRecipe {
         let isTransition = segment.next != nil
         var chains = parts.enumerated().flatMap { index, part in
             [
-                picture(part, index, to: isTransition ? "v\(index)" : "v"),
+                video(part, index, to: isTransition ? "v\(index)" : "v"),
                 sound(part, index, to: isTransition ? "a\(index)" : "a"),
             ]
         }
@@ -69,14 +69,14 @@ struct SegmentRecipe {
 
     // MARK: One clip
 
-    private func picture(_ part: RenderPlan.Part, _ index: Int, to output: String) -> FilterGraph.Chain {
+    private func video(_ part: RenderPlan.Part, _ index: Int, to output: String) -> FilterGraph.Chain {
         let clip = clips[part.clip]
         let skipped = clip.isStill ? 0 : part.skipped - firstRead(part)
         let filters: [FilterGraph.Filter] =
             (clip.isStill ? [.init("trim", "end_frame=1")] : [])
             // A track that ends before the middle of a frame would yield no frame: pass its last frame anyway.
             + [.init("fps", "fps=\(format.frameRate)", "start_time=0", "eof_action=pass")]
-            + Self.turn(clip.quarterTurns)
+            + Self.rotation(clip.quarterTurns)
             // Makes pixels square.
             + [.init("scale", "w=iw*sar", "h=ih"), .init("setsar", "1")]
             + scale(clip.scaleMode)
@@ -96,7 +96,7 @@ struct SegmentRecipe {
         .init("setparams", "range=tv", "color_primaries=bt709", "color_trc=bt709", "colorspace=bt709"),
     ]
 
-    private static func turn(_ quarterTurns: Int) -> [FilterGraph.Filter] {
+    private static func rotation(_ quarterTurns: Int) -> [FilterGraph.Filter] {
         switch quarterTurns {
         case 1: [.init("transpose", "clock")]
         case 2: [.init("hflip"), .init("vflip")]

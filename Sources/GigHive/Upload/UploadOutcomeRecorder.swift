@@ -4,7 +4,7 @@ internal import MediaStore
 internal import MediaTransport
 
 /// Finishes one upload, in the journal and in the result.
-struct UploadSettlement {
+struct UploadOutcomeRecorder {
     let store: TokenStore
     private(set) var record: UploadRecord
     var result: UploadResult
@@ -21,7 +21,7 @@ struct UploadSettlement {
     var now: @Sendable () -> Date = { Date() }
 }
 
-extension UploadSettlement {
+extension UploadOutcomeRecorder {
     /// For an upload that is not in the journal yet.
     init(planning upload: PreparedUpload, over transport: UploadTransport, _ uploader: Uploader) {
         var result = UploadResult(of: upload, server: uploader.client.server.description)
@@ -395,7 +395,7 @@ extension UploadSettlement {
 }
 
 /// Results of uploads whose bytes the server has, without a response that contains their token.
-extension UploadSettlement {
+extension UploadOutcomeRecorder {
     /// Records a refused duplicate, according to the server's confirmation.
     mutating func end(_ finding: DuplicateCheck.Finding, of response: UploadResponse) {
         switch finding {
@@ -524,7 +524,7 @@ extension UploadSettlement {
 }
 
 /// Responses that do not confirm an upload, and may contain its token nevertheless.
-extension UploadSettlement {
+extension UploadOutcomeRecorder {
     /// Adopts a response. The token of one that does not confirm the upload is stored only if a query
     /// confirms the file.
     mutating func note(response: UploadResponse?, isConfirmation: Bool) {

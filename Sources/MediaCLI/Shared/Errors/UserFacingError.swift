@@ -1,7 +1,7 @@
 internal import Outcomes
 
 /// A user-facing error: a stable code, one line, a hint, and the exit code.
-struct Diagnosis: Error, Sendable, Equatable {
+struct UserFacingError: Error, Sendable, Equatable {
     /// Stable, snake_case; part of the JSON output.
     var code: String
     /// One line: lowercase, no final period. Text from other sources is already escaped.
@@ -33,12 +33,12 @@ struct Diagnosis: Error, Sendable, Equatable {
     }
 
     /// Wrong usage that the parser cannot detect.
-    static func usage(_ message: String, hint: String? = nil) -> Diagnosis {
-        Diagnosis(.usage, message, hint: hint)
+    static func usage(_ message: String, hint: String? = nil) -> UserFacingError {
+        UserFacingError(.usage, message, hint: hint)
     }
 
     /// Prefixes the message with the file, unless the message already contains it.
-    func naming(_ path: [UInt8]) -> Diagnosis {
+    func naming(_ path: [UInt8]) -> UserFacingError {
         let name = ErrorCatalog.quoted(path)
         guard !message.contains(name) else { return self }
         var named = self

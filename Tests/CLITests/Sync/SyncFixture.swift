@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The built program, a sandbox with PhotoSync, and some photos.
-struct SyncStage: Sendable {
+struct SyncFixture: Sendable {
     /// The end of a run with `--json`, whose records have been compared with their schemas.
     struct Report {
         var result: ChildResult
@@ -31,14 +31,14 @@ struct SyncStage: Sendable {
     }
 
     /// An environment with a login as alice.
-    static func loggedIn(faults: [String] = [], arguments: [String] = []) async throws -> SyncStage {
-        let stage = try await SyncStage(faults: faults, arguments: arguments)
-        let result = try await stage.runner.run(
+    static func loggedIn(faults: [String] = [], arguments: [String] = []) async throws -> SyncFixture {
+        let fixture = try await SyncFixture(faults: faults, arguments: arguments)
+        let result = try await fixture.runner.run(
             ["login", "--api-key-stdin", "--device-name", "Studio", "-q"],
             input: SandboxProcess.aliceKey + "\n"
         )
         try #require(result.exitCode == 0, "\(result.errors)")
-        return stage
+        return fixture
     }
 
     /// Runs a command to its end.

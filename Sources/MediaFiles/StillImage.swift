@@ -1,5 +1,5 @@
 /// Still images. The upload servers do not accept them, so `MediaType` does not include them.
-package enum StillPicture {
+package enum StillImage {
     /// Whether an extension, ignoring case and without the dot, is that of a still image.
     package static func isNamed(byExtension pathExtension: String) -> Bool {
         extensions.contains(pathExtension.lowercased())

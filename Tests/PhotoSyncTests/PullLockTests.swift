@@ -8,7 +8,7 @@ import Testing
 @testable import PhotoSync
 
 /// One listing of a server at a time, and a full one often enough.
-@Suite(.prompt) struct PullTurnTests {
+@Suite(.prompt) struct PullLockTests {
     private func pull(_ account: SyncAccount, _ change: (inout Pull.Options) -> Void) -> Pull {
         var options = Pull.Options(pageSize: 3)
         change(&options)
@@ -16,10 +16,10 @@ import Testing
     }
 
     @Test func aSecondListingReportsTheProcessOfTheFirst() async throws {
-        let bench = try PullBench(PullShelf(7))
+        let bench = try PullBench(ServerPhotos(7))
         let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
         let error = await photoSyncError {
-            _ = try await pull(bench.account) { ($0.isFull, $0.turnLimit) = (true, .milliseconds(50)) }.run()
+            _ = try await pull(bench.account) { ($0.isFull, $0.lockTimeout) = (true, .milliseconds(50)) }.run()
         }
         #expect(error?.code == .busy && error?.isRetryable == true)
         #expect(error?.detail == "process \(getpid()) is listing its photos")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func aSecondListingWaitsForTheFirst() async throws {
-        let bench = try PullBench(PullShelf(7))
+        let bench = try PullBench(ServerPhotos(7))
         let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
         let owner = Mutex<Int32?>(nil)
         let result = try await pull(bench.account) { $0.isFull = true }
@@ -43,8 +43,12 @@ import Testing
 
     // The first one used to fail at its next page, since the second had renumbered the run.
     @Test func twoFullListingsBothFinish() async throws {
-        let bench = try PullBench(PullShelf(40))
-        let other = try PullBench.account(bench.server.address, in: bench.directory.path, device: PullShelf.device.id)
+        let bench = try PullBench(ServerPhotos(40))
+        let other = try PullBench.account(
+            bench.server.address,
+            in: bench.directory.path,
+            device: ServerPhotos.device.id
+        )
         async let first = pull(bench.account) { $0.isFull = true }.run()
         async let second = pull(other) { $0.isFull = true }.run()
         let results = try await [first, second]
@@ -52,7 +56,7 @@ import Testing
     }
 
     @Test func aStopEndsTheWait() async throws {
-        let bench = try PullBench(PullShelf(1))
+        let bench = try PullBench(ServerPhotos(1))
         let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
         let control = TransferControl()
         control.stop()
@@ -65,15 +69,15 @@ import Testing
     // listing finds them.
     @Test(arguments: [(6, false), (8, true)])
     func anOldListingIsRefreshed(days: Int, isFound: Bool) async throws {
-        let bench = try PullBench(PullShelf(7))
+        let bench = try PullBench(ServerPhotos(7))
         var account = bench.account
         let start = Date(timeIntervalSince1970: 1_800_000_000)
         account.now = { start }
         _ = try await pull(account) { $0.fullInterval = .seconds(7 * 86_400) }.run()
-        let late = PullShelf.photo(100, uploadedAt: -10_000)
+        let late = ServerPhotos.photo(100, uploadedAt: -10_000)
         bench.server.change { state in
-            state.shelf.remove(state.shelf.photos[0].id)
-            state.shelf.insert(late)
+            state.serverPhotos.remove(state.serverPhotos.photos[0].id)
+            state.serverPhotos.insert(late)
         }
         account.now = { start.addingTimeInterval(Double(days) * 86_400) }
         let result = try await pull(account) { $0.fullInterval = .seconds(7 * 86_400) }.run()
@@ -83,7 +87,7 @@ import Testing
     }
 
     @Test func aClockThatWasWrongDoesNotPreventAFullListing() async throws {
-        let bench = try PullBench(PullShelf(2))
+        let bench = try PullBench(ServerPhotos(2))
         var account = bench.account
         let future = Date(timeIntervalSince1970: 2_800_000_000)
         account.now = { future }

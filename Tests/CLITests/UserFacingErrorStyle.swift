@@ -2,7 +2,7 @@ import Testing
 
 @testable import MediaCLI
 
-extension Diagnosis {
+extension UserFacingError {
     /// Checks that hold for every error: lines in our style, without characters that control a terminal, and the
     /// exit of a program that failed.
     func expectOurStyle(sourceLocation: SourceLocation = #_sourceLocation) {

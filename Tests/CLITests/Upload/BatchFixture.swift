@@ -5,7 +5,7 @@ import Testing
 @testable import MediaCLI
 
 /// The built program, the real sandbox, and files to upload.
-struct BatchScene {
+struct BatchFixture {
     let runner: BinaryRunner
     let sandbox: SandboxProcess
     let login: [String]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The built program, a sandbox that accepts captures, and a photo with its depth map.
-struct HashOnlyStage: Sendable {
+struct HashOnlyFixture: Sendable {
     let sandbox: SandboxProcess
     var runner: BinaryRunner
     /// Path of a photo.
@@ -27,11 +27,11 @@ struct HashOnlyStage: Sendable {
     }
 
     /// An environment whose machine is registered.
-    static func registered(faults: [String] = [], arguments: [String] = []) async throws -> HashOnlyStage {
-        let stage = try await HashOnlyStage(faults: faults, arguments: arguments)
-        let result = try await stage.runner.run(["hash-only", "register", "-q"])
+    static func registered(faults: [String] = [], arguments: [String] = []) async throws -> HashOnlyFixture {
+        let fixture = try await HashOnlyFixture(faults: faults, arguments: arguments)
+        let result = try await fixture.runner.run(["hash-only", "register", "-q"])
         try #require(result.exitCode == 0, "\(result.errors)")
-        return stage
+        return fixture
     }
 
     /// Runs a command of `hash-only` to its end.
@@ -40,13 +40,13 @@ struct HashOnlyStage: Sendable {
     }
 
     /// Sends the photo with its depth map.
-    func send(_ arguments: String...) async throws -> SyncStage.Report {
+    func send(_ arguments: String...) async throws -> SyncFixture.Report {
         try await json(["send", photo] + depthOptions + arguments)
     }
 
     /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
-    func json(_ arguments: [String], extra: [String: String] = [:]) async throws -> SyncStage.Report {
-        try SyncStage.report(of: try await run(arguments + ["--json"], extra: extra))
+    func json(_ arguments: [String], extra: [String: String] = [:]) async throws -> SyncFixture.Report {
+        try SyncFixture.report(of: try await run(arguments + ["--json"], extra: extra))
     }
 
     /// The items of a control route about captures.

@@ -20,7 +20,7 @@ class Row:
         return "false claim" if self.wrong else "unmet" if self.unmet else "ok"
 
 
-class Stage:
+class Context:
     """The context of a scenario: one server, machines, new files and events."""
 
     def __init__(self, server, name, seed):

@@ -5,7 +5,7 @@ import Testing
 
 /// The built program, a file to upload, a server's address, and the token store for inspection afterwards. One
 /// attempt only, and the query after a lost response lasts 0.3 seconds instead of 330.
-struct FaultStage: Sendable {
+struct FaultFixture: Sendable {
     /// Runs `mediactl`; its environment may be changed.
     var runner: BinaryRunner
     /// A file that starts like a real MP4.

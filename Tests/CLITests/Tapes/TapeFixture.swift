@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The built program in a home with a directory of pictures, and some originals, which no command may change.
-struct TapeStage: Sendable {
+struct TapeFixture: Sendable {
     /// What a command must not change.
     struct Witness: Equatable {
         var inode: UInt64
@@ -26,10 +26,10 @@ struct TapeStage: Sendable {
     }
 
     /// An environment with an empty tape.
-    static func withTape(_ title: String) async throws -> TapeStage {
-        let stage = try TapeStage()
-        try #require(try await stage.run("create", title).exitCode == 0)
-        return stage
+    static func withTape(_ title: String) async throws -> TapeFixture {
+        let fixture = try TapeFixture()
+        try #require(try await fixture.run("create", title).exitCode == 0)
+        return fixture
     }
 
     // MARK: Commands
@@ -40,8 +40,8 @@ struct TapeStage: Sendable {
     }
 
     /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
-    func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> SyncStage.Report {
-        try SyncStage.report(of: try await runner.run(["tapes"] + arguments + ["--json"], extra: extra))
+    func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> SyncFixture.Report {
+        try SyncFixture.report(of: try await runner.run(["tapes"] + arguments + ["--json"], extra: extra))
     }
 
     /// The clips of a tape.

@@ -4,7 +4,7 @@ import MediaStore
 @testable import PhotoSync
 
 /// The photos of one user on a server, listed by the rules of photosync contract section 5.
-struct PullShelf: Sendable {
+struct ServerPhotos: Sendable {
     /// One request for a page.
     struct Request: Sendable, Equatable {
         var cursor: String?

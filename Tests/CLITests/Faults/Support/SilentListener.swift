@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A port that never responds: its connection queue is full, so the kernel drops every new connection.
-final class DeafListener {
+final class SilentListener {
     let port: Int
     private var sockets: [Int32] = []
 

@@ -117,7 +117,7 @@ class Front:
         self.sandbox, self.copies = sandbox, pathlib.Path(copies)
         self.lock = threading.Lock()
         # The completion times of these requests in nanoseconds, and the responses to them.
-        self.times, self.answers = [], []
+        self.times, self.responses = [], []
         self._copy(0)
         front = self
 
@@ -145,14 +145,14 @@ class Front:
     def handle(self, request):
         body = self._body(request)
         if request.command in ("GET", "HEAD", "OPTIONS"):
-            status, headers, answer = self._forward(request, body)
+            status, headers, content = self._forward(request, body)
         else:
             with self.lock:
                 moment = time.monotonic_ns()
-                status, headers, answer = self._forward(request, body)
+                status, headers, content = self._forward(request, body)
                 self._copy(len(self.times) + 1)
                 self.times.append(moment)
-                self.answers.append((request.command, request.path, status, answer))
+                self.responses.append((request.command, request.path, status, content))
         request.send_response_only(status)
         for name, value in headers:
             if name.lower() not in ("connection", "transfer-encoding", "content-length"):
@@ -162,10 +162,10 @@ class Front:
             if length is not None:
                 request.send_header("Content-Length", length)
         elif status not in (204, 304):
-            request.send_header("Content-Length", str(len(answer)))
+            request.send_header("Content-Length", str(len(content)))
         request.end_headers()
         if request.command != "HEAD":
-            request.wfile.write(answer)
+            request.wfile.write(content)
 
     @staticmethod
     def _body(request):
@@ -189,9 +189,9 @@ class Front:
         connection.putheader("Connection", "close")
         connection.endheaders(body or None)
         response = connection.getresponse()
-        answer = response.read()
+        content = response.read()
         connection.close()
-        return response.status, response.getheaders(), answer
+        return response.status, response.getheaders(), content
 
     def stage(self, moment):
         """The number of these requests that the server had received at a point of the run."""

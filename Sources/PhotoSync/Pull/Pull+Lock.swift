@@ -6,13 +6,13 @@ internal import MediaTransport
 extension Pull {
     /// Waits until no other process lists this server's photos.
     ///
-    /// - Throws: `PhotoSyncError`: `.busy` after `turnLimit`, with the ID of the other process; `.cancelled` on a stop.
-    func turn(
+    /// - Throws: `PhotoSyncError`: `.busy` after `lockTimeout`, with the ID of the other process; `.cancelled` on a stop.
+    func lock(
         _ control: TransferControl,
         _ progress: (@Sendable (PullProgress) -> Void)?
     ) async throws(PhotoSyncError) -> PullLock {
         let (index, server) = (account.index, account.server)
-        let deadline = ContinuousClock.now + options.turnLimit
+        let deadline = ContinuousClock.now + options.lockTimeout
         while true {
             let (lock, owner) = try await queue.run {
                 let lock = try index.lockPull(of: server)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("A server that requests a cooldown", .prompt)
-struct QuietPeriodTests {
+struct CooldownTests {
     private func client(cap: Duration) throws -> HTTPClient {
         try HTTPClient(
             configuration: HTTPClientConfiguration(
