@@ -16,9 +16,9 @@ export SOURCE_DATE_EPOCH MEDIACTL_VERSION=$version
 # Debian sorts a version with a tilde before the release itself.
 debian_version=${version/-/\~}
 machine=$(uname -m)
-said=$(dist/mediactl --version | head -1)
-[ "$said" = "mediactl $version" ] || {
-    echo "package: dist/mediactl prints \"$said\", but the version in the sources is $version" >&2
+printed=$(dist/mediactl --version | head -1)
+[ "$printed" = "mediactl $version" ] || {
+    echo "package: dist/mediactl prints \"$printed\", but the version in the sources is $version" >&2
     exit 1
 }
 

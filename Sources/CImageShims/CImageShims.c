@@ -59,7 +59,7 @@ static int read_png(struct source *source, struct depth_png_header *header, doub
         png_get_color_type(png, info) == PNG_COLOR_TYPE_GRAY && png_get_bit_depth(png, info) == 16;
     if (samples) {
         if (!header->is_grey16 || (size_t)header->width * header->height != sample_count)
-            png_error(png, "not what its header said");
+            png_error(png, "differs from its header");
         // Each pass of an interlaced image adds to all rows, so all rows are kept; otherwise one is enough.
         int is_interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
         int passes = png_set_interlace_handling(png);

@@ -60,7 +60,7 @@ inline adoptOne() {
 }
 
 /* OutcomeInquiry.run: found at any time; absent only when the server can no longer be processing the request. */
-inline ask() {
+inline query() {
     if
     :: stored && token -> commit(i, done, false)
     :: stored && !token -> commit(i, lost, false)
