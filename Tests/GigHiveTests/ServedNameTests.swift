@@ -10,7 +10,8 @@ struct ServedNameTests {
     @Test(
         "the extension of a digest's name or path",
         arguments: [
-            ("\(digest).mp4", "mp4"), ("/video/\(digest).mov", "mov"), ("https://example.org/audio/\(digest).flac", "flac"),
+            ("\(digest).mp4", "mp4"), ("/video/\(digest).mov", "mov"),
+            ("https://example.org/audio/\(digest).flac", "flac"),
             ("\(digest.uppercased()).MP4", "MP4"), ("video/\(digest).mp4//", "mp4"), ("\(digest).12345678", "12345678"),
             ("\(digest).123456789", nil), ("\(digest).", nil), (digest, nil), ("\(digest).tar.gz", nil),
             ("\(digest.dropLast()).mp4", nil), ("\(digest)0.mp4", nil), ("g\(digest.dropFirst()).mp4", nil),
