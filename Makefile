@@ -13,13 +13,16 @@ dist/mediactl dist/man/mediactl.1 bench: export MEDIACTL_WARNINGS_AS_ERRORS := 0
 # lld, because the default linker supplies neither safe folding nor packed relocations: the binary is smaller and starts
 # faster. No other program links with it, so it exports nothing. docs/packaging.md lists the effect of each option.
 # No RUNPATH: a library beside the program must not be loaded. `-z now` makes the whole table of functions read-only.
-RELEASE_FLAGS := --static-swift-stdlib --disable-local-rpath \
-	-Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=safe -Xlinker --no-export-dynamic \
+# The functions that common commands call are placed side by side, so that fewer pages are in memory.
+COMPILE_FLAGS := --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
+	-Xswiftc -use-ld=lld -Xlinker --icf=safe -Xlinker --no-export-dynamic \
 	-Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+RELEASE_FLAGS := $(COMPILE_FLAGS) -Xlinker -s \
+	-Xlinker --symbol-ordering-file=$(CURDIR)/packaging/symbols.order -Xlinker --no-warn-symbol-ordering
 SWIFT_DIRS := $(wildcard Sources Sandbox/Sources Tests Benchmarks Fuzz)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test release man dist check-package install install-files uninstall lint format bench fuzz sanitize \
+.PHONY: help demo build test release symbols man dist check-package install install-files uninstall lint format bench fuzz sanitize \
 	proof powerloss torture histories model attacks real docs clean
 
 help: ## show this list
@@ -40,12 +43,19 @@ test: ## install what is missing, build without warnings, run every test
 release: dist/mediactl ## optimized binary with the Swift library inside: dist/mediactl
 
 # The list of linked files is kept beside the binary: `make dist` derives licenses and components from it.
-dist/mediactl: Package.swift $(shell find Sources -type f)
+dist/mediactl: Package.swift packaging/symbols.order $(shell find Sources -type f)
 	@scripts/setup.sh build
 	swift build -c release --product mediactl $(RELEASE_FLAGS)
 	bin=$$(swift build -c release $(RELEASE_FLAGS) --show-bin-path) && \
 		scripts/check-binary.sh "$$bin/mediactl" && \
 		install -D -m 644 "$$bin/mediactl.product/Objects.LinkFileList" $@.objects && install -m 755 "$$bin/mediactl" $@
+
+symbols: ## list the functions that common commands call: packaging/symbols.order (requires valgrind)
+	@scripts/setup.sh build
+	swift build -c release --product mediactl $(COMPILE_FLAGS) -Xlinker --strip-debug -Xlinker --no-demangle \
+		-Xlinker -Map=$(CURDIR)/.build/mediactl.map
+	scripts/order-symbols.py "$$(swift build -c release $(COMPILE_FLAGS) --show-bin-path)/mediactl" .build/mediactl.map \
+		packaging/symbols.order
 
 man: dist/man/mediactl.1 ## build manual pages and shell completions: dist/man, dist/completions
 

@@ -1,5 +1,6 @@
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 internal import Tus
@@ -40,7 +41,11 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     /// The hosts whose entry of the ID was removed from the store.
     public var removedHosts: [String] = []
     /// The server that a login is for.
-    public var origin: Origin?
+    public var origin: Origin? {
+        get { boxedOrigin }
+        set { boxedOrigin = newValue }
+    }
+    @BoxedOptional private var boxedOrigin: Origin?
     /// When the login expired, in seconds since 1970.
     public var expiredAt: Int64?
     /// The login that the request requires, if the server shows that another one was used.
@@ -56,9 +61,17 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
     }
     /// The store's own error.
-    public var store: StoreError?
+    public var store: StoreError? {
+        get { boxedStore }
+        set { boxedStore = newValue }
+    }
+    @BoxedOptional private var boxedStore: StoreError?
     /// The transport's own error.
-    public var transport: TransportError?
+    public var transport: TransportError? {
+        get { boxedTransport }
+        set { boxedTransport = newValue }
+    }
+    @BoxedOptional private var boxedTransport: TransportError?
 
     package init(
         _ code: OutcomeCode,

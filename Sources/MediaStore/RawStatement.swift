@@ -10,11 +10,19 @@ struct RawStatement {
     private let connection: OpaquePointer?
     /// Keeps `statement` from being finalized.
     private let owner: Statement
+    private let parameterCount: Int
+    private let memory = BoundMemory()
 
     init(_ db: Database, _ sql: String) throws {
-        owner = try db.cachedStatement(sql: sql)
-        statement = owner.sqliteStatement
+        try self.init(db, db.cachedStatement(sql: sql))
+    }
+
+    /// For the columns of the current row of a statement that a cursor runs.
+    init(_ db: Database, _ statement: Statement) {
+        owner = statement
+        self.statement = statement.sqliteStatement
         connection = db.sqliteConnection
+        parameterCount = Int(sqlite3_bind_parameter_count(owner.sqliteStatement))
     }
 
     // MARK: Running
@@ -22,13 +30,15 @@ struct RawStatement {
     /// Runs it, and calls `body` at each row. Values beyond the last parameter are ignored.
     func map<Value>(_ values: [RawValue], _ body: (RawStatement) -> Value) throws -> [Value] {
         sqlite3_reset(statement)
+        bind(values[..<min(values.count, parameterCount)])
         // Bound values must stay valid until the rows are read.
-        defer { sqlite3_clear_bindings(statement) }
-        return try binding(values[..<min(values.count, Int(sqlite3_bind_parameter_count(statement)))]) {
-            var results: [Value] = []
-            while try step() { results.append(body(self)) }
-            return results
+        defer {
+            sqlite3_clear_bindings(statement)
+            withExtendedLifetime(memory) {}
         }
+        var results: [Value] = []
+        while try step() { results.append(body(self)) }
+        return results
     }
 
     /// Runs a statement that returns no rows, and returns the number of changed rows.
@@ -38,31 +48,22 @@ struct RawStatement {
         return sqlite3_changes(connection)
     }
 
-    /// Binds the values without copies, each inside the access to the one before.
-    private func binding<Result>(_ values: ArraySlice<RawValue>, _ body: () throws -> Result) throws -> Result {
-        guard let value = values.first else { return try body() }
-        let index = Int32(values.startIndex + 1)
-        switch value {
-        case .null: sqlite3_bind_null(statement, index)
-        case .integer(let number): sqlite3_bind_int64(statement, index, number)
-        case .text(var text):
-            return try text.withUTF8 { bytes in
-                let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-                if let start {
-                    sqlite3_bind_text(statement, index, start, Int32(clamping: bytes.count), nil)
-                } else {
-                    // Without an address the value would be null.
-                    sqlite3_bind_text(statement, index, "", 0, nil)
-                }
-                return try binding(values.dropFirst(), body)
-            }
-        case .blob(let bytes):
-            return try bytes.withUnsafeBytes { bytes in
+    /// Binds copies of the values in `memory`: SQLite would allocate a copy of each.
+    private func bind(_ values: ArraySlice<RawValue>) {
+        memory.makeRoom(forBytes: values.reduce(0) { $0 + $1.byteCount })
+        for (index, value) in zip(Int32(1)..., values) {
+            switch value {
+            case .null: sqlite3_bind_null(statement, index)
+            case .integer(let number): sqlite3_bind_int64(statement, index, number)
+            case .text(var text):
+                let bytes = text.withUTF8 { memory.append(UnsafeRawBufferPointer($0)) }
+                let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+                sqlite3_bind_text(statement, index, start, Int32(clamping: bytes.count), nil)
+            case .blob(let blob):
+                let bytes = blob.withUnsafeBytes { memory.append($0) }
                 sqlite3_bind_blob(statement, index, bytes.baseAddress, Int32(clamping: bytes.count), nil)
-                return try binding(values.dropFirst(), body)
             }
         }
-        return try binding(values.dropFirst(), body)
     }
 
     /// False at the end.
@@ -113,4 +114,36 @@ enum RawValue: Equatable {
     init(_ text: String?) { self = text.map(RawValue.text) ?? .null }
 
     init(_ flag: Bool) { self = .integer(flag ? 1 : 0) }
+
+    fileprivate var byteCount: Int {
+        switch self {
+        case .null, .integer: 0
+        case .text(let text): text.utf8.count
+        case .blob(let bytes): bytes.count
+        }
+    }
+}
+
+/// The bytes of the values that are bound to a statement, which must not move while it runs.
+private final class BoundMemory {
+    // Owned by this instance, and freed with it; never nil, because SQLite takes a text without an address for null.
+    private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 1)
+    private var end = 0
+
+    deinit { memory.deallocate() }
+
+    /// Forgets the bytes of the last run.
+    func makeRoom(forBytes count: Int) {
+        end = 0
+        guard count > memory.count else { return }
+        memory.deallocate()
+        memory = .allocate(byteCount: count, alignment: 1)
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let copy = UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count])
+        copy.copyMemory(from: bytes)
+        end += bytes.count
+        return UnsafeRawBufferPointer(copy)
+    }
 }

@@ -97,22 +97,34 @@ enum StoredFileRow {
         return try files(db.makeStatement(sql: sql), arguments)
     }
 
-    /// The files of a page of tokens, by the numbers of their rows.
-    static func fetch(_ db: Database, ofTokens numbers: [Int64]) throws -> [StoredFile] {
+    /// The files of a page of tokens that are not superseded, by the numbers of their rows, and possibly those of a few
+    /// other tokens; those of all events, or only of other events than that of the token.
+    static func fetch(
+        _ db: Database,
+        ofTokens numbers: [Int64],
+        onlyOtherEvents: Bool
+    ) throws -> [StoredFile] {
         // Stores of 0.1.0 have none.
         let any = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM stored_files)")
         guard try Bool.fetchOne(any) ?? false else { return [] }
+        guard let first = numbers.min(), let last = numbers.max() else { return [] }
+        // Mostly, the rows of a page are neighbors.
+        let isRange = last - first < 2 * Int64(numbers.count)
         // The page comes first: it is small, and the files are found by their key.
         let sql = """
-            SELECT file.* FROM tokens AS page CROSS JOIN stored_files AS file
+            SELECT \(columns.split(separator: ", ").map { "file.\($0)" }.joined(separator: ", "))
+            FROM tokens AS page CROSS JOIN stored_files AS file
             ON file.host = page.host AND file.file_id = page.file_id AND file.checksum_sha256 = page.checksum_sha256
-            WHERE page.row_id IN (\(numbers.map(String.init).joined(separator: ",")))
+            WHERE page.row_id \(isRange ? "BETWEEN ? AND ?" : "IN (SELECT value FROM json_each(?))")
+                AND page.superseded = 0
+                \(onlyOtherEvents ? "AND (file.event_date, file.org_name) <> (page.event_date, page.org_name)" : "")
             ORDER BY file.created_at, file.event_date, file.org_name
             """
-        return try files(db.makeStatement(sql: sql), [])
+        guard !isRange else { return try files(db.cachedStatement(sql: sql), [first, last]) }
+        // With a thousand numbers in it, the statement would take longer to compile than to run.
+        return try files(db.cachedStatement(sql: sql), ["[\(numbers.map(String.init).joined(separator: ","))]"])
     }
 
-    /// Uses a cursor: its rows look up columns in a dictionary, while copies of rows search for them.
     private static func files(
         _ statement: Statement,
         _ arguments: [(any DatabaseValueConvertible)?]
@@ -120,24 +132,20 @@ enum StoredFileRow {
         try Array(Row.fetchCursor(statement, arguments: StatementArguments(arguments)).map(file))
     }
 
+    /// By position: looking up a column's name takes longer than reading it.
     private static func file(_ row: Row) -> StoredFile {
         var facts = StoredFacts()
-        facts.eventDate = text(row["event_date"])
-        facts.orgName = text(row["org_name"])
-        facts.eventID = row["event_id"]
-        facts.eventType = row["event_type"]
-        facts.label = row["label"]
-        facts.position = row["position"]
-        facts.mimeType = row["mime_type"]
-        facts.durationSeconds = row["duration_seconds"]
-        facts.participants = row["participants"]
-        facts.keywords = row["keywords"]
-        return StoredFile(
-            host: row["host"],
-            fileID: row["file_id"],
-            checksumSHA256: row["checksum_sha256"],
-            facts: facts
-        )
+        facts.eventDate = text(row[3])
+        facts.orgName = text(row[4])
+        facts.eventID = row[5]
+        facts.eventType = row[6]
+        facts.label = row[7]
+        facts.position = row[8]
+        facts.mimeType = row[9]
+        facts.durationSeconds = row[10]
+        facts.participants = row[11]
+        facts.keywords = row[12]
+        return StoredFile(host: row[0], fileID: row[1], checksumSHA256: row[2], facts: facts)
     }
 
     private static func text(_ column: String) -> String? { column.isEmpty ? nil : column }

@@ -194,9 +194,17 @@ package struct TokenPages {
         case oldestFirst
     }
 
+    /// The details to read of the files from their servers.
+    package enum Files: Sendable {
+        case none
+        case all
+        /// Only those of other events than that of the entry: few files are linked to several.
+        case ofOtherEvents
+    }
+
     package struct Page: Sendable {
         package var entries: [TokenEntry]
-        /// The details of these files from their servers; the first event of a file comes first.
+        /// The details of these files; the first event of a file comes first.
         package var files: [StoredFile]
     }
 
@@ -205,7 +213,7 @@ package struct TokenPages {
     private let store: TokenStore
     private let host: String?
     private let includesSuperseded: Bool
-    private let includesFiles: Bool
+    private let files: Files
     private let order: Order
     private var last: (createdAt: Int64, rowID: Int64)?
     private var isAtEnd = false
@@ -215,13 +223,13 @@ package struct TokenPages {
         of store: TokenStore,
         host: String?,
         includesSuperseded: Bool = false,
-        includesFiles: Bool = false,
+        files: Files = .none,
         order: Order = .newestFirst
     ) {
         self.store = store
         self.host = host
         self.includesSuperseded = includesSuperseded
-        self.includesFiles = includesFiles
+        self.files = files
         self.order = order
     }
 
@@ -238,7 +246,9 @@ package struct TokenPages {
                 limit: Self.pageSize,
                 arguments
             )
-            let files = try includesFiles ? StoredFileRow.fetch(db, ofTokens: entries.compactMap(\.rowID)) : []
+            guard files != .none else { return Page(entries: entries, files: []) }
+            let numbers = entries.compactMap(\.rowID)
+            let files = try StoredFileRow.fetch(db, ofTokens: numbers, onlyOtherEvents: files == .ofOtherEvents)
             return Page(entries: entries, files: files)
         }
         isAtEnd = page.entries.count < Self.pageSize

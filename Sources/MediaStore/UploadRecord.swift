@@ -321,9 +321,9 @@ enum UploadRow {
         json.reserveCapacity(256)
         for (index, field) in fields.enumerated() {
             json += (index == 0 ? "{\"name\":" : ",{\"name\":").utf8
-            JSONText.append(field.name, to: &json)
+            JSONText.append(field.name, isForTerminals: false, to: &json)
             json += ",\"value\":".utf8
-            JSONText.append(field.value, to: &json)
+            JSONText.append(field.value, isForTerminals: false, to: &json)
             json.append(UInt8(ascii: "}"))
         }
         json.append(UInt8(ascii: "]"))

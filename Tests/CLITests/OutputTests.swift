@@ -71,7 +71,7 @@ import Testing
         var table = Table(columns: [
             .init(title: "ID", alignment: .right), .init(title: "LABEL", isFlexible: true), .init(title: "SIZE"),
         ])
-        table.rows = [["7", "short", "1 B"], ["1234", "a rather long label 日本", "26.2 kB"]]
+        table.append(contentsOf: [["7", "short", "1 B"], ["1234", "a rather long label 日本", "26.2 kB"]])
         let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(
             table.lines(fitting: nil, style: plain) == [
@@ -94,7 +94,7 @@ import Testing
             .init(title: "ID", alignment: .right), .init(title: "TYPE", dropOrder: 2),
             .init(title: "LABEL", isFlexible: true, minimumWidth: 7), .init(title: "SIZE", dropOrder: 1),
         ])
-        table.rows = [["7", "wedding", "a rather long label", "26.2 kB"]]
+        table.append(contentsOf: [["7", "wedding", "a rather long label", "26.2 kB"]])
         let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(
             table.lines(fitting: 29, style: plain)
@@ -136,13 +136,13 @@ import Testing
         let style = Style(.never, isTerminal: true, environment: environment)
         #expect(style.ellipsis == ellipsis)
         var table = Table(columns: [.init(title: "LABEL", isFlexible: true)])
-        table.rows = [["a rather long label"]]
+        table.append(contentsOf: [["a rather long label"]])
         #expect(table.lines(fitting: 10, style: style) == ["LABEL", "a rather \(ellipsis)"])
     }
 
     @Test func pathsAreShortenedInTheMiddle() {
         var table = Table(columns: [.init(title: "FILE", isFlexible: true, isPath: true), .init(title: "SIZE")])
-        table.rows = [["/home/ann/Pictures/beach.mp4", "1 B"], ["日本/結婚式.mp4", "2 B"]]
+        table.append(contentsOf: [["/home/ann/Pictures/beach.mp4", "1 B"], ["日本/結婚式.mp4", "2 B"]])
         let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(table.lines(fitting: 16, style: plain) == ["FILE        SIZE", "…beach.mp4  1 B", "…婚式.mp4   2 B"])
     }
@@ -151,7 +151,7 @@ import Testing
         var table = Table(columns: [
             .init(title: "CODE", alignment: .right), .init(title: "MEANING", isFlexible: true, isWrapped: true),
         ])
-        table.rows = [["3", "partly done: the items did not end alike"], ["4", "no"]]
+        table.append(contentsOf: [["3", "partly done: the items did not end alike"], ["4", "no"]])
         let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(
             table.lines(fitting: 22, style: plain) == [

@@ -83,10 +83,22 @@ struct TokenPagesTests {
             return file
         }
         _ = try store.add([], stored: wanted)
-        var pages = TokenPages(of: store, host: nil, includesFiles: true)
-        var found: [[Int64]] = []
-        while let page = try pages.next() { found.append(page.files.map(\.fileID)) }
-        #expect(found == [[2400], [], [1]])
+        func found(_ files: TokenPages.Files) throws -> [[Int64]] {
+            var pages = TokenPages(of: store, host: nil, files: files)
+            var found: [[Int64]] = []
+            while let page = try pages.next() { found.append(page.files.map(\.fileID)) }
+            return found
+        }
+        #expect(try found(.all) == [[2400], [], [1]])
+        #expect(try found(.none) == [[], [], []])
+
+        // The event of the entry is not another one.
+        var own = wanted[0]
+        own.facts.eventDate = StoreFiles.entry(1)?.eventDate
+        own.facts.orgName = StoreFiles.entry(1)?.orgName
+        _ = try store.add([], stored: [own])
+        #expect(try found(.all) == [[2400], [], [1, 1]])
+        #expect(try found(.ofOtherEvents) == [[2400], [], [1]])
     }
 
     @Test("an entry is found by its ID or checksum, on one host and on all, without reading the others")

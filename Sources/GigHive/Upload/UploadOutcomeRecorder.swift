@@ -1,12 +1,13 @@
 internal import Foundation
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 
 /// Finishes one upload, in the journal and in the result.
 struct UploadOutcomeRecorder {
     let store: TokenStore
-    private(set) var record: UploadRecord
+    @Boxed private(set) var record: UploadRecord
     var result: UploadResult
     /// Whether the intent row is in the journal.
     var isPlanned = false {
@@ -17,7 +18,7 @@ struct UploadOutcomeRecorder {
     /// Whether only the rescue file has the part of the response with the token.
     var keepsResponse = false
     /// A response with a token whose status does not confirm the upload.
-    var unconfirmed: UploadResponse?
+    @BoxedOptional var unconfirmed: UploadResponse?
     var now: @Sendable () -> Date = { Date() }
 }
 

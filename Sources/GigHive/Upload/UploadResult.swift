@@ -2,6 +2,7 @@ public import Foundation
 internal import MediaCore
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 
 /// The result of one upload.
@@ -29,9 +30,17 @@ public struct UploadResult: Sendable {
     /// Whether a token for the stored file is in the token store.
     public var hasDeleteToken = false
     /// The details sent with the file.
-    public var details: UploadDetails?
+    public var details: UploadDetails? {
+        get { boxedDetails }
+        set { boxedDetails = newValue }
+    }
+    @BoxedOptional private var boxedDetails: UploadDetails?
     /// The details that the server stored, from its response; nil if there was no response, or it has no details.
-    public var stored: StoredFacts?
+    public var stored: StoredFacts? {
+        get { boxedStored }
+        set { boxedStored = newValue }
+    }
+    @BoxedOptional private var boxedStored: StoredFacts?
     /// Address of the stored media.
     public var mediaURL: String?
     /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
@@ -61,7 +70,11 @@ public struct UploadResult: Sendable {
     /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
     public var isDeletableDuplicate = false
     /// Why the state is not `done` or `duplicate`.
-    public var error: GigHiveError?
+    public var error: GigHiveError? {
+        get { boxedError }
+        set { boxedError = newValue }
+    }
+    @BoxedOptional private var boxedError: GigHiveError?
     /// A token that could not be stored (`error` is `.tokenNotStored`), to be shown on a terminal as the last resort.
     public var unstoredToken: DeleteToken?
     /// Notes for the user that are not failures.

@@ -9,16 +9,17 @@ public import Tus
 /// (docs/architecture.md).
 public struct Uploader: Sendable {
     /// The server.
-    public let client: GigHiveClient
+    public var client: GigHiveClient { boxedClient }
+    @Boxed private var boxedClient: GigHiveClient
     var now: @Sendable () -> Date { client.now }
     let store: TokenStore
     let directory: DataDirectory
-    let options: UploadOptions
+    @Boxed private(set) var options: UploadOptions
     var schedule = OutcomeInquiry.Schedule()
     /// Retries of finalize while the tus server has not notified the application that an upload is complete.
-    var finalizeRetry = RetryPolicy.finalize
+    @Boxed var finalizeRetry = RetryPolicy.finalize
     /// Retries of finalize while the server still reports a complete upload as pending; after that it never completes.
-    var pendingRetry = RetryPolicy.pendingFinalize
+    @Boxed var pendingRetry = RetryPolicy.pendingFinalize
     let featureCache = TusFeatureCache()
     let hashes: HashCache?
     let inventory: ServerInventory
@@ -44,7 +45,7 @@ public struct Uploader: Sendable {
     /// The places of this process on a server that limits unfinished uploads.
     let tusSlots = TusSlots()
     /// Retries of uploads that the server lost in a race.
-    var raceRetry = RetryPolicy.serverRace
+    @Boxed var raceRetry = RetryPolicy.serverRace
     var events = EventGate()
     /// Set while a batch runs: the result of its query for the file's digest.
     var queriedDigest: String??
@@ -59,13 +60,14 @@ public struct Uploader: Sendable {
         options: UploadOptions = UploadOptions(),
         hashes: HashCache? = nil
     ) {
-        self.client = options.guest.map { client.authorized($0.authorization) } ?? client
+        let client = options.guest.map { client.authorized($0.authorization) } ?? client
+        boxedClient = client
         self.store = store
         self.directory = directory
         self.options = options
         self.hashes = hashes
         rescueLog = RescueLog(in: directory)
-        inventory = ServerInventory(self.client)
+        inventory = ServerInventory(client)
     }
 
     /// The same, opening the token store of a directory.

@@ -52,9 +52,11 @@ extension TextRenderer {
             .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
             .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
         ])
-        table.rows = rows.map {
-            [TerminalText.escaped($0.name), TerminalText.escaped($0.value), TerminalText.escaped($0.source)]
-        }
+        table.append(
+            contentsOf: rows.map {
+                [TerminalText.escaped($0.name), TerminalText.escaped($0.value), TerminalText.escaped($0.source)]
+            }
+        )
         return table
     }
 }

@@ -76,16 +76,18 @@ extension TextRenderer {
             .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 5),
         ])
-        table.rows = records.map { record in
-            [
-                brief(record.id), record.mode == nil ? "local only" : words(for: record.state),
-                TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
-                record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
-                record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
-                // Only the host, the same as in `uploads list`.
-                TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
-            ]
-        }
+        table.append(
+            contentsOf: records.map { record in
+                [
+                    brief(record.id), record.mode == nil ? "local only" : words(for: record.state),
+                    TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
+                    record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
+                    record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
+                    // Only the host, the same as in `uploads list`.
+                    TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
+                ]
+            }
+        )
         return table
     }
 }

@@ -145,7 +145,7 @@ extension JSONRenderer {
 extension TextRenderer {
     static func privacy(_ settings: PrivacySettings, style: Style) -> [String] {
         var table = Table(columns: [.init(title: "SETTING"), .init(title: "VALUE")])
-        table.rows = PrivacyKey.allCases.map { [$0.rawValue, $0.value(in: settings)] }
+        table.append(contentsOf: PrivacyKey.allCases.map { [$0.rawValue, $0.value(in: settings)] })
         return table.lines(fitting: nil, style: style)
     }
 }

@@ -68,7 +68,7 @@ struct Help: ContextCommand {
             .init(title: "CODE", alignment: .right),
             .init(title: "MEANING", isFlexible: true, minimumWidth: 20, isWrapped: true),
         ])
-        table.rows = ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] }
+        table.append(contentsOf: ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] })
         console.table(table)
         console.text(["", "Example:", "  mediactl upload clip.mp4 || echo \"exit code $?\""])
         console.summary(["items": JSONValue(ExitCode.allCases.count), "exit_code": 0])

@@ -57,7 +57,7 @@ extension TextRenderer {
         for file in files {
             // A file without an event also gets a row.
             for event in file.events.isEmpty ? [nil] : file.events.map(Optional.some) {
-                table.rows.append(cells(of: file, event, withDetails: withDetails))
+                table.append(cells(of: file, event, withDetails: withDetails))
             }
         }
         return table

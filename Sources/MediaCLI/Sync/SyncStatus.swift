@@ -106,13 +106,15 @@ extension TextRenderer {
         var table = Table(columns: [
             .init(title: "DEVICE"), .init(title: "PLATFORM"), .init(title: "PHOTOS", alignment: .right),
         ])
-        table.rows = report.devices.map { entry in
-            let mark = entry.device.id == account.deviceID ? " (this device)" : ""
-            let name = entry.device.name.isEmpty ? entry.device.id : entry.device.name
-            return [
-                TerminalText.escaped(name) + mark, TerminalText.escaped(entry.device.platform), "\(entry.photos)",
-            ]
-        }
+        table.append(
+            contentsOf: report.devices.map { entry in
+                let mark = entry.device.id == account.deviceID ? " (this device)" : ""
+                let name = entry.device.name.isEmpty ? entry.device.id : entry.device.name
+                return [
+                    TerminalText.escaped(name) + mark, TerminalText.escaped(entry.device.platform), "\(entry.photos)",
+                ]
+            }
+        )
         return table
     }
 
@@ -129,12 +131,12 @@ extension TextRenderer {
         func row(_ name: String, _ onServer: Int64?, _ inIndex: Int64) -> [String] {
             [name, onServer.map { "\($0)" } ?? "-", "\(inIndex)"]
         }
-        table.rows = [
+        table.append(contentsOf: [
             row("this device", status?.devicePhotos, counts.thisDevice),
             row("other devices", status?.otherDevicePhotos, counts.otherDevices),
             row("no device", status?.legacyPhotos, counts.legacy), row("all", status?.totalPhotos, counts.total),
             row("deleted", nil, counts.gone),
-        ]
+        ])
         return table
     }
 

@@ -51,16 +51,18 @@ extension TextRenderer {
             .init(title: "ALBUM", isFlexible: true, minimumWidth: 10, dropOrder: 3),
             .init(title: "CHANGED", dropOrder: 1),
         ])
-        table.rows = tapes.map { summary in
-            [
-                brief(summary.tape.id), TerminalText.escaped(summary.tape.title), "\(summary.clipCount)",
-                (summary.isDurationKnown ? "" : "> ") + Formats.clock(.milliseconds(summary.durationMilliseconds)),
-                words(for: summary.tape)
-                    + (summary.tape.association == .associated && summary.pendingClipCount > 0
-                        ? ", \(summary.pendingClipCount) missing" : ""),
-                Formats.age(of: summary.tape.updatedAt, now: now),
-            ]
-        }
+        table.append(
+            contentsOf: tapes.map { summary in
+                [
+                    brief(summary.tape.id), TerminalText.escaped(summary.tape.title), "\(summary.clipCount)",
+                    (summary.isDurationKnown ? "" : "> ") + Formats.clock(.milliseconds(summary.durationMilliseconds)),
+                    words(for: summary.tape)
+                        + (summary.tape.association == .associated && summary.pendingClipCount > 0
+                            ? ", \(summary.pendingClipCount) missing" : ""),
+                    Formats.age(of: summary.tape.updatedAt, now: now),
+                ]
+            }
+        )
         return table
     }
 }

@@ -184,15 +184,17 @@ extension TextRenderer {
             .init(title: "ALBUM", isFlexible: true, minimumWidth: 8, dropOrder: 4),
             .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
         ])
-        table.rows = view.clips.map { clip in
-            [
-                "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
-                clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
-                words(for: clip) + linkText(view.linkState(of: clip)),
-                (clip.source.map { TerminalText.escaped($0) } ?? "-")
-                    + (view.offline.contains(clip.id) ? " (offline)" : ""),
-            ]
-        }
+        table.append(
+            contentsOf: view.clips.map { clip in
+                [
+                    "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
+                    clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
+                    words(for: clip) + linkText(view.linkState(of: clip)),
+                    (clip.source.map { TerminalText.escaped($0) } ?? "-")
+                        + (view.offline.contains(clip.id) ? " (offline)" : ""),
+                ]
+            }
+        )
         return [""] + table.lines(fitting: width, style: style)
     }
 

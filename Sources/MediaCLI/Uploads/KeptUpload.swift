@@ -103,7 +103,8 @@ extension StoreSession {
     func keptUploads(host: String?, fileID: Int64) throws -> [KeptUpload] {
         let guests = try GuestUploads(store.guestUploads(host: host, fileID: fileID), in: store)
         let entries = try store.tokens(fileID: fileID, host: host, includeSuperseded: true)
-        var uploads = entries.map { guests.merged(into: KeptUpload($0)) }
+        var uploads = entries.map { KeptUpload($0) }
+        for index in uploads.indices { guests.merge(into: &uploads[index]) }
         let keys = Set(uploads.map(FileKey.init))
         uploads += guests.uploads.filter { !keys.contains(FileKey($0)) }
         uploads.sort { $0.createdAt > $1.createdAt }
@@ -130,10 +131,12 @@ struct KeptUploadPages {
     /// Remaining guest uploads without a token, the newest last.
     private var waiting: [KeptUpload]
 
-    /// Reads all guest uploads at once, since there are few.
-    init(of store: TokenStore, host: String?) throws {
-        tokens = TokenPages(of: store, host: host, includesFiles: true)
+    /// Reads all guest uploads at once, since there are few. Without them, `onlyOtherEvents` reads the details only for
+    /// other events than that of the upload.
+    init(of store: TokenStore, host: String?, onlyOtherEvents: Bool = false) throws {
         guests = try GuestUploads(store.guestUploads(host: host), in: store)
+        let files: TokenPages.Files = onlyOtherEvents && guests.uploads.isEmpty ? .ofOtherEvents : .all
+        tokens = TokenPages(of: store, host: host, files: files)
         var waiting: [KeptUpload] = []
         for var guest in guests.uploads {
             let checksum = guest.checksumSHA256 ?? ""
@@ -154,8 +157,10 @@ struct KeptUploadPages {
         }
         let files = Dictionary(grouping: page.files) { FileKey($0) }
         var uploads: [KeptUpload] = []
+        uploads.reserveCapacity(page.entries.count)
         for entry in page.entries {
-            var upload = guests.merged(into: KeptUpload(entry))
+            var upload = KeptUpload(entry)
+            guests.merge(into: &upload)
             if !files.isEmpty, let known = files[FileKey(upload)] { upload.take(known) }
             while let guest = waiting.last, guest.createdAt > upload.createdAt {
                 uploads.append(guest)
@@ -190,9 +195,9 @@ private struct GuestUploads {
     }
 
     /// Adds the state of the guest upload of the same file, if there is one.
-    func merged(into upload: KeptUpload) -> KeptUpload {
-        guard !known.isEmpty, let guest = known[FileKey(upload)] else { return upload }
-        return Self.merged(guest, into: upload)
+    func merge(into upload: inout KeptUpload) {
+        guard !known.isEmpty, let guest = known[FileKey(upload)] else { return }
+        upload = Self.merged(guest, into: upload)
     }
 
     private static func merged(_ guest: KeptUpload, into upload: KeptUpload) -> KeptUpload {

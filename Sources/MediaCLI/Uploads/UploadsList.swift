@@ -173,7 +173,7 @@ struct UploadListing {
         guard let tables = survey.tables else { return try printPages(now, survey) }
         var hasHeader = true
         for table in tables {
-            printPart(table, survey.widths, hasHeader: hasHeader)
+            console.table(table, naturalWidths: survey.widths, hasHeader: hasHeader)
             hasHeader = false
         }
         return survey.count
@@ -197,21 +197,11 @@ struct UploadListing {
         var count = 0
         try forEachPage { page in
             guard !page.isEmpty else { return }
-            printPart(table(of: page, now, hasGuests: survey.hasGuests), survey.widths, hasHeader: count == 0)
+            let table = table(of: page, now, hasGuests: survey.hasGuests)
+            console.table(table, naturalWidths: survey.widths, hasHeader: count == 0)
             count += page.count
         }
         return count
-    }
-
-    private func printPart(_ table: Table, _ widths: [Int]?, hasHeader: Bool) {
-        console.text(
-            table.lines(
-                fitting: console.outputWidth,
-                style: console.outputStyle,
-                naturalWidths: widths,
-                hasHeader: hasHeader
-            )
-        )
     }
 
     private func table(of page: [KeptUpload], _ now: Date, hasGuests: Bool) -> Table {
@@ -221,7 +211,8 @@ struct UploadListing {
     /// Calls `body` with the matching uploads of each page until standard output is closed.
     private func forEachPage(_ body: ([KeptUpload]) throws -> Void) throws {
         var selection = try filter.selection()
-        var pages = try KeptUploadPages(of: store, host: host)
+        // The table has columns only for what was sent, and rows for other events.
+        var pages = try KeptUploadPages(of: store, host: host, onlyOtherEvents: !console.isJSON)
         while !selection.isComplete, console.mayContinue, let page = try pages.next() {
             try body(selection.take(page))
         }
@@ -245,24 +236,25 @@ extension TextRenderer {
             table.columns.append(.init(title: "DELETE TOKEN"))
         }
         for upload in uploads {
-            let tail =
+            let id = String(upload.fileID)
+            var tail = [
+                Formats.bytes(upload.sizeBytes), Formats.age(of: upload.createdAt, now: now),
+                TerminalText.escaped(upload.host),
+            ]
+            if hasGuests { tail.append(upload.isGuest ? guestState(of: upload, now: now) : "-") }
+            if isTokenShown { tail.append(TerminalText.escaped(upload.token?.secret ?? "-")) }
+            table.append(
                 [
-                    Formats.bytes(upload.sizeBytes), Formats.age(of: upload.createdAt, now: now),
-                    TerminalText.escaped(upload.host),
-                ] + (hasGuests ? [upload.isGuest ? guestState(of: upload, now: now) : "-"] : [])
-                + (isTokenShown ? [TerminalText.escaped(upload.token?.secret ?? "-")] : [])
-            table.rows.append(
-                [
-                    "\(upload.fileID)", TerminalText.escaped(upload.eventDate), TerminalText.escaped(upload.orgName),
+                    id, TerminalText.escaped(upload.eventDate), TerminalText.escaped(upload.orgName),
                     TerminalText.escaped(upload.eventType),
                     TerminalText.escaped(upload.title) + (upload.isGuest ? " (guest)" : ""),
                 ] + tail
             )
             for event in upload.otherEvents {
-                table.rows.append(
+                table.append(
                     [
-                        "\(upload.fileID)", TerminalText.escaped(event.eventDate ?? "-"),
-                        TerminalText.escaped(event.orgName ?? "-"), TerminalText.escaped(event.eventType ?? "-"),
+                        id, TerminalText.escaped(event.eventDate ?? "-"), TerminalText.escaped(event.orgName ?? "-"),
+                        TerminalText.escaped(event.eventType ?? "-"),
                         TerminalText.escaped(event.label ?? upload.title) + " (linked)",
                     ] + tail
                 )

@@ -298,14 +298,16 @@ extension TextRenderer {
             .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "STARTED", dropOrder: 3),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 2),
         ])
-        table.rows = rows.map { row in
-            [
-                TerminalText.escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row),
-                (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
-                Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
-                TerminalText.escaped(row.record.host),
-            ]
-        }
+        table.append(
+            contentsOf: rows.map { row in
+                [
+                    TerminalText.escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row),
+                    (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
+                    Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
+                    TerminalText.escaped(row.record.host),
+                ]
+            }
+        )
         return table
     }
 

@@ -3,33 +3,31 @@ package enum JSONText {
     /// A string with its quotes, escaped as little as possible (RFC 8785 section 3.2.2.2). `isForTerminals` also
     /// escapes characters that could control a terminal or reorder a line.
     package static func quoted(_ text: String, isForTerminals: Bool = false) -> String {
-        var json = ""
+        var json: [UInt8] = []
         append(text, isForTerminals: isForTerminals, to: &json)
-        return json
+        return String(decoding: json, as: UTF8.self)
     }
 
-    /// Appends the UTF-8 of `quoted`.
-    package static func append(_ text: String, to json: inout [UInt8]) {
-        guard isPlain(text) else { return json += quoted(text).utf8 }
+    /// Appends the result of `quoted` as UTF-8.
+    package static func append(_ text: String, isForTerminals: Bool, to json: inout [UInt8]) {
         json.append(UInt8(ascii: "\""))
-        json += text.utf8
-        json.append(UInt8(ascii: "\""))
-    }
-
-    /// Whether nothing in a text is escaped.
-    private static func isPlain(_ text: String) -> Bool {
-        text.utf8.allSatisfy { 0x20 <= $0 && $0 <= 0x7E && $0 != 0x22 && $0 != 0x5C }
-    }
-
-    /// Appends the result of `quoted`.
-    package static func append(_ text: String, isForTerminals: Bool, to json: inout String) {
-        json += "\""
-        if isPlain(text) {
-            json += text
-        } else {
-            for scalar in text.unicodeScalars { append(scalar, isForTerminals: isForTerminals, to: &json) }
+        var text = text
+        text.withUTF8 { utf8 in
+            if isPlain(utf8) {
+                json.append(contentsOf: utf8)
+            } else {
+                let scalars = String(decoding: utf8, as: UTF8.self).unicodeScalars
+                for scalar in scalars { append(scalar, isForTerminals: isForTerminals, to: &json) }
+            }
         }
-        json += "\""
+        json.append(UInt8(ascii: "\""))
+    }
+
+    /// Whether nothing has to be escaped. Without an early exit, many bytes are compared at once.
+    private static func isPlain(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+        var others: UInt8 = 0
+        for byte in utf8 { others |= byte &- 0x20 > 0x7E - 0x20 || byte == 0x22 || byte == 0x5C ? 1 : 0 }
+        return others == 0
     }
 
     /// One line of JSON without characters that could control a terminal: those below U+0020 are whitespace between
@@ -49,20 +47,29 @@ package enum JSONText {
         return text
     }
 
-    private static func append(_ scalar: Unicode.Scalar, isForTerminals: Bool, to json: inout String) {
+    private static func append(_ scalar: Unicode.Scalar, isForTerminals: Bool, to json: inout [UInt8]) {
         switch scalar {
-        case "\"": json += "\\\""
-        case "\\": json += "\\\\"
-        case "\u{8}": json += "\\b"
-        case "\t": json += "\\t"
-        case "\n": json += "\\n"
-        case "\u{c}": json += "\\f"
-        case "\r": json += "\\r"
-        case _ where scalar.value < 0x20 || isForTerminals && TerminalText.isDangerous(scalar): json += escape(scalar)
-        default: json.unicodeScalars.append(scalar)
+        case "\"": json.append(utf8: "\\\"")
+        case "\\": json.append(utf8: "\\\\")
+        case "\u{8}": json.append(utf8: "\\b")
+        case "\t": json.append(utf8: "\\t")
+        case "\n": json.append(utf8: "\\n")
+        case "\u{c}": json.append(utf8: "\\f")
+        case "\r": json.append(utf8: "\\r")
+        case _ where scalar.value < 0x20 || isForTerminals && TerminalText.isDangerous(scalar):
+            json.append(utf8: escape(scalar))
+        default: json.append(utf8: String(scalar))
         }
     }
 
     /// Every dangerous character is in the Basic Multilingual Plane.
     private static func escape(_ scalar: Unicode.Scalar) -> String { "\\u" + scalar.value.padded(4, radix: 16) }
+}
+
+extension [UInt8] {
+    /// Appends a text as UTF-8.
+    package mutating func append(utf8 text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: $0) }
+    }
 }

@@ -2,35 +2,28 @@ extension JSONValue {
     /// Compact JSON (RFC 8259) without line breaks, members in order; `null` for a number that is not finite.
     /// `isForTerminals` also escapes characters that could control a terminal or reorder a line.
     package func json(isForTerminals: Bool = false) -> String {
-        var text = ""
-        append(to: &text, isForTerminals)
-        return text
+        var text: [UInt8] = []
+        append(to: &text, isForTerminals: isForTerminals)
+        return String(decoding: text, as: UTF8.self)
     }
 
-    private func append(to text: inout String, _ isForTerminals: Bool) {
+    /// Appends `json` as UTF-8, which takes a fraction of the time.
+    package func append(to text: inout [UInt8], isForTerminals: Bool) {
         switch self {
-        case .null: text += "null"
-        case .bool(let value): text += value ? "true" : "false"
-        case .integer(let value): text += String(value)
-        case .double(let value): text += value.isFinite ? String(value) : "null"
+        case .null: text.append(utf8: "null")
+        case .bool(let value): text.append(utf8: value ? "true" : "false")
+        case .integer(let value): text.append(utf8: String(value))
+        case .double(let value): text.append(utf8: value.isFinite ? String(value) : "null")
         case .string(let value): JSONText.append(value, isForTerminals: isForTerminals, to: &text)
-        case .verbatim(let json): text += isForTerminals ? JSONText.escapedForTerminals(json) : json
+        case .verbatim(let json): text.append(utf8: isForTerminals ? JSONText.escapedForTerminals(json) : json)
         case .array(let values):
-            text += "["
+            text.append(UInt8(ascii: "["))
             for (index, value) in values.enumerated() {
-                text += index == 0 ? "" : ","
-                value.append(to: &text, isForTerminals)
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                value.append(to: &text, isForTerminals: isForTerminals)
             }
-            text += "]"
-        case .object(let members):
-            text += "{"
-            for (index, member) in members.enumerated() {
-                text += index == 0 ? "" : ","
-                JSONText.append(member.name, isForTerminals: isForTerminals, to: &text)
-                text += ":"
-                member.value.append(to: &text, isForTerminals)
-            }
-            text += "}"
+            text.append(UInt8(ascii: "]"))
+        case .object(let members): members.append(to: &text, isForTerminals: isForTerminals)
         }
     }
 
@@ -62,5 +55,17 @@ extension JSONValue {
 extension JSONObject {
     package func json(isForTerminals: Bool = false) -> String {
         JSONValue.object(self).json(isForTerminals: isForTerminals)
+    }
+
+    /// Appends `json` as UTF-8, which takes a fraction of the time.
+    package func append(to text: inout [UInt8], isForTerminals: Bool) {
+        text.append(UInt8(ascii: "{"))
+        for (index, member) in enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            JSONText.append(member.name, isForTerminals: isForTerminals, to: &text)
+            text.append(UInt8(ascii: ":"))
+            member.value.append(to: &text, isForTerminals: isForTerminals)
+        }
+        text.append(UInt8(ascii: "}"))
     }
 }

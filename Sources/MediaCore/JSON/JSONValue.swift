@@ -59,7 +59,7 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
 
     package init(_ members: some Sequence<Member> = []) { self.members = Array(members) }
 
-    package init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements.lazy.map { ($0, $1) }) }
+    package init(dictionaryLiteral elements: (String, JSONValue)...) { members = elements.map { ($0, $1) } }
 
     package var isEmpty: Bool { members.isEmpty }
 

@@ -98,6 +98,8 @@ struct OriginTable {
     private let db: Database
     private let server: Int64
     private var numbers: [PhotoDevice?: Int64] = [:]
+    /// The device that was asked for last: most photos have that of the one before.
+    private var last: (device: PhotoDevice?, number: Int64)?
     private var changes: [Int64: (present: Int64, gone: Int64)] = [:]
 
     init(_ db: Database, server: Int64) {
@@ -107,9 +109,10 @@ struct OriginTable {
 
     /// The number of a device, or that of legacy photos. A device that has been renamed gets its new name.
     mutating func number(of device: PhotoDevice?) throws -> Int64 {
-        if let number = numbers[device] { return number }
-        let number = try find(device)
+        if let last, last.device == device { return last.number }
+        let number = try numbers[device] ?? find(device)
         numbers[device] = number
+        last = (device, number)
         return number
     }
 

@@ -68,7 +68,8 @@ final class Console: Sendable {
     /// Writes many records at once. JSON only.
     func records(_ kind: Record, _ all: @autoclosure () -> [JSONObject]) {
         guard isJSON else { return }
-        let text = all().map { line(kind.rawValue, $0) }.joined()
+        var text: [UInt8] = []
+        for members in all() { append(kind.rawValue, members, to: &text) }
         guard !text.isEmpty else { return }
         screen.above { context.output.write(text) }
     }
@@ -81,11 +82,19 @@ final class Console: Sendable {
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
     }
 
-    /// Writes a table that fits the terminal, as text only. Writes nothing if there are no rows.
-    func table(_ table: @autoclosure () -> Table) {
+    /// Writes a table that fits the terminal, as text only. Writes nothing if there are no rows. For a part of a table,
+    /// `naturalWidths` are those of the whole one, and only the first part has the header.
+    func table(_ table: @autoclosure () -> Table, naturalWidths: [Int]? = nil, hasHeader: Bool = true) {
         guard !isJSON else { return }
         let table = table()
-        if !table.rows.isEmpty { text(table.lines(fitting: outputWidth, style: outputStyle)) }
+        guard !table.isEmpty else { return }
+        let text = table.text(
+            fitting: outputWidth,
+            style: outputStyle,
+            naturalWidths: naturalWidths,
+            hasHeader: hasHeader
+        )
+        screen.above { context.output.write(text) }
     }
 
     /// Writes a result, as a record or as text. If that fails, the text goes to standard error, so that the user can
@@ -139,14 +148,16 @@ final class Console: Sendable {
     }
 
     private func write(_ type: String, _ members: JSONObject) {
-        let line = line(type, members)
+        var line: [UInt8] = []
+        append(type, members, to: &line)
         screen.above { context.output.write(line) }
     }
 
-    private func line(_ type: String, _ members: JSONObject) -> String {
+    private func append(_ type: String, _ members: JSONObject, to text: inout [UInt8]) {
         let head: JSONObject = ["schema": .string(schema), "type": .string(type)]
         let record = hintOptions.withLock { $0 }.added(to: head + members)
-        return record.json(isForTerminals: true) + "\n"
+        record.append(to: &text, isForTerminals: true)
+        text.append(UInt8(ascii: "\n"))
     }
 
     // MARK: Messages

@@ -23,59 +23,120 @@ struct Table: Sendable {
         var isWrapped = false
     }
 
+    /// All of them, before the first row.
     var columns: [Column]
-    /// One cell per column, already escaped.
-    var rows: [[String]] = []
+
+    /// The cells of all rows in order, without separators: a long table as separate strings would take longer than
+    /// everything else in its command.
+    private var bytes: [UInt8] = []
+    /// As many per row as there are columns.
+    private var cells: [Cell] = []
+    /// The width of the widest cell of each column.
+    private var widest: [Int] = []
+
+    private struct Cell {
+        /// Where its text ends in `bytes`.
+        var end: Int
+        /// In terminal columns.
+        var width: Int
+    }
 
     private static let gap = "  "
 
-    /// The header and the rows, without line breaks, none wider than `width`. If `width` is nil, every cell has its
+    init(columns: [Column]) {
+        self.columns = columns
+    }
+
+    var isEmpty: Bool { cells.isEmpty }
+
+    private var rowCount: Int { columns.isEmpty ? 0 : cells.count / columns.count }
+
+    /// Adds a row: one cell per column, already escaped.
+    mutating func append(_ row: [String]) {
+        if isEmpty { widest = columns.map { _ in 0 } }
+        for (index, cell) in row.enumerated() {
+            let width = TerminalText.width(cell)
+            bytes.append(utf8: cell)
+            cells.append(Cell(end: bytes.count, width: width))
+            widest[index] = max(widest[index], width)
+        }
+    }
+
+    mutating func append(contentsOf rows: some Sequence<[String]>) {
+        for row in rows { append(row) }
+    }
+
+    /// The header and the rows, each with a line break, none wider than `width`. If `width` is nil, every cell has its
     /// full width. If these rows are only a part of the table, `naturalWidths` are those of the whole table; only the
     /// first part has the header.
-    func lines(
+    func text(
         fitting width: Int?,
         style: Style,
         naturalWidths: [Int]? = nil,
         hasHeader: Bool = true
-    ) -> [String] {
-        let header = measured(columns.map(\.title))
-        // Measuring dominates the cost of a long table, so each cell is measured once.
-        let body = rows.map { measured($0) }
-        var layout = Layout(widths: naturalWidths ?? self.naturalWidths(of: [header] + body))
+    ) -> [UInt8] {
+        var layout = Layout(widths: naturalWidths ?? self.naturalWidths(atLeast: nil))
+        var text: [UInt8] = []
         if let width {
             omitColumns(of: &layout, until: width)
             guard narrowestWidth(of: layout) <= width else {
-                return rows.map { shortLine($0, layout, width, style) }
+                for row in 0..<rowCount { text.append(utf8: shortLine(row, layout, width, style) + "\n") }
+                return text
             }
             narrowColumns(of: &layout, to: width)
         }
-        let lines = columns.contains { $0.isWrapped } ? body.flatMap { wrapped($0, layout) } : body
-        return (hasHeader ? [style.bold(line(header, layout, style))] : []) + lines.map { line($0, layout, style) }
+        if hasHeader {
+            text.append(utf8: style.bold(String(decoding: header.line(0, layout, style), as: UTF8.self)) + "\n")
+        }
+        let body = columns.contains { $0.isWrapped } ? wrapped(to: layout) : self
+        text.reserveCapacity(text.count + body.rowCount * (lineWidth(of: layout) + 1))
+        for row in 0..<body.rowCount {
+            body.appendLine(row, layout, style, to: &text)
+            text.append(UInt8(ascii: "\n"))
+        }
+        return text
+    }
+
+    /// The lines of `text`, without line breaks.
+    func lines(fitting width: Int?, style: Style) -> [String] {
+        text(fitting: width, style: style).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .dropLast().map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The widths needed by the header and these rows, at least `known`.
     func naturalWidths(atLeast known: [Int]?) -> [Int] {
-        let own = naturalWidths(of: [measured(columns.map(\.title))] + rows.map { measured($0) })
-        return known.map { zip($0, own).map(max) } ?? own
-    }
-
-    /// A row, followed by the remaining lines of its wrapped cells.
-    private func wrapped(_ cells: [Cell], _ layout: Layout) -> [[Cell]] {
-        let parts = columns.indices.map { index in
-            columns[index].isWrapped ? folded(cells[index], to: layout.widths[index]) : [cells[index]]
-        }
-        return (0..<(parts.map(\.count).max() ?? 1)).map { number in
-            parts.map { number < $0.count ? $0[number] : Cell(text: "", width: 0) }
+        columns.indices.map { index in
+            max(TerminalText.width(columns[index].title), isEmpty ? 0 : widest[index], known?[index] ?? 0)
         }
     }
 
-    private func folded(_ cell: Cell, to width: Int) -> [Cell] {
-        cell.width > width ? measured(WordWrap.lines(cell.text, width: width)) : [cell]
+    /// The titles as a row.
+    private var header: Table {
+        var header = Table(columns: columns)
+        header.append(columns.map(\.title))
+        return header
     }
 
-    private struct Cell {
-        var text: String
-        var width: Int
+    /// The bytes of a cell.
+    private func range(of cell: Int) -> Range<Int> { (cell == 0 ? 0 : cells[cell - 1].end)..<cells[cell].end }
+
+    private func string(_ row: Int, _ column: Int) -> String {
+        String(decoding: bytes[range(of: row * columns.count + column)], as: UTF8.self)
+    }
+
+    /// Each row, followed by rows with the remaining lines of its wrapped cells.
+    private func wrapped(to layout: Layout) -> Table {
+        var table = Table(columns: columns)
+        for row in 0..<rowCount {
+            let parts = columns.indices.map { index in
+                columns[index].isWrapped
+                    ? WordWrap.lines(string(row, index), width: layout.widths[index]) : [string(row, index)]
+            }
+            for number in 0..<(parts.map(\.count).max() ?? 1) {
+                table.append(parts.map { number < $0.count ? $0[number] : "" })
+            }
+        }
+        return table
     }
 
     private struct Layout {
@@ -88,19 +149,13 @@ struct Table: Sendable {
         }
     }
 
-    private func measured(_ cells: [String]) -> [Cell] {
-        cells.map { Cell(text: $0, width: TerminalText.width($0)) }
-    }
-
     // MARK: Widths
 
-    private func naturalWidths(of rows: [[Cell]]) -> [Int] {
-        columns.indices.map { index in
-            rows.reduce(0) { max($0, $1[index].width) }
-        }
-    }
-
     private func gaps(of layout: Layout) -> Int { Self.gap.count * (layout.shown.count - 1) }
+
+    private func lineWidth(of layout: Layout) -> Int {
+        layout.shown.reduce(gaps(of: layout)) { $0 + layout.widths[$1] }
+    }
 
     /// The width of the table with every flexible column at its minimum.
     private func narrowestWidth(of layout: Layout) -> Int {
@@ -120,7 +175,7 @@ struct Table: Sendable {
 
     /// Narrows the widest flexible column until the table fits.
     private func narrowColumns(of layout: inout Layout, to width: Int) {
-        var excess = layout.shown.reduce(gaps(of: layout)) { $0 + layout.widths[$1] } - width
+        var excess = lineWidth(of: layout) - width
         while excess > 0 {
             let candidates = layout.shown.filter {
                 columns[$0].isFlexible && layout.widths[$0] > columns[$0].minimumWidth
@@ -133,34 +188,41 @@ struct Table: Sendable {
 
     // MARK: Lines
 
-    private func line(_ cells: [Cell], _ layout: Layout, _ style: Style) -> String {
-        var line = ""
-        line.reserveCapacity(layout.shown.reduce(gaps(of: layout)) { $0 + layout.widths[$1] })
-        for index in layout.shown {
-            let cell = fitted(cells[index], columns[index], to: layout.widths[index], style)
-            let padding = String(repeating: " ", count: max(0, layout.widths[index] - cell.width))
-            let isLast = index == layout.shown.last
-            if columns[index].alignment == .right { line += padding }
-            line += cell.text
-            if columns[index].alignment == .left, !isLast { line += padding }
-            if !isLast { line += Self.gap }
-        }
+    private func line(_ row: Int, _ layout: Layout, _ style: Style) -> [UInt8] {
+        var line: [UInt8] = []
+        appendLine(row, layout, style, to: &line)
         return line
     }
 
+    private func appendLine(_ row: Int, _ layout: Layout, _ style: Style, to line: inout [UInt8]) {
+        for index in layout.shown {
+            let cell = row * columns.count + index
+            let isLast = index == layout.shown.last
+            let isRight = columns[index].alignment == .right
+            var padding = layout.widths[index] - cells[cell].width
+            var text = bytes[range(of: cell)]
+            if padding < 0 {
+                let short = truncated(string(row, index), columns[index], to: layout.widths[index], style)
+                padding = layout.widths[index] - TerminalText.width(short)
+                text = Array(short.utf8)[...]
+            }
+            let spaces = repeatElement(UInt8(ascii: " "), count: max(0, padding))
+            if isRight { line += spaces }
+            line += text
+            if !isRight, !isLast { line += spaces }
+            if !isLast { line.append(utf8: Self.gap) }
+        }
+    }
+
     /// For an entry whose remaining columns do not fit side by side.
-    private func shortLine(_ cells: [String], _ layout: Layout, _ width: Int, _ style: Style) -> String {
-        let line = layout.shown.map { cells[$0] }.joined(separator: " ")
+    private func shortLine(_ row: Int, _ layout: Layout, _ width: Int, _ style: Style) -> String {
+        let line = layout.shown.map { string(row, $0) }.joined(separator: " ")
         return TerminalText.truncated(line, to: max(1, width), ellipsis: style.ellipsis)
     }
 
-    private func fitted(_ cell: Cell, _ column: Column, to width: Int, _ style: Style) -> Cell {
-        guard cell.width > width else { return cell }
-        let text =
-            column.isPath
-            ? end(of: cell.text, width, style)
-            : TerminalText.truncated(cell.text, to: width, ellipsis: style.ellipsis)
-        return Cell(text: text, width: TerminalText.width(text))
+    private func truncated(_ text: String, _ column: Column, to width: Int, _ style: Style) -> String {
+        column.isPath
+            ? end(of: text, width, style) : TerminalText.truncated(text, to: width, ellipsis: style.ellipsis)
     }
 
     /// Truncates a path at its start, since its end contains the name.

@@ -93,8 +93,11 @@ struct SettingsFile: Sendable {
     }
 
     private static func compose(_ text: String, _ path: String) throws(SettingsError) -> Node? {
+        guard !text.isEmpty else { return nil }
         do {
-            return try Yams.compose(yaml: text)
+            // Without rules for types: every value is read as text, and the default rules compile seven regular
+            // expressions at each start.
+            return try Yams.compose(yaml: text, .basic)
         } catch let error as YamlError {
             throw switch error {
             case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),

@@ -1,0 +1,27 @@
+import MediaStore
+import Testing
+
+@testable import GigHive
+
+/// An asynchronous function has room for each copy of a value that it makes, and a batch runs five tasks per job.
+@Suite struct UploadSizeTests {
+    @Test func valuesOfAnUploadAreSmall() {
+        #expect(MemoryLayout<Uploader>.size <= 400)
+        #expect(MemoryLayout<UploadBatch.Event>.size <= 500)
+        #expect(MemoryLayout<UploadResult>.size <= 500)
+        #expect(MemoryLayout<UploadOutcomeRecorder>.size <= 700)
+        #expect(MemoryLayout<GigHiveError>.size <= 300)
+    }
+
+    @Test func copiesAreIndependent() {
+        var result = UploadResult(path: [], fileName: "a.mp4", server: "")
+        result.error = GigHiveError(.cancelled, store: StoreError(.busy, path: "", detail: "one"))
+        var copy = result
+        copy.error?.store?.detail = "two"
+        copy.details = nil
+        #expect(result.error?.store?.detail == "one")
+        #expect(copy.error?.store?.detail == "two")
+        copy.error = nil
+        #expect(result.error?.code == .cancelled)
+    }
+}
