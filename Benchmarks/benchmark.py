@@ -215,15 +215,15 @@ def second_run(table, client, pairs, sandbox):
         measure(command, env=env)  # the first run uploads them
         seen = len(requests(url))
         (costs,) = interleaved(pairs, lambda: measure(command, env=env))
-        asked = requests(url)[seen:]
+        sent_requests = requests(url)[seen:]
     finally:
         server.kill()
         server.wait()
-    sent = sum(request["body_bytes_read"] for request in asked)
-    if any(request["method"] != "GET" for request in asked):
+    sent = sum(request["body_bytes_read"] for request in sent_requests)
+    if any(request["method"] != "GET" for request in sent_requests):
         sys.exit("benchmark: the second run sent something")
     table.add("second run over 10,000 unchanged files", spread(costs),
-              f"{len(asked) / (pairs + 1):.0f} requests per run, pages of the listing", f"{sent} bytes sent", "0 bytes",
+              f"{len(sent_requests) / (pairs + 1):.0f} requests per run, pages of the listing", f"{sent} bytes sent", "0 bytes",
               sent == 0)
 
 

@@ -14,7 +14,7 @@ logs=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$logs"' EXIT
 
 # Failures are printed again at the end, shortened: often only the last twenty lines of a long log are kept.
-say_what_failed() { # say_what_failed LOG
+print_failures() { # print_failures LOG
     # An issue is a line and the comments below it, up to the next line that begins with a symbol.
     local issues
     issues=$(awk '
@@ -30,7 +30,7 @@ has_passed() {
     if [ "$2" -ne 0 ]; then
         echo
         echo "test: exited with $2; failures:"
-        say_what_failed "$1"
+        print_failures "$1"
         return 1
     fi
     if ! grep -qE 'Test run with [1-9][0-9]* tests? .*passed' "$1"; then

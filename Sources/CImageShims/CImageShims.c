@@ -55,10 +55,10 @@ static int read_png(struct source *source, struct depth_png_header *header, doub
     png_read_info(png, info);
     header->width = png_get_image_width(png, info);
     header->height = png_get_image_height(png, info);
-    header->is_grey16 =
+    header->is_gray16 =
         png_get_color_type(png, info) == PNG_COLOR_TYPE_GRAY && png_get_bit_depth(png, info) == 16;
     if (samples) {
-        if (!header->is_grey16 || (size_t)header->width * header->height != sample_count)
+        if (!header->is_gray16 || (size_t)header->width * header->height != sample_count)
             png_error(png, "differs from its header");
         // Each pass of an interlaced image adds to all rows, so all rows are kept; otherwise one is enough.
         int is_interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;

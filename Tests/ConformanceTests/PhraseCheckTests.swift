@@ -28,6 +28,7 @@ import Testing
             /// go on.
             let message = "take it back with \\(command)"
             func canGoOn() {}
+            var isSettled = true
 
             """,
             "README.md": "Settings are one a line.\n",
@@ -43,6 +44,7 @@ import Testing
                 phrases: Sources/A/A.swift:2: can go on → can be resumed
                 phrases: Sources/A/A.swift:4: take it back → delete
                 phrases: Sources/A/A.swift:5: can Go On → can be resumed
+                phrases: Sources/A/A.swift:6: Settled → finished, outcome, or recorded
                 phrases: docs/guides/a.md:1: of its own → separate, or own
                 phrases: docs/schemas/a-1.json:1: is told → be reported, disclosed, or notified
 
@@ -57,6 +59,7 @@ import Testing
             let last = values.last
             try read(values)
             let ownLevel = "levels may go on holiday"
+            let settleTimeout = "--settle-timeout, settle_timeout"
             // There is no file.
 
             """,

@@ -9,7 +9,7 @@ struct depth_png_header {
     uint32_t width;
     uint32_t height;
     /// Whether it has one channel of 16 bits.
-    int is_grey16;
+    int is_gray16;
 };
 
 /// Size of the buffer for libpng's error message.

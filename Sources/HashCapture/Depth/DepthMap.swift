@@ -273,7 +273,7 @@ enum DepthImage {
             let bytes = try content.prefix(content.count)
             let header = try header(of: bytes)
             let (width, height) = (Int(header.width), Int(header.height))
-            guard header.is_grey16 != 0 else {
+            guard header.is_gray16 != 0 else {
                 throw DepthMapError("the PNG is not 16-bit grayscale")
             }
             let sampleCount = try layout.accept(width: width, height: height)
