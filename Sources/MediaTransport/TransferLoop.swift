@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CCurlShims
+internal import Glibc
 internal import MediaSystem
 internal import Synchronization
 
@@ -98,8 +99,13 @@ final class TransferLoop: Sendable {
     }
 
     /// Wakes the thread. Safe from any thread while the loop exists: the multi handle is freed with it.
+    ///
+    /// A system without free buffers may refuse that for a moment. A thread that is not woken would sleep for a minute.
     func wake() {
-        curl_multi_wakeup(multi.raw)
+        for _ in 0..<Self.wakeAttempts {
+            guard curl_multi_wakeup(multi.raw) != CURLM_OK else { return }
+            usleep(1000)
+        }
     }
 
     // MARK: On the loop's thread
@@ -135,6 +141,7 @@ final class TransferLoop: Sendable {
     private static let tickMilliseconds: CInt = 100
     private static let keptConnections = 32
     private static let idlePollMilliseconds: CInt = 60_000
+    private static let wakeAttempts = 100
 
     private func add(
         _ submission: Submission,

@@ -55,7 +55,8 @@ struct FakeFile: Sendable {
         self.id = id
         self.date = date
         size = content.utf8.count
-        token = String(repeating: "0123456789abcde\(id % 10)", count: 4)
+        // 16 hexadecimal digits, different for each ID below 10,000.
+        token = String(repeating: "0123456789ab" + "\(10_000 + id % 10_000)".dropFirst(), count: 4)
         var hasher = try? SHA256Hasher()
         Array(content.utf8).withUnsafeBytes { hasher?.update($0) }
         checksum = (try? hasher?.snapshot().hex) ?? ""

@@ -42,6 +42,28 @@ import Testing
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
 
+    /// Forty times the files: what an upload needs is freed when its result is printed.
+    @Test func manySmallFilesUseNoMoreMemoryThanAFew() async throws {
+        let sandbox = try await SandboxProcess.start()
+        func peak(_ count: Int) async throws -> Int {
+            let bench = try Bench(sandbox.baseURL)
+            let directory = bench.runner.home.file("movies")
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+            for number in 0..<count { _ = try bench.movie(200, seed: count + number, name: "movies/\(number).mp4") }
+            let result = try await bench.runner.run(
+                ["upload", directory, "--recursive", "-j", "8", "-q"] + bench.login,
+                through: PeakMemory.wrapper
+            )
+            #expect(result.exitCode == 0, "\(result.errors)")
+            return try PeakMemory.kibibytes(result)
+        }
+        let few = try await peak(50)
+        let many = try await peak(2000)
+        // A list of 2,000 files itself needs 2 MiB.
+        #expect(many - few <= 16 << 10, "\(many) KiB after \(few) KiB")
+        #expect(few > 4 << 10, "the program was measured, not its wrapper")
+    }
+
     /// Five times the photos: a listing uses the same memory, and so does the index.
     @Test func largeListingUsesNoMoreMemoryThanASmallOne() async throws {
         let sandbox = try await SandboxProcess.start()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes each open, write, sync, rename, connect and send call of mediactl fail, one at a time.
 
-    scripts/proof/torture.py [--only upload,delete,download] [--jobs N] [--every N]
+    scripts/proof/torture.py [--only upload,batch,delete,download] [--jobs N] [--every N]
 
 Each k-th call fails once; calls affected by a full or broken disk also fail from the k-th on. Then the next command
 runs without faults. There must be no crash or hang, every exit code must be one of docs/exit-codes.md, a reported
@@ -95,16 +95,22 @@ class Operation:
 
 class Upload(Operation):
     name = "upload"
+    files = ("clip.mp4",)
+    options = ()
 
     def perform(self, environment):
         machine = self.machine()
-        movie(machine.path / "clip.mp4", self.number, 3000)
-        digest = hashlib.sha256((machine.path / "clip.mp4").read_bytes()).hexdigest()
-        run = machine.run("upload", "clip.mp4", *OPTIONS, limit=LIMIT_SECONDS, **environment)
-        stored = [number for number, checksum in assets(self.server.data) if checksum == digest]
-        reported = [item for item in run.items if item["state"] == "done"]
-        if reported and not stored:
-            self.problems.append(f"printed as stored, and not on the server: {run}")
+        digests = {}
+        for index, name in enumerate(self.files):
+            movie(machine.path / name, self.number * 100 + index, 3000)
+            digests[hashlib.sha256((machine.path / name).read_bytes()).hexdigest()] = name
+        run = machine.run("upload", *self.files, *self.options, *OPTIONS, limit=LIMIT_SECONDS, **environment)
+        stored = [(number, digests[checksum]) for number, checksum in assets(self.server.data) if checksum in digests]
+        if len({name for _, name in stored}) != len(stored):
+            self.problems.append(f"stored twice: {stored}, {run}")
+        reported = {pathlib.Path(item["path"]).name: item for item in run.items if item["state"] == "done"}
+        for name in set(reported) - {name for _, name in stored}:
+            self.problems.append(f"{name} is printed as stored, and not on the server: {run}")
         if not stored:
             return run
         status = self.clean(machine.run("uploads", "status", "--settle-timeout", "0.01"))
@@ -114,14 +120,25 @@ class Upload(Operation):
         for number, token in tokens.items():
             if right.get(number) != hashlib.sha256(token.encode()).hexdigest():
                 self.problems.append(f"wrong token of {number}: {run}")
-        if stored[0] in tokens:
-            return run
-        reports = [item["state"] for item in run.items + status.items if item["state"] in REPORTED]
-        if not reports:
-            self.problems.append(f"the token is lost without a word: {run}; then {status}")
-        if any(item["has_delete_token"] for item in reported):
-            self.problems.append(f"printed with a token, which is gone: {run}; then {status}")
+        reports = {
+            pathlib.Path(item["path"]).name for item in run.items + status.items if item["state"] in REPORTED
+        }
+        for number, name in stored:
+            if number in tokens:
+                continue
+            if name not in reports:
+                self.problems.append(f"the token of {name} is lost without a word: {run}; then {status}")
+            if name in reported and reported[name]["has_delete_token"]:
+                self.problems.append(f"{name} is printed with a token, which is gone: {run}; then {status}")
         return run
+
+
+class Batch(Upload):
+    """Small files in parallel, with intents and tokens that are committed in groups."""
+
+    name = "batch"
+    files = tuple(f"clip{number}.mp4" for number in range(6))
+    options = ("--jobs", "4")
 
 
 class Delete(Operation):
@@ -195,7 +212,7 @@ class Download(Operation):
         return run
 
 
-OPERATIONS = {operation.name: operation for operation in (Upload, Delete, Download)}
+OPERATIONS = {operation.name: operation for operation in (Upload, Batch, Delete, Download)}
 
 
 def part(arguments):

@@ -1,0 +1,104 @@
+import Foundation
+import MediaStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GigHive
+
+/// A file of at most 256 KiB is hashed on the thread that sends it, a larger one in blocks (docs/adr/0051).
+@Suite(.prompt) struct SourceBorderTests {
+    static let border = 256 << 10
+    static let sizes = [3, border - 1, border, border + 1, 1 << 20]
+
+    /// Bytes without a period that a lost byte could hide in.
+    private func content(_ size: Int) -> String {
+        var text = ""
+        var number = 0
+        while text.utf8.count < size {
+            text += "\(number) "
+            number += 1
+        }
+        return String(text.prefix(size))
+    }
+
+    @Test(arguments: sizes) func theDigestIsThatOfTheBytesSent(_ size: Int) async throws {
+        let bench = try Workbench(try FakeGigHive())
+        let path = try bench.file(content(size))
+        let result = await bench.uploader.upload(try bench.uploader.prepare(path, details: bench.details()))
+        #expect(result.state == .done)
+        #expect(result.isVerified == true)
+        #expect(result.checksumSHA256 == FakeFile(id: 18, content: content(size)).checksum)
+        #expect(bench.server.files.map(\.size) == [size])
+    }
+
+    /// After a refusal the same bytes are hashed again.
+    @Test(arguments: sizes) func theDigestOfASecondAttemptIsThatOfItsBytes(_ size: Int) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, number in
+                guard request.path == "/api/uploads.php", number == 1 else { return false }
+                try connection.respond(503, "")
+                return true
+            },
+            retries: 1
+        )
+        let result = await bench.uploader.upload(try bench.prepare(content(size)))
+        #expect(result.state == .done && result.attempts == 2)
+        #expect(result.checksumSHA256 == FakeFile(id: 18, content: content(size)).checksum)
+    }
+
+    @Test(arguments: sizes) func damageOnTheWayIsDetected(_ size: Int) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, server, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                try connection.respond(201, server.store(String(request.fileContent.dropLast()) + "x").response)
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare(content(size)))
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .checksumMismatch)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    enum Change: CaseIterable { case grown, rewritten, replaced, removed, shortened }
+
+    /// After the last byte was sent, before the response.
+    @Test(arguments: sizes, Change.allCases) func aChangeDuringTheUploadIsDetected(_ size: Int, _ change: Change)
+        async throws
+    {
+        let path = Mutex("")
+        let bench = try Workbench(
+            try FakeGigHive { request, _, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                // The clock of a file's times advances in steps of up to 10 ms.
+                usleep(20_000)
+                try Self.change(path.withLock { $0 }, change)
+                return false
+            }
+        )
+        path.withLock { $0 = bench.temporary.file("clip.mp4") }
+        let result = await bench.uploader.upload(try bench.prepare(content(size)))
+        #expect(result.state == .failed)
+        #expect(result.error?.code == .sourceChanged)
+        #expect(result.hasDeleteToken)
+        #expect(try bench.row()?.failureCode == "source_changed")
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    private static func change(_ path: String, _ change: Change) throws {
+        switch change {
+        case .grown, .rewritten:
+            let file = try #require(FileHandle(forWritingAtPath: path))
+            if change == .grown { try file.seekToEnd() }
+            try file.write(contentsOf: Data("!".utf8))
+            try file.close()
+        case .replaced:
+            let content = try Data(contentsOf: URL(fileURLWithPath: path))
+            try content.write(to: URL(fileURLWithPath: path + ".new"))
+            #expect(rename(path + ".new", path) == 0)
+        case .removed: #expect(unlink(path) == 0)
+        case .shortened: #expect(truncate(path, 1) == 0)
+        }
+    }
+}
