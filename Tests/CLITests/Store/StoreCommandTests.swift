@@ -49,7 +49,7 @@ import Testing
         #expect((members["backups"] as? [[String: Any]])?.first?["path"] as? String == path)
         let text = try await runner.run(["store", "check"])
         #expect(text.exitCode == 0 && text.output.contains("no errors found"), "\(text)")
-        #expect(text.output.contains("2 of 1 host") && text.output.contains(path))
+        #expect(text.output.contains("2 for 1 host") && text.output.contains(path))
     }
 
     @Test func aBackupNeverReplacesAFile() async throws {
