@@ -97,7 +97,7 @@ public enum Program {
             }
             let userFacingError = UserFacingError(
                 .interrupted,
-                "ended by \(request.signal.name)",
+                "terminated by \(request.signal.name)",
                 exitCode: request.signal.exitCode
             )
             if request.signal == .interrupt, console.context.interruption.isPrompting {
