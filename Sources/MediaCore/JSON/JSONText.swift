@@ -14,7 +14,7 @@ package enum JSONText {
         var text = text
         text.withUTF8 { utf8 in
             if isPlain(utf8) {
-                json.append(contentsOf: utf8)
+                json += utf8
             } else {
                 let scalars = String(decoding: utf8, as: UTF8.self).unicodeScalars
                 for scalar in scalars { append(scalar, isForTerminals: isForTerminals, to: &json) }
@@ -70,6 +70,6 @@ extension [UInt8] {
     /// Appends a text as UTF-8.
     package mutating func append(utf8 text: String) {
         var text = text
-        text.withUTF8 { append(contentsOf: $0) }
+        text.withUTF8 { self += $0 }
     }
 }
