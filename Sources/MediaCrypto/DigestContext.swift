@@ -102,7 +102,8 @@ extension DigestAlgorithm {
 
 /// An algorithm that was looked up among OpenSSL's providers: `EVP_sha256()` would be looked up for each file.
 ///
-/// `@unchecked Sendable`: OpenSSL never changes the description, which is never freed (EVP_MD_fetch(3)).
+/// `@unchecked Sendable`: the description is constant, and OpenSSL counts its references atomically (EVP_MD_fetch(3)).
+/// This reference is never released, so that the description exists until the process ends.
 private struct FetchedDigest: @unchecked Sendable {
     static let sha256 = FetchedDigest(type: EVP_MD_fetch(nil, "SHA2-256", nil))
     static let sha1 = FetchedDigest(type: EVP_MD_fetch(nil, "SHA1", nil))

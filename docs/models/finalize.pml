@@ -81,7 +81,7 @@ inline finalize() {
 #ifndef WITHOUT_MARK
         note(true);
 #endif
-        /* At most one finalize of an upload runs at a time. */
+        /* No two finalize requests of an upload run in parallel. */
         d_step { assert(NO_REQUEST_RUNS); waiting[q] = me; work[q] = queued };
         receive();
 #ifdef RELEASE_BEFORE_COMMIT
