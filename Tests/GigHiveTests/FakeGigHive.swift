@@ -1,12 +1,12 @@
 import Foundation
 import MediaCrypto
 import MediaFiles
-import MediaStore
 import MediaTransport
 import Synchronization
 import TestSupport
 
 @testable import GigHive
+@testable import MediaStore
 
 /// A request as the fake server has parsed it.
 struct FakeRequest: Sendable {
@@ -256,5 +256,18 @@ extension Uploader {
         switch source {
         case .file(let path): try prepare(path, details: details)
         }
+    }
+}
+
+extension Workbench {
+    /// An uploader whose grouped commits wait until the timer expires.
+    func uploader(grouping timer: ManualTimer) throws -> Uploader {
+        let store = try TokenStore(
+            in: directory,
+            fileSystem: .local,
+            busyLimit: .seconds(5),
+            groupTimer: { timer.set($0, $1) }
+        )
+        return Uploader(client: client, store: store, directory: directory, options: options)
     }
 }

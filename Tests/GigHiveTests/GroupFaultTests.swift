@@ -11,17 +11,6 @@ import Testing
 @Suite(.prompt) struct GroupFaultTests {
     private let timer = ManualTimer()
 
-    /// An uploader whose grouped commits wait until the timer expires.
-    private func uploader(_ bench: Workbench) throws -> Uploader {
-        let store = try TokenStore(
-            in: bench.directory,
-            fileSystem: .local,
-            busyLimit: .seconds(5),
-            groupTimer: { [timer] in timer.set($0, $1) }
-        )
-        return Uploader(client: bench.client, store: store, directory: bench.directory, options: bench.options)
-    }
-
     // MARK: A store that fails
 
     private static func trigger(_ condition: String, on table: String) -> String {
@@ -42,7 +31,7 @@ import Testing
             slots.giveBack()
             #expect(await slots.take())
         }
-        let waiting = try uploader(bench)
+        let waiting = try bench.uploader(grouping: timer)
         let good = try bench.prepare("good", name: "good.mp4")
         let bad = try bench.prepare("bad", name: "bad.mp4")
         async let sent = waiting.planning(in: slots).upload(good)
@@ -104,6 +93,14 @@ import Testing
         request.fileContent.split(separator: " ").last.flatMap { Int($0) }
     }
 
+    private static func uploadContents(to bench: Workbench, _ jobs: Int) async throws -> BatchLog {
+        let items = try contents.map { UploadBatch.Item.ready(try bench.prepare($0, name: $0 + ".mp4")) }
+        let log = BatchLog()
+        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: jobs))
+        await batch.run(items) { log.note($0) }
+        return log
+    }
+
     /// The server stores every fourth file and closes the connection, or responds with a proxy's status.
     @Test(arguments: [8, 16]) func aStoredFileWhoseResponseIsLostIsNotSentAgain(_ jobs: Int) async throws {
         let bench = try Workbench(
@@ -121,10 +118,7 @@ import Testing
             },
             retries: 3
         )
-        let items = try Self.contents.map { UploadBatch.Item.ready(try bench.prepare($0, name: $0 + ".mp4")) }
-        let log = BatchLog()
-        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: jobs))
-        await batch.run(items) { log.note($0) }
+        let log = try await Self.uploadContents(to: bench, jobs)
         #expect(bench.server.uploads.map(\.fileContent).sorted() == Self.contents.sorted())
         let states = (0..<64).compactMap { log[$0]?.state }
         #expect(states.count { $0 == .done } == 48)
@@ -146,10 +140,7 @@ import Testing
             },
             retries: 3
         )
-        let items = try Self.contents.map { UploadBatch.Item.ready(try bench.prepare($0, name: $0 + ".mp4")) }
-        let log = BatchLog()
-        let batch = UploadBatch(uploader: bench.uploader, options: UploadBatch.Options(jobs: jobs))
-        await batch.run(items) { log.note($0) }
+        let log = try await Self.uploadContents(to: bench, jobs)
         #expect((0..<64).allSatisfy { log[$0]?.state == .done })
         #expect(bench.server.files.count == 64)
         #expect(lost.withLock { $0.count } == 16)

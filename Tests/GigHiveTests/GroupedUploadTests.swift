@@ -11,17 +11,6 @@ import Testing
 @Suite(.prompt) struct GroupedUploadTests {
     private let timer = ManualTimer()
 
-    /// An uploader whose grouped commits wait until the timer expires.
-    private func uploader(_ bench: Workbench) throws -> Uploader {
-        let store = try TokenStore(
-            in: bench.directory,
-            fileSystem: .local,
-            busyLimit: .seconds(5),
-            groupTimer: { [timer] in timer.set($0, $1) }
-        )
-        return Uploader(client: bench.client, store: store, directory: bench.directory, options: bench.options)
-    }
-
     private func waitForTimer(_ count: Int = 1) async {
         while timer.count < count { await Task.yield() }
     }
@@ -30,7 +19,7 @@ import Testing
 
     @Test func anUploadFinishesOnlyWhenItsTokenIsCommitted() async throws {
         let bench = try Workbench(try FakeGigHive())
-        let batch = UploadBatch(uploader: try uploader(bench), options: UploadBatch.Options(jobs: 2))
+        let batch = UploadBatch(uploader: try bench.uploader(grouping: timer), options: UploadBatch.Options(jobs: 2))
         let items = [UploadBatch.Item.ready(try bench.prepare())]
         let log = BatchLog()
         let run = Task { await batch.run(items) { log.note($0) } }
@@ -53,7 +42,7 @@ import Testing
     func withoutFurtherUploadsATokenIsCommittedAtOnce(_ options: UploadBatch.Options) async throws {
         let bench = try Workbench(try FakeGigHive())
         let items = [UploadBatch.Item.ready(try bench.prepare())]
-        await UploadBatch(uploader: try uploader(bench), options: options).run(items) { _ in }
+        await UploadBatch(uploader: try bench.uploader(grouping: timer), options: options).run(items) { _ in }
         #expect(try bench.store.tokens(host: nil).count == 1)
         #expect(timer.count == 0)
     }

@@ -71,9 +71,9 @@ import Testing
         let bench = try Workbench(
             try FakeGigHive { request, _, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
-                // The clock of a file's times advances in steps of up to 10 ms.
-                usleep(20_000)
-                try Self.change(path.withLock { $0 }, change)
+                let path = path.withLock { $0 }
+                try Self.waitForLaterTime(than: path)
+                try Self.change(path, change)
                 return false
             }
         )
@@ -84,6 +84,16 @@ import Testing
         #expect(result.hasDeleteToken)
         #expect(try bench.row()?.failureCode == "source_changed")
         #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
+    /// Waits until a change gets a later time than the file has: the clock of these times advances in steps of up to 10 ms.
+    private static func waitForLaterTime(than path: String) throws {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        var now = timespec()
+        repeat {
+            try #require(clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0)
+        } while (now.tv_sec, now.tv_nsec) <= (status.st_ctim.tv_sec, status.st_ctim.tv_nsec)
     }
 
     private static func change(_ path: String, _ change: Change) throws {

@@ -28,6 +28,17 @@ final class EventGate: Sendable {
         var isClosed = false
         var dialect: UploadResponse.Dialect?
         var events: [InventoryEvent: Event] = [:]
+
+        /// nil if the upload must wait.
+        mutating func admission(to event: InventoryEvent) -> Admission? {
+            guard !isClosed else { return .refused }
+            var entry = events[event] ?? Event()
+            guard !(entry.isKnown && dialect == .assets) else { return .free }
+            guard !entry.isHeld else { return nil }
+            entry.isHeld = true
+            events[event] = entry
+            return .alone
+        }
     }
 
     private let state = Mutex(State())
@@ -35,26 +46,16 @@ final class EventGate: Sendable {
     /// Waits until an upload may be stored.
     func enter(_ event: InventoryEvent) async -> Admission {
         // Nearly all uploads pass without waiting.
-        if isFree(event) { return .free }
+        if let admission = state.withLock({ $0.admission(to: event) }) { return admission }
         return await withCheckedContinuation { continuation in
             let admission = state.withLock { state -> Admission? in
-                guard !state.isClosed else { return .refused }
-                var entry = state.events[event] ?? Event()
-                defer { state.events[event] = entry }
-                guard !(entry.isKnown && state.dialect == .assets) else { return .free }
-                guard entry.isHeld else {
-                    entry.isHeld = true
-                    return .alone
-                }
-                entry.waiting.append(continuation)
+                // The event may have become free since.
+                if let admission = state.admission(to: event) { return admission }
+                state.events[event, default: Event()].waiting.append(continuation)
                 return nil
             }
             if let admission { continuation.resume(returning: admission) }
         }
-    }
-
-    private func isFree(_ event: InventoryEvent) -> Bool {
-        state.withLock { !$0.isClosed && $0.dialect == .assets && $0.events[event]?.isKnown == true }
     }
 
     /// Ends an exclusive upload. `dialect` is the server's release, if the response shows that it is about a
