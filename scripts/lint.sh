@@ -16,7 +16,7 @@ while IFS= read -r script; do
 done < <(git ls-files --cached --others --exclude-standard | grep -E '\.sh$|^\.ci/run$')
 
 if grep -rnE 'try!|fatalError\(' Sources Sandbox/Sources --include='*.swift' >&2; then
-    complain "the lines above can bring the process down"
+    complain "the lines above can crash the process"
 fi
 if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
     grep -vE '^Sources/(MediaCLI|mediactl)/|///|//' >&2; then

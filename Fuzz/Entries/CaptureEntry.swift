@@ -72,7 +72,7 @@
             return nil
         }
 
-        /// As base64, the form that a server receives, and as raw bytes.
+        /// As base64, which a server receives, and as raw bytes.
         private static func checkAssertion(_ bytes: [UInt8]) -> String? {
             let decoded = [Assertion(base64: String(decoding: bytes, as: UTF8.self)), AssertionCBOR.decoded(bytes)]
             for assertion in decoded.compactMap(\.self) {

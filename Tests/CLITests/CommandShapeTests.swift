@@ -19,10 +19,10 @@ import Testing
         (#"{"kind":"option","names":[]}"#, ["c: option without a name"]),
         (
             #"{"kind":"flag","names":[{"kind":"long","name":"on"}],"defaultValue":"true"}"#,
-            ["c: nothing turns --on off"]
+            ["c: --on cannot be disabled"]
         ),
         (#"{"kind":"flag","names":[{"kind":"long","name":"no-on"}],"defaultValue":"true"}"#, []),
-        (#"{"kind":"positional","valueName":"more"}"#, ["c: more comes behind all that is left"]),
+        (#"{"kind":"positional","valueName":"more"}"#, ["c: an argument follows the remaining arguments"]),
     ])
     func aConflictingDefinitionIsFound(argument: String, problems: [String]) throws {
         let whole = """
@@ -74,7 +74,7 @@ private struct CommandShape: Decodable {
         for argument in arguments ?? [] {
             let names = argument.names ?? []
             if argument.kind == "positional" {
-                if isOver { problems.append("\(argument.valueName ?? "") comes behind all that is left") }
+                if isOver { problems.append("\(argument.valueName ?? "") follows the remaining arguments") }
                 isOver = isOver || argument.isRepeating == true
             } else if names.isEmpty {
                 problems.append("\(argument.kind) without a name")
@@ -82,7 +82,7 @@ private struct CommandShape: Decodable {
             problems += names.filter { !seen.insert($0).inserted }.map { "\($0.text) is there twice" }
             let isOn = argument.kind == "flag" && argument.defaultValue == "true"
             if isOn, let name = names.first, !names.contains(where: { $0.name.hasPrefix("no-") }) {
-                problems.append("nothing turns \(name.text) off")
+                problems.append("\(name.text) cannot be disabled")
             }
         }
         return problems.map { "\(commandName): \($0)" }

@@ -14,7 +14,7 @@ import Testing
             GigHiveError(code),
             GigHiveError(
                 code,
-                detail: "It said so.",
+                detail: "A message.",
                 httpStatus: 500,
                 path: Array("a\u{1b}.mp4".utf8),
                 field: "event_date",
@@ -51,8 +51,8 @@ import Testing
         #expect(userFacingError.httpStatus == 429 && userFacingError.isRetryable)
         #expect(userFacingError.message.hasPrefix("rate limited by the server"))
         #expect(userFacingError.hint == OutcomeCode.rateLimited.hint)
-        let refused = NewSystemError(code: .badRequest, detail: "It said so.", httpStatus: 400)
-        #expect(ErrorCatalog.userFacingError(of: refused).message.hasSuffix("It said so"))
+        let refused = NewSystemError(code: .badRequest, detail: "A message.", httpStatus: 400)
+        #expect(ErrorCatalog.userFacingError(of: refused).message.hasSuffix("A message"))
     }
 
     @Test func anUnknownErrorIsInternal() {
@@ -125,7 +125,7 @@ import Testing
             "Failed to connect to h port 1 after 0 ms: Couldn't connect to server",
             "failed to connect to h port 1 after 0 ms"
         ),
-        ("SSL connect error.", "SSL connect error"), ("Ann said so", "Ann said so"),
+        ("SSL connect error.", "SSL connect error"), ("a message from Ann", "a message from Ann"),
     ])
     func messagesOfLibrariesFollowOurStyle(text: String, words: String) {
         #expect(ErrorCatalog.clean(text) == words)

@@ -133,7 +133,7 @@ import Testing
         } catch {
             failure = ParseFailure(error, arguments: arguments)
         }
-        let userFacingError = try #require(failure?.userFacingError, "it was understood")
+        let userFacingError = try #require(failure?.userFacingError, "it was accepted")
         #expect(userFacingError.message == slip.error)
         #expect(userFacingError.hint == slip.hint)
         #expect(userFacingError.exitCode == .usage)

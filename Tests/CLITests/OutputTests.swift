@@ -151,7 +151,7 @@ import Testing
         var table = Table(columns: [
             .init(title: "CODE", alignment: .right), .init(title: "MEANING", isFlexible: true, isWrapped: true),
         ])
-        table.append(contentsOf: [["3", "partly done: the items did not end alike"], ["4", "no"]])
+        table.append(contentsOf: [["3", "partly done: mixed results for the items"], ["4", "no"]])
         let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(
             table.lines(fitting: 22, style: plain) == [

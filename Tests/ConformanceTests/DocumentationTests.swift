@@ -114,7 +114,7 @@ struct DocumentationTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.file("key.txt"))
     }
 
-    /// A picture, and the depth map of a real scene.
+    /// A photo, and the depth map of a real scene.
     private func makeCapture(in directory: TemporaryDirectory) throws {
         try (Data([0xFF, 0xD8, 0xFF, 0xE0]) + Data("the square at noon".utf8))
             .write(to: URL(filePath: directory.file("square.jpg")))

@@ -75,7 +75,7 @@ struct MultipartConformanceTests {
         ("one byte", [0]),
         ("ends with CR LF", Array("text\r\n".utf8)),
         ("all byte values", Array(0...255)),
-        ("a delimiter cut short at the end", Array("text\r\n--mediactl-test-boundar".utf8)),
+        ("a truncated delimiter at the end", Array("text\r\n--mediactl-test-boundar".utf8)),
         (
             "a delimiter with another ending",
             Array("\r\n--mediactl-test-boundarx\r\n\r\n--mediactl-test-bound--\r\n".utf8)

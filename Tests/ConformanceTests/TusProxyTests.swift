@@ -33,7 +33,7 @@ struct TusProxyTests {
         #expect(delivery.bytesSent <= Int64(source.bytes.count + (8 + 4 + 2) << 20))
     }
 
-    @Test("interruptions before a buffering proxy cost a whole chunk, and no byte is wrong", arguments: bufferings)
+    @Test("an interruption before a buffering proxy loses a whole chunk, but corrupts nothing", arguments: bufferings)
     func cutConnections(isBuffering: Bool) async throws {
         let bench = try await TusBench()
         let proxy = try await ReverseProxy(before: bench.server.address, isBuffering: isBuffering)

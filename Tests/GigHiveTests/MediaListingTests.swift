@@ -130,7 +130,7 @@ import Testing
         #expect(query.guessesFileName)
         #expect(try await bench.client.media(matching: query).map(\.fileID) == [1])
         query.fileName = "2.mp4"
-        #expect(try await bench.client.media(matching: query).isEmpty, "a part of the label is not its name")
+        #expect(try await bench.client.media(matching: query).isEmpty, "a part of the label does not match")
     }
 
     /// Newer servers build a readable name from organization, date and label, as `GET /api/uploads/<id>` reports.

@@ -95,7 +95,7 @@ import Testing
         )
     }
 
-    // MARK: What a dead process left
+    // MARK: Files of ended processes
 
     private func abandoned(
         _ bench: Workbench,

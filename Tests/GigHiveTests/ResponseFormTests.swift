@@ -59,7 +59,7 @@ import Testing
         Form("in a list", "[\(json)]"),
         Form("in lists of lists", "[[[\(json)]]]"),
         Form("in a list of results", #"{"results":[{"ok":true},\#(json)]}"#),
-        Form("twice the same", #"{"file":\#(json),"copy":\#(json)}"#),
+        Form("the same value twice", #"{"file":\#(json),"copy":\#(json)}"#),
         Form("deleteToken", #"{"id":18,"deleteToken":"TOKEN"}"#),
         Form("delete-token", #"{"id":18,"delete-token":"TOKEN"}"#),
         Form("DeleteToken", #"{"Id":18,"DeleteToken":"TOKEN"}"#),
@@ -81,8 +81,8 @@ import Testing
         Form("PHP warning before", "\nWarning: Undefined {x} in /a.php on line 3\n" + json),
         Form("PHP warning after", json + "\n<br />\n<b>Notice</b>: array [0] and {} in x"),
         Form("log lines before", "[23-Nov-2026 05:00:00 UTC] PHP Notice: it's\n" + json),
-        Form("cut off in data", #"{"data":{"id":18,"delete_token":"TOKEN"},"mes"#),
-        Form("cut off after the token", #"{"data":{"id":18,"event_id":6,"delete_token":"TOKEN","#),
+        Form("truncated in data", #"{"data":{"id":18,"delete_token":"TOKEN"},"mes"#),
+        Form("truncated after the token", #"{"data":{"id":18,"event_id":6,"delete_token":"TOKEN","#),
         Form("list of names and values", #"[{"name":"delete_token","value":"TOKEN"}]"#, hasID: false),
     ]
 
@@ -130,14 +130,14 @@ import Testing
         Form("gzip in two members", base64: EncodedResponses.gzipMembers),
         Form("gzip of UTF-16", base64: EncodedResponses.gzipUTF16),
         Form("gzip of HTML", base64: EncodedResponses.gzipHTML),
-        Form("gzip without its last zeros", base64: EncodedResponses.gzipNoTrailerZeros),
+        Form("gzip without its trailing zeros", base64: EncodedResponses.gzipNoTrailerZeros),
         Form("zlib", base64: EncodedResponses.zlib), Form("zlib, fixed", base64: EncodedResponses.zlibFixed),
         Form("deflate", base64: EncodedResponses.deflate),
         Form("UTF-16 LE, mark", wide(plain, 2, bigEndian: false, mark: true)),
         Form("UTF-16 BE, mark", wide(plain, 2, bigEndian: true, mark: true)),
         Form("UTF-16 LE", wide(plain, 2, bigEndian: false, mark: false)),
         Form("UTF-16 BE", wide(plain, 2, bigEndian: true, mark: false)),
-        Form("UTF-16 LE without its last zero", Array(wide(plain, 2, bigEndian: false, mark: true).dropLast())),
+        Form("UTF-16 LE without its trailing zero", Array(wide(plain, 2, bigEndian: false, mark: true).dropLast())),
         Form("UTF-32 LE, mark", wide(plain, 4, bigEndian: false, mark: true)),
         Form("UTF-32 BE, mark", wide(plain, 4, bigEndian: true, mark: true)),
         Form("UTF-32 LE", wide(plain, 4, bigEndian: false, mark: false)),
@@ -153,7 +153,7 @@ import Testing
         ),
         Form("Base64", Data(plain.utf8).base64EncodedString()),
         Form("Base64 with line breaks", Data(plain.utf8).base64EncodedString(options: .lineLength64Characters)),
-        Form("Base64 for addresses", Data(plain.utf8).base64EncodedString().filter { $0 != "=" }),
+        Form("URL-safe Base64", Data(plain.utf8).base64EncodedString().filter { $0 != "=" }),
         Form("Base64 in quotes", "\"\(Data(plain.utf8).base64EncodedString())\""),
         Form("data URL", "data:application/json;base64,\(Data(plain.utf8).base64EncodedString())"),
         Form("Base64 of gzip", EncodedResponses.gzip),
@@ -264,7 +264,7 @@ import Testing
         )
     }
 
-    // MARK: What stays
+    // MARK: Kept entries
 
     /// Neither of two tokens, nor a value without a token's key, is stored.
     @Test(arguments: [
@@ -294,7 +294,7 @@ import Testing
         arguments: [
             Form("a bare token", "TOKEN"), Form("another name", #"{"id":18,"removal_key":"TOKEN"}"#),
             Form("CSV", "id,delete_token\n18,TOKEN\n"),
-            Form("bytes without a meaning", noise),
+            Form("bytes without meaning", noise),
             Form("gzip with a wrong checksum", base64: EncodedResponses.gzipCorrupt),
         ],
         [201, 500]

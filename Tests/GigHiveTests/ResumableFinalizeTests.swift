@@ -56,7 +56,7 @@ import Tus
         #expect(try await bench.stored() == [try bench.checksum(path)])
     }
 
-    // MARK: Lost answers
+    // MARK: Lost responses
 
     /// The server ignores it, or processes it, and the response is lost; after the cooldown, finalize is repeated.
     @Test(

@@ -489,7 +489,7 @@ import Tus
         #expect(try bench.row()?.state == .cancelled)
     }
 
-    // MARK: Asking
+    // MARK: Querying
 
     @Test func anUnfinishedUploadIsNotQueried() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())

@@ -70,7 +70,7 @@ import Testing
         #expect(seen.withLock { $0.rescueFiles } == 1)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     struct Response: Sendable, CustomTestStringConvertible {
         var status: Int

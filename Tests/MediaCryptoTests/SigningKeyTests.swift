@@ -5,7 +5,7 @@ import Testing
 
 /// Keys in memory, compared with the `openssl` program.
 @Suite struct SigningKeyTests {
-    private static let message = Array("what was seen".utf8)
+    private static let message = Array("a signed message".utf8)
 
     @Test(arguments: [0, 1, 37 + 32, 100_000]) func openSSLVerifiesOurSignatures(size: Int) async throws {
         let key = try SigningKey.generate()
@@ -49,7 +49,7 @@ import Testing
         #expect(try await OpenSSLTool.verifies(key.sign(Self.message), of: Self.message, key: key.publicKey))
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
     static let foreignKeys: [(arguments: [String], detail: String)] = [
         (["-algorithm", "EC", "-pkeyopt", "group:P-384"], "not a P-256 key"),

@@ -31,7 +31,7 @@ import Testing
         #expect(StreamingAEAD.ciphertextByteCount(of: plaintext) == ciphertext)
     }
 
-    // MARK: What is not opened
+    // MARK: Refused ciphertexts
 
     /// A change to a ciphertext of three segments, and how much of the plaintext before it is authentic.
     struct Damage: Sendable, CustomTestStringConvertible {
@@ -57,20 +57,20 @@ import Testing
         Damage(testDescription: "second segment", authentic: SealedBytes.first) { $0[1 << 20] ^= 1 },
         Damage(testDescription: "last segment", authentic: twoSegments) { $0[2 << 20] ^= 1 },
         Damage(testDescription: "last bit", authentic: twoSegments) { $0[$0.count - 1] ^= 1 },
-        Damage(testDescription: "cut after one segment", authentic: 0) { $0.removeLast($0.count - (1 << 20)) },
-        Damage(testDescription: "cut after two segments", authentic: SealedBytes.first) {
+        Damage(testDescription: "truncated after one segment", authentic: 0) { $0.removeLast($0.count - (1 << 20)) },
+        Damage(testDescription: "truncated after two segments", authentic: SealedBytes.first) {
             $0.removeLast($0.count - (2 << 20))
         },
-        Damage(testDescription: "cut by a byte", authentic: twoSegments) { $0.removeLast() },
-        Damage(testDescription: "cut within the last tag", authentic: twoSegments) {
+        Damage(testDescription: "truncated by one byte", authentic: twoSegments) { $0.removeLast() },
+        Damage(testDescription: "truncated within the last tag", authentic: twoSegments) {
             $0.removeLast($0.count - (2 << 20) - 9)
         },
-        Damage(testDescription: "a byte appended", authentic: twoSegments) { $0.append(0) },
+        Damage(testDescription: "one byte appended", authentic: twoSegments) { $0.append(0) },
         Damage(testDescription: "an empty segment appended", authentic: twoSegments) {
             $0 += [UInt8](repeating: 0, count: 16)
         },
         Damage(testDescription: "last segment twice", authentic: twoSegments) { $0 += $0[(2 << 20)...] },
-        Damage(testDescription: "second segment left out", authentic: SealedBytes.first) {
+        Damage(testDescription: "second segment omitted", authentic: SealedBytes.first) {
             $0.removeSubrange(1 << 20..<2 << 20)
         },
         Damage(testDescription: "second segment twice", authentic: twoSegments) {

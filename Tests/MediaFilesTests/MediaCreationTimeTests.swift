@@ -13,29 +13,29 @@ import Testing
     static let movies: [(what: String, bytes: [UInt8], expected: Int64?)] = [
         ("version 0", ftyp + box("moov", mvhd(since1904)), moment),
         ("version 1", ftyp + box("moov", mvhd(since1904, version: 1)), moment),
-        ("behind the media data", ftyp + box("mdat", zeros(5_000)) + box("moov", mvhd(since1904)), moment),
-        ("behind a 64-bit size", ftyp + longBox("mdat", zeros(5_000)) + box("moov", mvhd(since1904)), moment),
+        ("after the media data", ftyp + box("mdat", zeros(5_000)) + box("moov", mvhd(since1904)), moment),
+        ("after a 64-bit size", ftyp + longBox("mdat", zeros(5_000)) + box("moov", mvhd(since1904)), moment),
         ("in a movie with a 64-bit size", ftyp + longBox("moov", mvhd(since1904)), moment),
         ("in a last box without a size", ftyp + openBox("moov", mvhd(since1904)), moment),
-        ("behind other boxes", ftyp + box("free", []) + box("moov", box("udta", zeros(9)) + mvhd(since1904)), moment),
+        ("after other boxes", ftyp + box("free", []) + box("moov", box("udta", zeros(9)) + mvhd(since1904)), moment),
         ("QuickTime without ftyp", box("wide", []) + box("mdat", []) + box("moov", mvhd(since1904)), moment),
         ("the movie first", box("moov", mvhd(since1904)), moment),
-        ("nothing told", ftyp + box("moov", mvhd(0)), nil),
+        ("no information", ftyp + box("moov", mvhd(0)), nil),
         // A camera that counts from 1970 although the format counts from 1904.
         ("wrong epoch", ftyp + box("moov", mvhd(UInt64(moment))), nil),
         ("1989-12-31T23:59:59Z", ftyp + box("moov", mvhd(2_082_844_800 + 631_151_999)), nil),
         ("1990-01-01T00:00:00Z", ftyp + box("moov", mvhd(2_082_844_800 + 631_152_000)), 631_152_000),
         // 2099-01-01T00:00:00Z
         ("the future", ftyp + box("moov", mvhd(2_082_844_800 + 4_070_908_800, version: 1)), nil),
-        ("the end of time", ftyp + box("moov", mvhd(.max, version: 1)), nil),
+        ("the largest time", ftyp + box("moov", mvhd(.max, version: 1)), nil),
         ("no movie", ftyp + box("mdat", zeros(100)), nil),
         ("no header", ftyp + box("moov", box("trak", zeros(100))), nil),
         ("a header elsewhere", ftyp + mvhd(since1904) + box("moov", []), nil),
         ("a short header", ftyp + box("moov", box("mvhd", [0, 0, 0, 0])) + zeros(20), nil),
         ("a box larger than the file", ftyp + number(1_000, 4) + Array("mdat".utf8), nil),
         ("a box smaller than its header", ftyp + number(7, 4) + Array("free".utf8) + box("moov", mvhd(since1904)), nil),
-        ("a size beyond all", ftyp + number(1, 4) + Array("mdat".utf8) + number(.max, 8), nil),
-        ("a header beyond its movie", ftyp + box("moov", number(500, 4) + Array("mvhd".utf8)) + zeros(600), nil),
+        ("a size beyond the file", ftyp + number(1, 4) + Array("mdat".utf8) + number(.max, 8), nil),
+        ("a header larger than its movie", ftyp + box("moov", number(500, 4) + Array("mvhd".utf8)) + zeros(600), nil),
     ]
 
     static let matroskas: [(what: String, bytes: [UInt8], expected: Int64?)] = [
@@ -53,7 +53,7 @@ import Testing
             moment
         ),
         (
-            "behind other elements",
+            "after other elements",
             ebml
                 + element(
                     [0x18, 0x53, 0x80, 0x67],
@@ -62,8 +62,8 @@ import Testing
                 ), moment
         ),
         ("no date", ebml + element([0x18, 0x53, 0x80, 0x67], element([0x15, 0x49, 0xA9, 0x66], zeros(0))), nil),
-        ("the least number", ebml + element([0x18, 0x53, 0x80, 0x67], info(.min)), nil),
-        ("the greatest number", ebml + element([0x18, 0x53, 0x80, 0x67], info(.max)), nil),
+        ("the smallest number", ebml + element([0x18, 0x53, 0x80, 0x67], info(.min)), nil),
+        ("the largest number", ebml + element([0x18, 0x53, 0x80, 0x67], info(.max)), nil),
         (
             "a cluster of unknown size comes first",
             ebml + [0x18, 0x53, 0x80, 0x67, 0xFF] + [0x1F, 0x43, 0xB6, 0x75, 0xFF] + info(nanoseconds(moment)), nil
@@ -78,10 +78,10 @@ import Testing
     static let waves: [(what: String, bytes: [UInt8], expected: Int64?)] = [
         ("a date", wave("RIFF", bext("2024-03-01", "20:15:00")), local),
         ("other separators", wave("RIFF", bext("2024_03.01", "20-15 00")), local),
-        ("behind a chunk of odd length", wave("RIFF", chunk("junk", zeros(3)) + bext("2024-03-01", "20:15:00")), local),
-        ("behind the data", wave("RIFF", chunk("data", zeros(999)) + bext("2024-03-01", "20:15:00")), local),
+        ("after a chunk of odd length", wave("RIFF", chunk("junk", zeros(3)) + bext("2024-03-01", "20:15:00")), local),
+        ("after the data", wave("RIFF", chunk("data", zeros(999)) + bext("2024-03-01", "20:15:00")), local),
         (
-            "behind data with a 64-bit size",
+            "after data with a 64-bit size",
             wave(
                 "RF64",
                 chunk("ds64", little(0, 8) + little(6, 8) + little(0, 12)) + Array("data".utf8)
@@ -108,7 +108,7 @@ import Testing
         ("a day", tag(4, text4("TDRC", "2024-03-01")), localNoon),
         ("a month", tag(4, text4("TDRC", "2024-03")), nil),
         ("a year", tag(4, text4("TDRC", "2024")), nil),
-        ("another zone", tag(4, text4("TDRC", "2024-03-01T20:15:00+01:00")), nil),
+        ("another time zone", tag(4, text4("TDRC", "2024-03-01T20:15:00+01:00")), nil),
         ("UTF-8", tag(4, frame4("TDRC", [3] + Array("2024-03-01T20:15:00\0".utf8))), moment),
         ("two values", tag(4, frame4("TDRC", [3] + Array("2024-03-01T20:15:00\0002020".utf8))), moment),
         ("UTF-16", tag(4, frame4("TDRC", [1, 0xFF, 0xFE] + utf16("2024-03-01T20:15:00\0", isLittle: true))), moment),
@@ -129,15 +129,15 @@ import Testing
             ), moment
         ),
         ("compressed", tag(4, frame4("TDRC", [3] + Array("2024-03-01T20:15:00".utf8), flags: 0x08)), nil),
-        ("behind a picture", tag(4, frame4("APIC", zeros(100_000)) + text4("TDRC", "2024-03-01T20:15:00")), moment),
+        ("after an image", tag(4, frame4("APIC", zeros(100_000)) + text4("TDRC", "2024-03-01T20:15:00")), moment),
         ("an extended header", tag(4, [0, 0, 0, 6, 1, 0] + text4("TDRC", "2024-03-01T20:15:00"), flags: 0x40), moment),
-        ("behind the padding", tag(4, zeros(20) + text4("TDRC", "2024-03-01T20:15:00")), nil),
+        ("after the padding", tag(4, zeros(20) + text4("TDRC", "2024-03-01T20:15:00")), nil),
         ("version 3", tag(3, text3("TYER", "2024") + text3("TDAT", "0103") + text3("TIME", "2015")), local),
         ("version 3, a day", tag(3, text3("TYER", "2024") + text3("TDAT", "0103")), localNoon),
         ("version 3, a year", tag(3, text3("TYER", "2024")), nil),
         ("version 3, no such day", tag(3, text3("TYER", "2024") + text3("TDAT", "3102")), nil),
         (
-            "version 3, behind a picture",
+            "version 3, after an image",
             tag(3, frame3("APIC", zeros(100_000)) + text3("TYER", "2024") + text3("TDAT", "0103")), localNoon
         ),
         (
@@ -322,7 +322,7 @@ extension MediaCreationTimeTests {
 }
 
 /// Real files, created by ffmpeg.
-@Suite(.enabled(if: FFmpeg.isInstalled, "needs ffmpeg: scripts/setup.sh test")) struct CreationTimeOfRealFilesTests {
+@Suite(.enabled(if: FFmpeg.isInstalled, "requires ffmpeg: scripts/setup.sh test")) struct CreationTimeOfRealFilesTests {
     static let moment = ["-metadata", "creation_time=2024-03-01T20:15:00Z"]
     static let day = ["-metadata", "date=2024-03-01"]
     static let broadcast = ["origination_date=2024-03-01", "origination_time=20:15:00"].flatMap { ["-metadata", $0] }

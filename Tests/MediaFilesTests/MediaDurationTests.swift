@@ -26,10 +26,10 @@ import Testing
     static let movies: [(what: String, bytes: [UInt8], expected: Int64?)] = [
         ("version 0", movie(mvhd(600, 1500)), 2500),
         ("version 1", movie(mvhd(1000, 5_000_000_000, version: 1)), 5_000_000_000),
-        ("behind the media data", Build.ftyp + Build.box("mdat", Build.zeros(5000)) + movie(mvhd(1000, 7)), 7),
+        ("after the media data", Build.ftyp + Build.box("mdat", Build.zeros(5000)) + movie(mvhd(1000, 7)), 7),
         ("rounded down", movie(mvhd(30_000, 1001)), 33),
         ("rounded up", movie(mvhd(3, 2)), 667),
-        ("nothing told", movie(mvhd(1000, 0)), nil),
+        ("no information", movie(mvhd(1000, 0)), nil),
         ("not known", movie(mvhd(1000, 0xFFFF_FFFF)), nil),
         ("not known, version 1", movie(mvhd(1000, .max, version: 1)), nil),
         ("the whole of 32 bits in version 1", movie(mvhd(1_000_000, 0xFFFF_FFFF, version: 1)), 4_294_967),
@@ -59,12 +59,12 @@ import Testing
         ("no scale", matroska(scale: nil, double(2500.4)), 2500),
         ("four bytes", matroska(scale: nil, float(2500.6)), 2501),
         ("nanoseconds", matroska(scale: [1], double(2_500_000_000)), 2500),
-        ("nothing told", matroska(scale: nil, nil), nil),
+        ("no information", matroska(scale: nil, nil), nil),
         ("nothing", matroska(scale: nil, double(0)), nil),
-        ("less than nothing", matroska(scale: nil, double(-5)), nil),
+        ("negative", matroska(scale: nil, double(-5)), nil),
         ("not a number", matroska(scale: nil, double(.nan)), nil),
         ("endless", matroska(scale: nil, double(.infinity)), nil),
-        ("too great", matroska(scale: nil, double(1e300)), nil),
+        ("too large", matroska(scale: nil, double(1e300)), nil),
         ("three bytes", matroska(scale: nil, [1, 2, 3]), nil),
     ]
 
@@ -119,7 +119,7 @@ import Testing
 }
 
 /// Real files, created by ffmpeg, and the durations reported by ffprobe.
-@Suite(.enabled(if: FFmpeg.isInstalled, "needs ffmpeg: scripts/setup.sh test")) struct DurationOfRealFilesTests {
+@Suite(.enabled(if: FFmpeg.isInstalled, "requires ffmpeg: scripts/setup.sh test")) struct DurationOfRealFilesTests {
     static let files: [(name: String, arguments: [String])] = [
         ("a.mp4", []), ("fast.mp4", ["-movflags", "faststart"]), ("a.mov", []), ("a.m4v", []), ("a.mkv", []),
         ("a.webm", ["-c:v", "libvpx"]), ("a.avi", []), ("a.3gp", ["-s", "176x144", "-c:v", "h263"]),

@@ -109,7 +109,7 @@ import Testing
 }
 
 /// Real files, created by ffmpeg.
-@Suite(.enabled(if: FFmpeg.isInstalled, "needs ffmpeg: scripts/setup.sh test")) struct SniffedFilesTests {
+@Suite(.enabled(if: FFmpeg.isInstalled, "requires ffmpeg: scripts/setup.sh test")) struct SniffedFilesTests {
     static let files: [(name: String, arguments: [String], mime: String)] = [
         ("a.mp4", FFmpeg.picture, "video/mp4"),
         ("a.mov", FFmpeg.picture, "video/quicktime"),

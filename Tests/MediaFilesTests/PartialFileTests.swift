@@ -31,7 +31,7 @@ import Testing
         try String(contentsOfFile: temporary.file(name), encoding: .utf8)
     }
 
-    // MARK: The way to the name
+    // MARK: Naming
 
     @Test func aFileGetsItsNamePermissionsAndTimeAtTheEnd() throws {
         let file = try PartialFile.open(".a.part", in: directory)

@@ -11,12 +11,12 @@ import Testing
 
     /// The content of the Exif directory, and its meaning.
     static let directories: [(what: String, tags: [Tag], expected: Int64?)] = [
-        ("the wall clock stays as it is", [original], moment * 1_000_000),
+        ("a local time is unchanged", [original], moment * 1_000_000),
         ("an offset makes it UTC", [original, .text(0x9011, "+02:00")], (moment - 7_200) * 1_000_000),
         ("an offset to the west", [original, .text(0x9011, "-03:30")], (moment + 12_600) * 1_000_000),
         ("UTC itself", [original, .text(0x9011, "Z")], moment * 1_000_000),
         ("an unknown offset is blank", [original, .text(0x9011, "   :  ")], moment * 1_000_000),
-        ("no zone is that far away", [original, .text(0x9011, "+15:00")], moment * 1_000_000),
+        ("no time zone has such an offset", [original, .text(0x9011, "+15:00")], moment * 1_000_000),
         ("an offset without colon", [original, .text(0x9011, "+0200")], moment * 1_000_000),
         ("a fraction", [original, .text(0x9291, "25")], moment * 1_000_000 + 250_000),
         ("a fraction of one digit", [original, .text(0x9291, "7")], moment * 1_000_000 + 700_000),
@@ -32,9 +32,9 @@ import Testing
             [.text(0x9004, "2024:03:01 20:15:07"), .text(0x9011, "+02:00"), .text(0x9012, "+01:00")],
             (moment - 3_600) * 1_000_000
         ),
-        ("taken before scanned", [.text(0x9004, "2025:01:01 00:00:00"), original], moment * 1_000_000),
+        ("date taken before date scanned", [.text(0x9004, "2025:01:01 00:00:00"), original], moment * 1_000_000),
         (
-            "an impossible date gives way",
+            "an impossible date is skipped",
             [.text(0x9003, "0000:00:00 00:00:00"), .text(0x9004, "2024:03:01 20:15:07")], moment * 1_000_000
         ),
         ("never set", [.text(0x9003, "0000:00:00 00:00:00")], nil),
@@ -75,21 +75,21 @@ import Testing
     static let files: [(what: String, bytes: [UInt8], isFound: Bool)] = [
         ("JPEG", jpeg(data), true),
         (
-            "JPEG, behind JFIF and XMP",
+            "JPEG, after JFIF and XMP",
             jpeg(data, before: segment(0xE0, zeros(14)) + segment(0xE1, Array("http://ns\0".utf8))), true
         ),
-        ("JPEG, behind fill bytes", [0xFF, 0xD8, 0xFF, 0xFF, 0xFF] + jpeg(data).dropFirst(3), true),
-        ("JPEG, behind the picture", [0xFF, 0xD8, 0xFF, 0xDA, 0, 2] + jpeg(data).dropFirst(2), false),
+        ("JPEG, after fill bytes", [0xFF, 0xD8, 0xFF, 0xFF, 0xFF] + jpeg(data).dropFirst(3), true),
+        ("JPEG, after the image data", [0xFF, 0xD8, 0xFF, 0xDA, 0, 2] + jpeg(data).dropFirst(2), false),
         ("JPEG, segment beyond the file", [0xFF, 0xD8, 0xFF, 0xE1, 0xFF, 0xFF] + Array("Exif\0\0".utf8) + data, false),
         (
             "PNG", png(chunk("IHDR", zeros(13)) + chunk("eXIf", data) + chunk("IDAT", zeros(50)) + chunk("IEND", [])),
             true
         ),
         (
-            "PNG, behind the picture",
+            "PNG, after the image data",
             png(chunk("IDAT", zeros(50)) + chunk("IDAT", zeros(9)) + chunk("eXIf", data) + chunk("IEND", [])), true
         ),
-        ("PNG, behind the end", png(chunk("IEND", []) + chunk("eXIf", data)), false),
+        ("PNG, after the end", png(chunk("IEND", []) + chunk("eXIf", data)), false),
         ("PNG without", png(chunk("IHDR", zeros(13)) + chunk("IEND", [])), false),
         ("WebP", webP(riffChunk("VP8X", zeros(10)) + riffChunk("VP8 ", zeros(21)) + riffChunk("EXIF", data)), true),
         (
@@ -105,7 +105,7 @@ import Testing
         ("HEIF, skipping beyond the data", heif(data, skipped: 100_000), false),
         ("HEIF without Exif", heif(data, type: "mime"), false),
         ("GIF", Array("GIF89a".utf8) + zeros(50), false),
-        ("text", Array("not a picture at all".utf8), false),
+        ("text", Array("not an image".utf8), false),
         ("one byte", [0xFF], false),
     ]
 
@@ -250,7 +250,7 @@ private func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
     big(content.count + 8, 4) + Array(type.utf8) + content
 }
 
-/// A HEIF file with a picture item and an item that contains `data` after its four bytes of offset.
+/// A HEIF file with an image item and an item that contains `data` after its four bytes of offset.
 private func heif(
     _ data: [UInt8],
     type: String = "Exif",

@@ -159,7 +159,7 @@ struct LibraryGuideTests {
         }
     }
 
-    @Test("submits the hash of a picture without the picture")
+    @Test("submits the hash of a photo without the photo")
     func captures() async throws {
         let sandbox = try await SandboxProcess.start()
         let temporary = try TemporaryDirectory()

@@ -37,7 +37,7 @@ struct AlbumLockTests {
         func go() { counts.withLock { $0.now -= 1 } }
     }
 
-    @Test("a lock for another tape, or for a library with the same ID, does not wait")
+    @Test("locking another tape, or a library with the same ID, does not wait")
     func others() async throws {
         let directory = try fixture.get().directory
         let locks = [
@@ -48,7 +48,7 @@ struct AlbumLockTests {
         withExtendedLifetime(locks) {}
     }
 
-    @Test("another process's lock is waited for, and ends with that process")
+    @Test("a lock of another process blocks until it is released or that process exits")
     func otherProcess() async throws {
         let directory = try fixture.get().directory
         let owner = try WorkerProcess(["album-lock", directory.path, "t"])
@@ -59,7 +59,7 @@ struct AlbumLockTests {
         try await waiter.value.release()
     }
 
-    @Test("canceling ends the wait, and leaves the lock to others")
+    @Test("canceling stops the wait and does not acquire the lock")
     func cancelling() async throws {
         let directory = try fixture.get().directory
         let owner = try await AlbumLock.acquire(.tape("t"), in: directory)
@@ -84,6 +84,6 @@ struct AlbumLockTests {
             if isWaiting { return }
             await Task.yield()
         }
-        Issue.record("nobody waits")
+        Issue.record("no process waits")
     }
 }

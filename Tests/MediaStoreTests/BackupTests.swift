@@ -146,7 +146,7 @@ struct BackupTests {
         #expect(report.tokens == 0 && report.tokensInBackup == 1)
     }
 
-    @Test("removals of one command change each backup once, and leave no token in any file")
+    @Test("the removals of one command change each backup once, and leave no token in any file")
     func groupedRemovals() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -212,7 +212,7 @@ struct BackupTests {
         #expect(try store.tokens(host: nil).map(\.fileID) == [2])
     }
 
-    @Test("a group without removals leaves nothing behind")
+    @Test("a group without removals leaves no files behind")
     func emptyGroup() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -290,7 +290,7 @@ struct BackupTests {
         let report = try StoreRestore.run(from: path, to: store, isDryRun: false)
         #expect(report.tokens == 1 && report.removedSince == 1 && report.tokensInBackup == 4 && dry.tokens == 1)
         #expect(try Set(store.tokens(host: nil).map(\.fileID)) == [2, 3, 4, 5])
-        #expect(try store.upload("u-aaaaaaaaaaaaaaaa")?.state == .done, "the newer state stays")
+        #expect(try store.upload("u-aaaaaaaaaaaaaaaa")?.state == .done, "the newer state is kept")
         #expect(try StoreRestore.run(from: path, to: store, isDryRun: false).tokens == 0)
     }
 

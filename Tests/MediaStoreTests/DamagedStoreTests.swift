@@ -53,7 +53,7 @@ struct DamagedStoreTests {
         #expect(try StoreCheck(reading: fixture.directory).findings.isEmpty, "\(damage)")
     }
 
-    @Test("most rows survive most damage, so that the test is meaningful")
+    @Test("most rows survive most kinds of damage, so that the test is meaningful")
     func survivorsOfDamage() throws {
         let counts = try StoreDamage.all.map { damage in
             let original = try Self.files(for: damage)
@@ -72,7 +72,7 @@ struct DamagedStoreTests {
         #expect(error.detail == "malformed database schema (t) - near \"x; y\": syntax error")
     }
 
-    // MARK: What is not a store
+    // MARK: Other files
 
     @Test("other files in place of the database or its companions are moved aside by a repair")
     func otherThings() throws {

@@ -20,7 +20,7 @@ struct DataDirectoryTests {
     }
 
     @Test(
-        "loosened permissions are tightened, each with a warning",
+        "permissions that are too wide are restricted, each with a warning",
         arguments: ["tokens.sqlite-wal", "library.sqlite", "index.sqlite-shm", "index.sqlite.corrupt"]
     )
     func tightening(name: String) throws {
@@ -41,7 +41,7 @@ struct DataDirectoryTests {
         #expect(try DataDirectory.open(directory.path).warnings == [])
     }
 
-    @Test("directories of captures are created with mode 0700; they and their files are tightened, each with a warning")
+    @Test("directories of captures are created with mode 0700; wider permissions are restricted, with a warning")
     func tighteningParts() throws {
         let directory = try DataDirectory.open(temporary.get().file("data"))
         var loose: [(path: String, wanted: Int)] = []
@@ -115,7 +115,7 @@ struct DataDirectoryTests {
         #expect(try storeErrorKind { _ = try DataDirectory.open(link) } == .unsafe)
     }
 
-    @Test("a link inside is refused, and not followed when permissions are tightened")
+    @Test("a link inside is refused, and not followed when permissions are restricted")
     func linkInside() throws {
         let target = try temporary.get().file("elsewhere")
         #expect(FileManager.default.createFile(atPath: target, contents: nil))

@@ -10,8 +10,8 @@ struct DurabilityTests {
     let fixture = Result { try StoreFixture() }
 
     @Test(
-        "a token is synchronised before commit returns",
-        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
+        "a token is synced before commit returns",
+        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func syncBeforeReturn() throws {
         let fixture = try fixture.get()
@@ -28,7 +28,7 @@ struct DurabilityTests {
         #expect(!syncs.isEmpty)
     }
 
-    @Test("callers that wait together share one commit")
+    @Test("callers that wait at the same time share one commit")
     func groupCommit() async throws {
         let fixture = try fixture.get()
         let store = try fixture.store()
@@ -48,7 +48,7 @@ struct DurabilityTests {
         #expect(try fixture.commitCount() - before == 1)
     }
 
-    @Test("an error is reported to exactly those whose rows failed")
+    @Test("an error is reported to exactly those callers whose rows failed")
     func errorsOfAGroup() async throws {
         let store = try fixture.get().store()
         let failed = await withTaskGroup(of: Int?.self) { group in

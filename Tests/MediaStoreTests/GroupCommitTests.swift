@@ -50,7 +50,7 @@ struct GroupCommitTests {
         #expect(try fixture.get().commitCount() - before == 1)
     }
 
-    @Test("an urgent change alone starts no timer")
+    @Test("an urgent change by itself starts no timer")
     func urgentAlone() async throws {
         let store = try store()
         try await commit(1, in: store, isUrgent: true)
@@ -72,7 +72,7 @@ struct GroupCommitTests {
         #expect(try fixture.get().commitCount() - before == 1)
     }
 
-    @Test("the timer of a group that was written does not end the next one")
+    @Test("the timer of a group that was written does not commit the next one")
     func lateTimer() async throws {
         let store = try store()
         async let first: Void = commit(1, in: store, isUrgent: false)

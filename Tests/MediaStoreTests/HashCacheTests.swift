@@ -36,7 +36,7 @@ struct HashCacheTests {
         cache.flush()
     }
 
-    // MARK: What is kept
+    // MARK: Stored entries
 
     /// Nanoseconds since 1970 overflow 64 bits in 2262, and clocks may be wrong.
     @Test("a clock of any year causes no crash", arguments: [253_402_300_799, -62_135_596_800, 9_223_372_036])
@@ -138,7 +138,7 @@ struct HashCacheTests {
         #expect((cache.digest(of: recent) != nil) == isKept)
     }
 
-    @Test("the start of the reading counts, if the caller specifies it")
+    @Test("the time at which reading started counts, if the caller specifies it")
     func readingBegan() throws {
         let cache = try cache()
         let changedAt = Date(timeIntervalSince1970: 1_700_000_000.123_456_79)
@@ -168,9 +168,9 @@ struct HashCacheTests {
         #expect(cache.digest(of: identity(2)) == nil)
     }
 
-    // MARK: Where it is kept
+    // MARK: Location
 
-    @Test("directory 0700, file 0600; loosened permissions of the file are tightened")
+    @Test("directory 0700, file 0600; permissions of the file that are too wide are restricted")
     func rights() throws {
         try keepOne()
         #expect(try permissions(directory) == 0o700)
@@ -300,7 +300,7 @@ struct HashCacheTests {
         #expect(cache.digest(of: identity(2)) == nil)
     }
 
-    // MARK: Many at once
+    // MARK: Concurrency
 
     @Test(
         "16 processes that start concurrently without a cache, or with an invalid one, all store their entries",

@@ -90,7 +90,7 @@ struct IndexOpeningTests {
         #expect(try fixture.index().warnings == [])
     }
 
-    @Test("an unconfirmed suspicion of damage loses nothing")
+    @Test("a suspicion of damage that is not confirmed loses nothing")
     func wrongSuspicion() throws {
         let fixture = try fixture.get()
         try fixture.index().synchronize([[samplePhoto(1)]])
@@ -147,7 +147,7 @@ struct IndexOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.path + "-shm"))
     }
 
-    @Test("an index that another process locks longer than the timeout is busy")
+    @Test("an index that another process locks longer than the timeout is reported as busy")
     func busy() throws {
         let fixture = try fixture.get()
         let index = try SyncIndex(in: fixture.directory, fileSystem: .local, busyLimit: .zero)

@@ -47,7 +47,7 @@ struct JournalTests {
         #expect(try store.upload(record.uploadID)?.failureCode == "unknown_outcome")
     }
 
-    @Test("a change with a time has that time")
+    @Test("a change with a specified time has that time")
     func timeOfChange() throws {
         let store = try fixture.get().store()
         let record = sampleRecord(identity: identity)
@@ -58,7 +58,7 @@ struct JournalTests {
         #expect(try store.upload(record.uploadID)?.updatedAt != record.updatedAt)
     }
 
-    @Test("a change without a time has that of the store's clock")
+    @Test("a change without a specified time has that of the store's clock")
     func clock() async throws {
         let now = Date(timeIntervalSince1970: 1_800_000_000)
         let store = try TokenStore(in: fixture.get().directory, now: { now })

@@ -77,7 +77,7 @@ struct LibraryStoreTests {
         #expect(try library().logins() == [other, new])
     }
 
-    @Test("a login never prints its key")
+    @Test("a login never shows its key")
     func redacted() {
         let login = Login(server: server, apiKey: "SECRET", deviceID: "d")
         var dumped = ""
@@ -207,7 +207,7 @@ struct LibraryStoreTests {
         #expect(paths.count == 998)
     }
 
-    @Test("callers that wait together share one commit")
+    @Test("callers that wait at the same time share one commit")
     func groupCommit() async throws {
         let fixture = try fixture.get()
         let store = try library()

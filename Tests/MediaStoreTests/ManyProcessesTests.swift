@@ -51,7 +51,7 @@ struct ManyProcessesTests {
             if try isLocked(probe) { return }
             worker.signal(SIGCONT)
         }
-        Issue.record("never stopped inside a write")
+        Issue.record("never stopped during a write")
     }
 
     private func isLocked(_ database: DatabaseQueue) throws -> Bool {

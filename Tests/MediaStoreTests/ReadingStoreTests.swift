@@ -133,7 +133,7 @@ struct ReadingStoreTests {
         #expect(try fixture.bytes(fixture.databasePath) == before)
     }
 
-    // MARK: The note of a check
+    // MARK: Recorded checks
 
     /// A store above the size from which checks are recorded.
     private func largeStore(_ fixture: StoreFixture) throws {

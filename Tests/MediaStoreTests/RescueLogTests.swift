@@ -277,7 +277,7 @@ struct RescueLogTests {
 
     @Test(
         "an upload of a batch writes its response, waits once for the disk, and overwrites it",
-        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
+        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func systemCalls() throws {
         let fixture = try fixture.get()

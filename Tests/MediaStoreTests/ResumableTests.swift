@@ -16,7 +16,7 @@ struct ResumableTests {
         )
     }
 
-    // MARK: The tus side
+    // MARK: tus state
 
     @Test("the tus state is read back unchanged, and replaced as a whole")
     func tusRoundTrip() async throws {
@@ -67,7 +67,7 @@ struct ResumableTests {
 
     // MARK: Group commit
 
-    @Test("rows planned by many tasks concurrently are all stored; only a duplicate ID fails")
+    @Test("all rows planned concurrently by many tasks are stored; only a duplicate ID fails")
     func plannedTogether() async throws {
         let store = try fixture.get().store()
         try await store.plan(sampleRecord("u-7"))
@@ -149,7 +149,7 @@ struct ResumableTests {
         #expect(try store.guestReceipt(id) == nil)
     }
 
-    @Test("a receipt prints without its secret")
+    @Test("a receipt is printed without its secret")
     func redacted() {
         #expect("\(sampleReceipt)" == "job 5, nonce ***")
     }

@@ -53,7 +53,7 @@ struct SpoolFileTests {
         withExtendedLifetime(file) {}
     }
 
-    @Test("an input longer than the limit fails and leaves nothing", arguments: [(10, true), (11, false)])
+    @Test("an input longer than the limit fails and leaves no file", arguments: [(10, true), (11, false)])
     func limit(count: Int, fits: Bool) throws {
         let input = input(Array(repeating: 1, count: count))
         if fits {
@@ -64,7 +64,7 @@ struct SpoolFileTests {
         #expect(try spoolNames == [])
     }
 
-    @Test("an input that cannot be read fails and leaves nothing")
+    @Test("an input that cannot be read fails and leaves no file")
     func unreadable() throws {
         let directory = try #require(FileHandle(forReadingAtPath: "/"))
         #expect(throws: SpoolError.unreadable(errno: EISDIR)) { try spool(directory) }
@@ -89,7 +89,7 @@ struct SpoolFileTests {
         withExtendedLifetime(silent) {}
     }
 
-    @Test("the reserve stays free: the input never fills the disk")
+    @Test("the reserved space stays free: the input never fills the disk")
     func reserve() throws {
         let input = input([1, 2, 3])
         #expect(try storeErrorKind { _ = try spool(input, reserve: .max / 2) } == .full)
@@ -111,7 +111,7 @@ struct SpoolFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["locks"])
     }
 
-    @Test("files of killed processes are removed, those of running ones stay")
+    @Test("files of killed processes are removed, those of running processes are kept")
     func sweep() throws {
         let directory = try fixture.get().directory
         let workers = try (0..<2).map { _ in try WorkerProcess(["spool", directory.path, "100"]) }

@@ -50,7 +50,7 @@ struct StoreOpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/locks") == [])
     }
 
-    @Test("a leftover of a process killed during the creation does not matter")
+    @Test("a partial file of a process killed during the creation has no effect")
     func leftoverOfCreation() throws {
         let fixture = try fixture.get()
         for name in ["tokens.sqlite.new", "tokens.sqlite.new-wal", "locks/tokens.sqlite.lock"] {
@@ -124,7 +124,7 @@ struct StoreOpeningTests {
         #expect(try fixture.bytes(target) == [])
     }
 
-    @Test("a database of another user is refused", .enabled(if: geteuid() == 0, "needs root"))
+    @Test("a database of another user is refused", .enabled(if: geteuid() == 0, "requires root"))
     func foreignOwner() throws {
         let fixture = try fixture.get()
         _ = try fixture.store()
@@ -132,7 +132,7 @@ struct StoreOpeningTests {
         #expect(try storeErrorKind { _ = try fixture.store() } == .unsafe)
     }
 
-    @Test("a database locked longer than the timeout is busy")
+    @Test("a database that is locked longer than the timeout is reported as busy")
     func busy() throws {
         let fixture = try fixture.get()
         let store = try TokenStore(in: fixture.directory, fileSystem: .local, busyLimit: .zero)
@@ -144,7 +144,7 @@ struct StoreOpeningTests {
         }
     }
 
-    // MARK: Found before sending
+    // MARK: Detection before sending
 
     @Test("a directory or database without write permission is detected at opening", arguments: [true, false])
     func readOnly(existing: Bool) throws {
@@ -198,7 +198,7 @@ struct StoreOpeningTests {
     }
 
     @Test(
-        "if the disk fills up at any point of the creation, there is a complete store or none",
+        "if the disk fills up at any point of the creation, there is a complete store or no store",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDiskDuringCreation() throws {

@@ -96,7 +96,7 @@ struct StoredFileTests {
         try store.insert(record)
         let standing = GuestStanding(state: "pending", notedAt: Date(timeIntervalSince1970: 1_780_000_000.25))
         try store.note(standing, of: record.uploadID)
-        #expect(try store.guestStandings().isEmpty, "without a receipt there is no guest's upload")
+        #expect(try store.guestStandings().isEmpty, "without a receipt it is not a guest upload")
         try await store.commit(record.uploadID, UploadChange(), token: nil, guest: sampleReceipt)
         try store.note(standing, of: record.uploadID)
         #expect(try store.guestStandings() == [record.uploadID: standing])

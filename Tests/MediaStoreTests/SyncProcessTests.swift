@@ -29,7 +29,7 @@ struct SyncProcessTests {
 
     @Test(
         "a kill at any single write leaves a page with its cursor, or neither",
-        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
+        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func killedAtEachWrite() throws {
         let fixture = try fixture.get()

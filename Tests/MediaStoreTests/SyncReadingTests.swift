@@ -71,7 +71,7 @@ struct SyncReadingTests {
         #expect(!plan.contains { $0.contains("TEMP B-TREE") })
     }
 
-    @Test("an error thrown by the body ends the reading")
+    @Test("an error thrown by the body stops the reading")
     func bodyThrows() throws {
         let index = try fixture.get().index()
         try index.synchronize([(0..<600).map { samplePhoto($0) }])

@@ -74,7 +74,7 @@ struct SyncRunTests {
         #expect(try index.all() == (1...3).map { samplePhoto($0) })
     }
 
-    @Test("a second run over the same photos writes none of them")
+    @Test("a second run over the same photos writes no rows")
     func unchanged() throws {
         let fixture = try fixture.get()
         let index = try fixture.index()
@@ -115,7 +115,7 @@ struct SyncRunTests {
         #expect(try index.all() == changed)
     }
 
-    // MARK: Gone
+    // MARK: Deleted
 
     @Test("a full run marks photos it did not see as deleted, and restores those that reappear")
     func goneAndBack() throws {
@@ -153,7 +153,7 @@ struct SyncRunTests {
         #expect(try index.all(PhotoFilter(isGone: true)) == [photos[2]])
     }
 
-    @Test("a restarted run forgets what the earlier one had seen")
+    @Test("a restarted run discards what the earlier one had seen")
     func seenBelongsToRun() throws {
         let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
@@ -176,7 +176,7 @@ struct SyncRunTests {
         #expect(try index.state(of: server)?.hasUnfinishedRun == true)
     }
 
-    @Test("the listing of an empty server is complete")
+    @Test("a listing of an empty server is complete")
     func emptyServer() throws {
         let index = try fixture.get().index()
         try index.synchronize([[samplePhoto(1)]])

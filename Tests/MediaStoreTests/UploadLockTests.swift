@@ -8,7 +8,7 @@ import Testing
 struct UploadLockTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("one owner in a process; the next one after release")
+    @Test("one owner per process; the next one after the release")
     func oneOwner() throws {
         let directory = try fixture.get().directory
         let lock = try #require(try UploadLock.acquire("u-1", in: directory))
@@ -73,7 +73,7 @@ struct UploadLockTests {
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
     }
 
-    @Test("another process's lock is held until that process ends, for any reason")
+    @Test("a lock of another process is held until that process ends, for any reason")
     func otherProcess() throws {
         let directory = try fixture.get().directory
         let owner = try WorkerProcess(["lock", directory.path, "u-1"])
@@ -87,7 +87,7 @@ struct UploadLockTests {
         lock?.release()
     }
 
-    @Test("there are never two owners, regardless of how often the lock changes hands")
+    @Test("there are never two owners, however often the lock changes owners")
     func neverTwoOwners() throws {
         let directory = try fixture.get().directory
         let owners = Atomic(0)

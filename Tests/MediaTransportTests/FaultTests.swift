@@ -195,7 +195,7 @@ struct FaultTests {
         #expect(response.metrics.attempts == 2)
     }
 
-    @Test("temporary refusals are waited out for safe requests only", arguments: [408, 429, 502, 503, 504])
+    @Test("temporary refusals are retried only for safe requests", arguments: [408, 429, 502, 503, 504])
     func retriedStatus(status: Int) async throws {
         let server = try ScriptedServer { connection, number in
             while true {
@@ -266,7 +266,7 @@ struct FaultTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("a truncated response is a lost connection, its head is known")
+    @Test("a truncated response is a lost connection whose head is known")
     func cutResponse() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()
@@ -401,7 +401,7 @@ struct FaultTests {
         #expect(error?.metrics.bodyComplete == false)
     }
 
-    @Test("a receiver that fails ends the transfer with its own error")
+    @Test("a receiver that fails ends the transfer with its error")
     func receiverFails() async throws {
         struct Full: ResponseReceiver, Error {
             func begin(_ head: HTTPResponseHead) {}

@@ -74,7 +74,7 @@ struct HeldBodyTests {
     }
 
     @Test(
-        "the held back part is sent after the release, the part before it at once",
+        "the part that is held back is sent after the release, the part before it at once",
         .timeLimit(.minutes(4)),
         arguments: [(1, 0), (2, 1), (100_000, 0), (100_000, 99_999), (3_000_000, 2_999_999)]
     )
@@ -98,7 +98,7 @@ struct HeldBodyTests {
     }
 
     @Test(
-        "a body that is held back does not stall, use the processor, or block other requests",
+        "a body that is held back does not stall, use CPU time, or block other requests",
         .timeLimit(.minutes(4))
     )
     func noStall() async throws {
@@ -170,7 +170,7 @@ struct HeldBodyTests {
         #expect(response.status == 413)
     }
 
-    @Test("resumable requests share one connection, and none is sent twice", arguments: [5, 200_000, 2_000_000])
+    @Test("resumable requests share one connection, and no request is sent twice", arguments: [5, 200_000, 2_000_000])
     func resumable(byteCount: Int64) async throws {
         let requests = Mutex(0)
         let server = try ScriptedServer { connection, _ in

@@ -6,7 +6,7 @@ import Testing
 @Suite("Known secrets")
 struct KnownSecretsTests {
     @Test(
-        "a password is masked in each form in which a page may repeat it",
+        "a password is masked in every form in which a page may repeat it",
         arguments: [
             #"p"w/ö&é+%41'x"#, "p%22w%2F%C3%B6%26%C3%A9%2B%2541%27x", "p%22w%2f%c3%b6%26%c3%a9%2b%2541'x",
             #"p\"w\/ö&é+%41'x"#, #"p\u0022w/\u00f6\u0026\u00e9+%41\u0027x"#,
@@ -33,7 +33,7 @@ struct KnownSecretsTests {
         #expect(KnownSecrets.masked("password=known-Passw0rd%3F%3E+x") == "password=***+x")
     }
 
-    @Test("each of two logins used in turn is masked")
+    @Test("two logins used alternately are both masked")
     func twoLogins() throws {
         let url = try ServerURL("http://localhost").resource("/")
         for password in ["known-first-login", "known-second-login", "known-first-login"] {

@@ -45,7 +45,7 @@ import Testing
     private static let json = HTTPHeader("content-type", "application/json; charset=utf-8")
     private static func challenge(_ value: String) -> HTTPHeader { HTTPHeader("WWW-Authenticate", value) }
 
-    // MARK: What is sent
+    // MARK: Requests sent
 
     /// A server that always responds like this, and the heads of the requests it received.
     private static func server(
@@ -181,9 +181,9 @@ import Testing
         #expect(otherHeads().count == 2 && otherHeads().allSatisfy { !$0.contains("t-1") })
     }
 
-    // MARK: Who sees it
+    // MARK: Disclosure
 
-    @Test("no scheme prints its secret")
+    @Test("no scheme shows its secret")
     func descriptions() throws {
         let origin = try ServerURL("https://media.example").origin
         let secret = "canary-4711"

@@ -59,7 +59,7 @@ struct MultipartFormTests {
     }
 
     @Test(
-        "a name cannot end its header field",
+        "a name cannot terminate its header field",
         arguments: [
             ("a\";\r\n.mp4", "a%22;%0D%0A.mp4"), ("a\\b.mp4", "a\\b.mp4"), ("😀.mp4", "😀.mp4"),
             ("a;b=c.mp4", "a;b=c.mp4"),

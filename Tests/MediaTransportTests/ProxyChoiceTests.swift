@@ -3,7 +3,7 @@ import Testing
 @testable import MediaTransport
 
 /// The environment's proxies for plain http (curl(1), section ENVIRONMENT).
-@Suite("Proxy of the environment")
+@Suite("Proxies from the environment")
 struct ProxyChoiceTests {
     @Test(
         arguments: [

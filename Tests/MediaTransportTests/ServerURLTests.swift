@@ -4,7 +4,7 @@ import Testing
 @Suite("Addresses of servers")
 struct ServerURLTests {
     @Test(
-        "the scope is the host in lower case, in punycode, with a port only if it is not the default",
+        "the scope is the host in lowercase and punycode, with a port only if it is not the default",
         arguments: [
             ("https://Media.Example.org", "media.example.org", "https://media.example.org"),
             ("https://media.example.org:443/", "media.example.org", "https://media.example.org"),

@@ -29,7 +29,7 @@ import Testing
         ("a page", "<html><body>Bad gateway</body></html>"),
         ("random bytes", filler(5_000, seed: 3)),
         ("cut", String(SmallPhoto.stampedText("a").prefix(90))),
-        ("an image without an ID", SmallPhoto.stampedText("", "other text behind it")),
+        ("an image without an ID", SmallPhoto.stampedText("", "other text after it")),
         ("an image with the serial number of a camera", SmallPhoto.stampedText("0123456789ABCDEF0123456789ABCDEF")),
         ("an image that is far too long", SmallPhoto.stampedText("a", filler(300_000))),
     ]

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     @Test(
         arguments: [

@@ -275,7 +275,7 @@ extension MovingServer.State {
         switch random.below(leavesOut ? 8 : 7) {
         case 0: page.cursor = anyPhoto?.id ?? "nowhere"; page.hasMore = true; rewind(page, correct)
         case 1: page.cursor = nil
-        case 2: (page.cursor, page.hasMore) = (correct.cursor ?? "behind the end", false)
+        case 2: (page.cursor, page.hasMore) = (correct.cursor ?? "after the end", false)
         case 3: page = PhotoPage(photos: [], cursor: correct.cursor, hasMore: true, totalCount: correct.totalCount)
         case 4: page = PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: correct.totalCount)
         case 5: page.totalCount += Int64(1 + random.below(5))

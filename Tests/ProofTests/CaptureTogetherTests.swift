@@ -18,7 +18,7 @@ import Testing
         }
         try await bench.expectAscendingCounters()
         let counters = try await bench.submissions().map(\.counter)
-        #expect(counters.count == 8, "nothing was refused and sent again")
+        #expect(counters.count == 8, "nothing was rejected and sent again")
         #expect(try await bench.sandbox.captures().map(\.mediaHash).sorted() == bench.sha256(photos).sorted())
         #expect(try bench.records().compactMap(\.counter).sorted() == counters)
         let file = try #require(try Tree(bench.dataPath + "/capture-counters").files.values.first)

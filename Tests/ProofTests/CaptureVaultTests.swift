@@ -67,7 +67,7 @@ import Testing
             try damaged?.write(to: URL(fileURLWithPath: keyFile))
             try await bench.fail(bench.sending(second), 12, naming: "restore it from a backup")
             try await bench.fail(["verify", first, "--offline"], 12, naming: "the vault cannot be used")
-            #expect(FileManager.default.contents(atPath: keyFile) == damaged, "no other key is made")
+            #expect(FileManager.default.contents(atPath: keyFile) == damaged, "no other key is created")
             #expect(try bench.kept() == whole)
             if damaged == nil { try Data().write(to: URL(fileURLWithPath: keyFile)) }
         }

@@ -51,9 +51,9 @@ import Testing
         wire += try await sent(bench, ["verify", photos[0]])
         let received = try await bench.sandbox.captureBodies().flatMap(\.body)
         let text = String(decoding: wire + received, as: UTF8.self)
-        #expect(text.contains("POST /api/v1/captures/hash-only HTTP/1.1"), "the trace saw the wire")
+        #expect(text.contains("POST /api/v1/captures/hash-only HTTP/1.1"), "the trace contains network calls")
         #expect(try await bench.submissions().allSatisfy { text.contains($0.assertion) })
-        #expect(text.contains("Berlin"), "the place was known")
+        #expect(text.contains("Berlin"), "the location was specified")
 
         let left = windows(wire + received)
         #expect(left.count > 2000)
@@ -96,7 +96,7 @@ import Testing
             )
             #expect(dry.exitCode == 0 && dry.states == ["planned"], "\(dry.output)\(dry.errors)")
             let calls = try SystemCallTrace(contentsOf: path).calls
-            #expect(calls.contains { $0.name == "openat" && $0.text.contains(photo) }, "the trace saw the files")
+            #expect(calls.contains { $0.name == "openat" && $0.text.contains(photo) }, "the trace contains file calls")
             for secret in ["vault.key", "capture-keys/", "capture-counters/", "/captures/"] {
                 #expect(!calls.contains { $0.text.contains(secret) && $0.name != "write" }, "\(secret)")
             }
@@ -139,9 +139,9 @@ import Testing
         let blob = try #require(trace.first(["pwrite64", "write"], on: "/captures/.draft-"))
         let blobSynced = try #require(trace.first(["fsync"], on: "/captures/.draft-", after: blob))
         let pending = try kept("pending")
-        #expect(blobSynced.end < pending.written.begin, "a record stands for media on the disk")
+        #expect(blobSynced.end < pending.written.begin, "a record exists only for media on the disk")
         let named = try #require(trace.calls.last { $0.name == "renameat2" && $0.text.contains(".draft-") })
-        #expect(pending.synced.end < named.begin, "media has its name only with a record")
+        #expect(pending.synced.end < named.begin, "media gets its name only after its record is stored")
 
         let post = try #require(trace.first(["sendto"], on: "socket:", holding: "POST /api/v1/captures/hash-only"))
         let counter = try #require(trace.first(["pwrite64", "write"], on: "/capture-counters/", holding: "2\\n"))
@@ -151,14 +151,14 @@ import Testing
         #expect(counterSynced.end < replaced.begin)
         let signed = try kept("queued")
         #expect(directorySynced.end < signed.written.begin, "a counter is used up before anything is signed with it")
-        #expect(try kept("submitted").synced.end < post.begin, "nothing leaves that the record does not know")
+        #expect(try kept("submitted").synced.end < post.begin, "nothing is sent before it is recorded")
         #expect(directorySynced.end < post.begin)
 
         let accepted = try kept("accepted")
         let reported = try #require(trace.first(["write"], on: "(1<", holding: #"\"state\":\"accepted\""#))
         #expect(
             post.end < accepted.written.begin && accepted.synced.end < reported.begin,
-            "on the disk before it is said"
+            "on the disk before it is reported"
         )
         #expect(trace.calls.allSatisfy { call in !syncs.contains(call.name) || call.text.hasSuffix("= 0") })
     }

@@ -63,7 +63,7 @@ import Testing
         #expect(server.connectionCount > 0)
         let before = server.connectionCount
         let delete = try await bench.runner.run(["uploads", "delete", "18", "--yes"] + bench.login)
-        #expect(delete.exitCode == 2 && server.connectionCount == before, "a token is a secret as well")
+        #expect(delete.exitCode == 2 && server.connectionCount == before, "a token is also a secret")
     }
 
     /// An IPv4 address of this machine that is not loopback.

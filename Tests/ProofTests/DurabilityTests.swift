@@ -62,6 +62,6 @@ import Testing
         #expect(nameSynced.end < recorded.begin)
         let recordSynced = try #require(trace.first(syncs, on: "library.sqlite-wal", after: recorded))
         let reported = try #require(trace.first(["write"], on: "(1<", holding: word))
-        #expect(recordSynced.end < reported.begin, "nothing is reported as downloaded that is not")
+        #expect(recordSynced.end < reported.begin, "only complete downloads are reported as downloaded")
     }
 }

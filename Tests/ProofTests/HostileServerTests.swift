@@ -213,7 +213,7 @@ import Testing
         #expect(result.exitCode == 7)
         #expect(result.output.contains(#""code":"setup_required""#), "\(result.output)")
         let requests = try await bench.sandbox.requests()
-        #expect(Set(requests.map(\.path)).count == requests.count, "each was asked once")
+        #expect(Set(requests.map(\.path)).count == requests.count, "each was requested once")
     }
 
     /// Trap 9: a key is rejected because another device has logged in.

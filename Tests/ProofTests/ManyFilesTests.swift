@@ -67,7 +67,7 @@ import Testing
         let report = try bench.report(reportPath)
         #expect(report.count == Self.count)
         #expect(Set(report.compactMap { $0["path"] as? String }).count == Self.count)
-        #expect(items.count == Self.count, "one record a file")
+        #expect(items.count == Self.count, "one record per file")
         let ends = Dictionary(grouping: report) { $0["state"] as? String ?? "none" }
         #expect(Set(ends.keys).isSubset(of: ["done", "failed", "token_lost", "unknown_outcome"]), "\(ends.keys)")
         let stored = (ends["done", default: []] + ends["token_lost", default: []])

@@ -181,7 +181,7 @@ import Testing
                 }
                 for login in watched.logins { #expect(!login.contains(OtherServerTests.canaryOfA), "\(login)") }
             }
-            #expect(c.heads.isEmpty, "an address in a response names no other server")
+            #expect(c.heads.isEmpty, "an address in a response does not select another server")
             #expect(!(result.output + result.errors).contains("canary"))
         }
     }

@@ -59,7 +59,7 @@ import Testing
         try await run(["uploads", "delete", "2", "--yes", "--json", "-vv"] + home, expecting: 0)
         try await run(["uploads", "delete", "3", "--yes", "-vv"] + home, expecting: 4, ["MEDIACTL_PASSWORD": wrong])
 
-        #expect(written.contains("trace: POST"), "the run was talkative")
+        #expect(written.contains("trace: POST"), "the run produced output")
         let basic = { (secret: String) in Data("uploader:\(secret)".utf8).base64EncodedString() }
         let left = try filesOutsideTheStore(bench.runner.home.path)
         for canary in tokens + [password, wrong, basic(password), basic(wrong)] {

@@ -82,7 +82,7 @@ import Testing
         }
         try await witness.run(["login", "--api-key-file", secrets.file("key"), "-vv"], expecting: 4)
         #expect(Set(newKeys + [Self.key]).count == 3)
-        #expect(witness.written.contains("trace: POST \(sandbox.baseURL)/api/sync/photos"), "the run was talkative")
+        #expect(witness.written.contains("trace: POST \(sandbox.baseURL)/api/sync/photos"), "the run produced output")
 
         let secretWords = newKeys + [Self.key, Self.wrongKey, Self.password, Self.wrongPassword]
         for secret in secretWords { #expect(!witness.written.contains(secret)) }

@@ -58,7 +58,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: disk.path + "/data").first { $0.hasPrefix("rescue-") }
         )
         #expect(upload.errors.contains(disk.path + "/data/" + name))
-        #expect(!upload.errors.contains(KnownFile.abc.token), "a log is public")
+        #expect(!upload.errors.contains(KnownFile.abc.token), "logs are public")
 
         try disk.empty()
         let list = try await bench.runner.run(["uploads", "list", "--show-token", "--json"] + place)

@@ -87,7 +87,7 @@ import Testing
 
     @Test func finalizeHasFaults() async throws {
         let fixture = try await Fixture(faults: ["finalize:drop-response,times=1"])
-        let lost = try await fixture.completeUpload("lost answer")
+        let lost = try await fixture.completeUpload("lost response")
         #expect(try await fixture.finalize(lost).exitCode == 52)
         let repetition = try await fixture.finalize(lost)
         #expect(repetition.status == 201)

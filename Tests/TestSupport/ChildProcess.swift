@@ -85,7 +85,7 @@ public final class ChildProcess: Sendable {
     /// What it has written so far.
     public var result: ChildResult { monitor.state.withLock { $0.result } }
 
-    // MARK: Acting on it
+    // MARK: Actions
 
     /// Sends a signal again, late enough to count as a repeat (`Interruption.repeatAfter`). Call this once the child
     /// has printed its reaction to the first one.
@@ -134,7 +134,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    // MARK: Waiting for it
+    // MARK: Waiting
 
     /// Waits until a text has been written to standard output or standard error.
     ///
@@ -190,7 +190,7 @@ public final class ChildProcess: Sendable {
         return result
     }
 
-    // MARK: Running to the end
+    // MARK: Running to completion
 
     /// Runs a program to its end, without standard input.
     ///

@@ -32,9 +32,9 @@ public enum ChildStreams: Sendable {
     public static let captured = separate()
     /// Input from the test; outputs in memory.
     public static let pipes = separate(input: .written)
-    /// As `pipes`, but standard output has no reader.
+    /// Like `pipes`, but standard output has no reader.
     public static let closedOutput = separate(input: .written, output: .closed)
-    /// As `pipes`, but standard output is this file.
+    /// Like `pipes`, but standard output is this file.
     public static func outputFile(_ path: String) -> ChildStreams { separate(input: .written, output: .file(path)) }
 }
 

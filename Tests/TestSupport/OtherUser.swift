@@ -11,7 +11,7 @@ public enum OtherUser {
     public static let isAvailable = geteuid() == 0
 
     /// The reason why a test is skipped.
-    public static let requirement: Comment = "acting as another user needs root"
+    public static let requirement: Comment = "acting as another user requires root"
 
     /// The user could not be changed.
     public struct Refused: Error {}

@@ -6,6 +6,6 @@ extension Trait where Self == ConditionTrait {
     /// (`scripts/sanitize.sh`).
     public static var measuresMemory: Self {
         let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
-        return .disabled(if: isSanitized, "a sanitizer takes memory of its own")
+        return .disabled(if: isSanitized, "a sanitizer uses additional memory")
     }
 }

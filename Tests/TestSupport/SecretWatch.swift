@@ -49,7 +49,7 @@ final class SecretWatch: Sendable {
         }
     }
 
-    // MARK: What is secret
+    // MARK: Secrets
 
     /// `SANDBOX!` in hexadecimal, the start of the sandbox's tokens and keys.
     private static let sandboxMark = "53414e44424f5821"
@@ -94,7 +94,7 @@ final class SecretWatch: Sendable {
         state.withLock { $0.secrets["standard input"] = secret }
     }
 
-    // MARK: Where it is looked for
+    // MARK: Searched output and files
 
     /// Checks everything once; findings are issues of the test that waits for the child.
     func finish(_ result: ChildResult) {
@@ -106,7 +106,7 @@ final class SecretWatch: Sendable {
         var secrets = state.withLock { $0.secrets }
         for (number, key) in keysOfTheChild().enumerated() { secrets["key \(number) of the child"] = key }
         for name in state.withLock({ $0.amongArguments }) {
-            Issue.record("\(name) stood among the arguments of a process")
+            Issue.record("\(name) was among the arguments of a process")
         }
         for (place, text) in [("standard output", result.output), ("standard error", result.errors)] {
             for (name, secret) in secrets where contains(text, secret, name) {

@@ -10,7 +10,7 @@ public final class SmallDisk: Sendable {
     public static let isAvailable = (try? SmallDisk(kibibytes: 64)) != nil
 
     /// The reason why a test is skipped.
-    public static let requirement: Comment = "mounting a small tmpfs needs root, or CAP_SYS_ADMIN"
+    public static let requirement: Comment = "mounting a small tmpfs requires root or CAP_SYS_ADMIN"
 
     /// The mount point.
     public let path: String

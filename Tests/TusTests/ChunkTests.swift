@@ -24,7 +24,7 @@ struct ChunkTests {
         #expect(sizes == [8, 16, 16, 32, 32, 64, 64, 64, 64])
     }
 
-    @Test("chunks that take long do not grow")
+    @Test("slow chunks do not grow")
     func slowGrowth() {
         var size = ChunkSize(options(8, 1, 64))
         for _ in 0..<9 { size.completed(in: .seconds(6)) }

@@ -97,7 +97,7 @@ struct StatusTests {
         #expect(server.stored.isEmpty)
     }
 
-    @Test("a temporary failure is retried, with HEAD in between, and reported if it persists", arguments: persistent)
+    @Test("a temporary failure is retried after a HEAD request, and reported if it persists", arguments: persistent)
     func persists(_ row: Row) async throws {
         let server = try server(row)
         let error = try await call(row.verb, server.client(), Source(3000))
@@ -151,7 +151,7 @@ struct StatusTests {
         #expect(server.stored == source.bytes && delivery.retriedFailures == 1)
     }
 
-    @Test("a lock is waited for, with HEAD in between", arguments: ["PATCH", "HEAD", "DELETE"])
+    @Test("a locked upload is waited for, with HEAD requests in between", arguments: ["PATCH", "HEAD", "DELETE"])
     func locked(verb: String) async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in

@@ -77,7 +77,7 @@ struct TusResponsesTests {
     }
 
     @Test(
-        "the ID is the last segment of Location, for any address",
+        "the ID is the last segment of Location, whatever the address",
         arguments: [
             ("/files/abc", "abc"), ("abc", "abc"), ("../files/abc", "abc"), ("/files/abc/", "abc"),
             ("/files/abc?x=/y", "abc"), ("/files/abc#/y", "abc"), ("https://other.example.org/files/abc", "abc"),

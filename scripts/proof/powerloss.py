@@ -177,7 +177,7 @@ class Explorer:
         return self.forgotten is not None and self.forgotten(node, event)
 
     def server(self, stage):
-        """The server as of that stage; the commands that use it only read."""
+        """The server at that stage; the commands that use it only read."""
         if stage not in self.servers:
             for number in [number for number in self.servers if number != stage]:
                 self._retire(number)

@@ -345,7 +345,7 @@ struct Finalization {
         return await waitForServer(since: now, endsWhenGone: true)
     }
 
-    // MARK: Ends
+    // MARK: Results
 
     /// Refused; the bytes stay on the server, so the upload can be resumed.
     mutating func fail(_ error: GigHiveError, isKnown: Bool = false) -> Step {

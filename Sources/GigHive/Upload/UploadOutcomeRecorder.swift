@@ -156,7 +156,7 @@ extension UploadOutcomeRecorder {
         write(UploadChange(state: .sending, attempts: record.attempts))
     }
 
-    // MARK: Ends
+    // MARK: Results
 
     /// A failure before anything was planned.
     mutating func refuse(_ error: GigHiveError) {

@@ -43,7 +43,7 @@ enum ID3Dates {
         }
     }
 
-    /// Skips from frame to frame by their sizes, so that a picture costs only one read.
+    /// Skips from frame to frame by their sizes, so that an image costs only one read.
     private static func texts(of tag: Tag, in content: inout BoundedContent) -> [String: [UInt8]] {
         var texts: [String: [UInt8]] = [:]
         var start = tag.start

@@ -291,7 +291,7 @@ extension PhotoSyncError {
 }
 
 extension PhotoDownload {
-    // MARK: Judging
+    // MARK: Evaluation
 
     enum Judgment {
         /// The photo, as uploaded or as rewritten by the server.

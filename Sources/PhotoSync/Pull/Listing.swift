@@ -130,7 +130,7 @@ struct Listing: Sendable {
         return try await source(cursor, run.kind.since, requests)
     }
 
-    // MARK: Doubts
+    // MARK: Uncertain cases
 
     private static let circle = PhotoSyncError(
         .repeatedCursor,

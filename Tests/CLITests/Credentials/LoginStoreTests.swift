@@ -68,7 +68,7 @@ import Testing
             #expect(error?.kind == .unsafe)
         }
         let content = try String(contentsOfFile: target, encoding: .utf8)
-        #expect(content.contains("canary-TOKEN"), "what the link points at was not changed")
+        #expect(content.contains("canary-TOKEN"), "the target of the link was not changed")
     }
 
     /// A file that cannot be parsed does not permit passwords.

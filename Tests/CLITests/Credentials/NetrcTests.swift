@@ -113,7 +113,7 @@ private struct OneRequestListener: ~Copyable {
     /// The value of `Authorization`; nil when the request has none.
     func authorizationOfOneRequest() -> String? {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, 30_000) == 1 else { return "nobody called" }
+        guard poll(&waiting, 1, 30_000) == 1 else { return "no request was received" }
         let connection = accept(descriptor, nil, nil)
         defer { close(connection) }
         var request = ""

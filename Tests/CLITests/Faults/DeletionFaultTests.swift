@@ -131,7 +131,7 @@ import Testing
         try await fixture.expectUntouched(posts: 1)
     }
 
-    // MARK: Lost and odd answers
+    // MARK: Lost and malformed responses
 
     @Test(arguments: ["delete:drop-response", "delete:truncate=5", "delete:stall,after=response-headers"])
     func lostResponseOfADeletionIsResolved(_ fault: String) async throws {
@@ -163,7 +163,7 @@ import Testing
         let fixture = try await Fixture(faults: ["delete:drop-response", "asset:status=503"])
         let report = try await fixture.client.delete(["1", "--yes"])
         report.expect(ExpectedFault(6, "unknown_outcome", "unknown"))
-        #expect(try fixture.client.tokens().count == 1, "kept until somebody knows")
+        #expect(try fixture.client.tokens().count == 1, "kept until its status is known")
         try await fixture.sandbox.clearFaults()
         try await fixture.client.delete(["1", "--yes"]).expectSuccess("gone")
         #expect(try fixture.client.tokens().isEmpty)

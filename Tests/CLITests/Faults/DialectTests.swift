@@ -109,7 +109,7 @@ import Testing
         #expect(try report.item().fileId == 1)
         #expect(try report.item().hasDeleteToken == true)
         #expect(!report.result.errors.contains("no delete token was discovered"))
-        #expect(try fixture.tokens().map(\.token) == token, "no token never overwrites a token")
+        #expect(try fixture.tokens().map(\.token) == token, "a missing token never overwrites a token")
         try await fixture.delete(["1", "--yes"]).expectSuccess("deleted")
         #expect(try sandbox.storedFiles().isEmpty)
     }

@@ -107,7 +107,7 @@ import Testing
             ExpectedFault(2, "invalid_detail", "must be one of band, wedding, other", hint: "--event-type")
         ),
         Row(
-            "an organisation of 129 characters",
+            "an organization of 129 characters",
             ["--org-name", String(repeating: "o", count: 129)],
             ExpectedFault(2, "invalid_detail", "at most 128 are allowed", hint: "--org-name")
         ),

@@ -59,7 +59,7 @@ import Testing
             try overwrite($0, versionOffset, [0, 0, 0, 99])
         },
         Damage(testDescription: "overwritten", message: "is not a usable token store", hint: "nothing was changed") {
-            try overwrite($0, 0, Array("this is no database".utf8))
+            try overwrite($0, 0, Array("this is not a database".utf8))
         },
         Damage(testDescription: "empty", message: "is not a usable token store", hint: "nothing was changed") {
             try Data().write(to: $0)
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// The data directory may contain files that this program did not create.
-    @Test(arguments: ["", "no reply", String(repeating: "\0", count: 20_000)])
+    @Test(arguments: ["", "no response", String(repeating: "\0", count: 20_000)])
     func rescueFileWithoutAnUpload(_ content: String) async throws {
         let sandbox = try await SandboxProcess.start()
         let fixture = try Self.usedFixture(sandbox.baseURL)

@@ -202,7 +202,7 @@ import Testing
         #expect(result.result.exitCode == 8, "\(result.result.output)")
         let failed = result.items.filter { $0["status"] as? String == "failed" }.compactMap { $0["name"] as? String }
         #expect(failed.contains(String(forgery.rawValue.prefix { $0 != " " })))
-        #expect(try await evidence.script().exitCode == 1, "the standard tools find it too")
+        #expect(try await evidence.script().exitCode == 1, "the standard tools detect it as well")
     }
 
     @Test(arguments: ["", "{}", "[1]", #"{"schema":"mediactl.hash-only-bundle/1"}"#])

@@ -4,7 +4,7 @@ import Testing
 
 /// `hash-only` of the built program, against the sandbox.
 @Suite(.prompt) struct HashOnlyBinaryTests {
-    // MARK: The way of a capture
+    // MARK: A complete capture
 
     @Test func captureIsSubmittedVerifiedAndExported() async throws {
         let fixture = try await HashOnlyFixture()
@@ -199,7 +199,7 @@ import Testing
         #expect(sent.items.first?["mode"] as? String == "full")
     }
 
-    // MARK: Ends
+    // MARK: Results
 
     @Test func nothingIsSentByAMachineThatIsNotRegistered() async throws {
         let fixture = try await HashOnlyFixture()
@@ -316,7 +316,7 @@ import Testing
         #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "enrolment_impossible")
         #expect(try await fixture.sandbox.requests().isEmpty)
         let bare = try await fixture.json(["send", fixture.photo, "--capture-profile", "reference", "--dry-run"])
-        #expect(bare.result.exitCode == 0, "a dry run needs no choice about depth")
+        #expect(bare.result.exitCode == 0, "a dry run requires no choice about depth")
         let notices = bare.items.first?["notices"] as? [[String: Any]] ?? []
         #expect(notices.contains { $0["code"] as? String == "recorded_as_suspicious" })
         let sent = try await fixture.json(["send", fixture.photo, "--capture-profile", "reference"])

@@ -44,7 +44,7 @@ struct HashOnlyFixture: Sendable {
         try await json(["send", photo] + depthOptions + arguments)
     }
 
-    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
+    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the final record.
     func json(_ arguments: [String], extra: [String: String] = [:]) async throws -> SyncFixture.Report {
         try SyncFixture.report(of: try await run(arguments + ["--json"], extra: extra))
     }

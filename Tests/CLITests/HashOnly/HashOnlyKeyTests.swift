@@ -65,7 +65,7 @@ import Testing
         #expect(upgraded.result.exitCode == 0, "\(upgraded.result.errors)")
         #expect(upgraded.last["upgraded"] as? Bool == true && upgraded.last["level"] as? String == "tpm2")
         #expect(upgraded.last["device_id"] as? String == software.last["device_id"] as? String)
-        #expect(try await handles(tpm) == [Self.key] + Self.untouched, "no other key is made")
+        #expect(try await handles(tpm) == [Self.key] + Self.untouched, "no other key is created")
         let other = try fixture.file("other.jpg", "another")
         let sent = try await fixture.json(["send", other, "--no-depth", "--media-type", "photo"])
         #expect(sent.items.first?["level"] as? String == "tpm2" && sent.items.first?["counter"] as? Int == 4)

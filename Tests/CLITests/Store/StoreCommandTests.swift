@@ -169,7 +169,7 @@ import Testing
 
     @Test func aRepairWithoutAnyRowIsNotASuccess() async throws {
         try fill()
-        try Data("this is no database".utf8).write(to: URL(filePath: database()))
+        try Data("this is not a database".utf8).write(to: URL(filePath: database()))
         let repair = try await runner.get().run(["store", "repair"])
         #expect(repair.exitCode == 3 && repair.output.contains("\nnothing was salvaged\n"), "\(repair)")
         #expect(repair.output.contains("the damaged file was kept as") && repair.errors.isEmpty, "\(repair)")
@@ -292,7 +292,7 @@ import Testing
         #expect(result.exitCode == 2 && result.errors.contains("it is the token store itself"), "\(result)")
     }
 
-    // MARK: Backups by themselves
+    // MARK: Automatic backups
 
     /// After a command that may write, but not after one that only reads.
     @Test func aStoreWithoutABackupOfTodayIsBackedUp() async throws {

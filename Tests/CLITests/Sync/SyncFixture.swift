@@ -4,7 +4,7 @@ import Testing
 
 /// The built program, a sandbox with PhotoSync, and some photos.
 struct SyncFixture: Sendable {
-    /// The end of a run with `--json`, whose records have been compared with their schemas.
+    /// The last record of a run with `--json`, whose records have been compared with their schemas.
     struct Report {
         var result: ChildResult
         var records: [[String: Any]]
@@ -46,7 +46,7 @@ struct SyncFixture: Sendable {
         try await runner.run(arguments, extra: extra)
     }
 
-    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
+    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the final record.
     func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> Report {
         try Self.report(of: try await runner.run(arguments + ["--json"], extra: extra))
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Ctrl-C while the server does not respond: records of the documented shape, and one end.
+/// Ctrl-C while the server does not respond: records of the documented shape, and one final record.
 @Suite struct SyncStopTests {
     private struct Case: CustomTestStringConvertible, Sendable {
         var fault: String
@@ -39,7 +39,7 @@ import Testing
         let child = try fixture.runner.start(target + ["--json"])
         try await child.wait(for: stop.sign)
         child.signal(SIGINT)
-        // The report checks each record, and that one of them is the end.
+        // The report checks each record, and that one of them is the final one.
         let report = try SyncFixture.report(of: try await child.finish(deadline: .seconds(20)))
         #expect(report.result.exitCode == 130)
     }

@@ -174,7 +174,7 @@ import Testing
         #expect(try await fixture.json("list").items.count == 1)
     }
 
-    // MARK: Linking by hand
+    // MARK: Manual links
 
     // R3, and its exception for an explicit request.
     @Test func albumsAreLinkedByTheirIDOnly() async throws {

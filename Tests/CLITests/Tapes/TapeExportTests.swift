@@ -5,7 +5,7 @@ import Testing
 
 /// `tapes export` onto existing files, and what it prints about files and places.
 @Suite struct TapeExportTests {
-    /// An environment with a tape of one video, and another of one picture.
+    /// An environment with a tape of one video, and another of one image.
     private func twoTapes() async throws -> (fixture: TapeFixture, originals: [String]) {
         let fixture = try await TapeFixture.withTape("T")
         try #require(try await fixture.run("create", "Other").exitCode == 0)
@@ -101,7 +101,7 @@ import Testing
     }
 
     // Clips that cannot be decoded are listed, with the command that helps; nothing is rendered.
-    @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
+    @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
     func undecodableClipsAreListed() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let photo = fixture.runner.home.file("IMG 1.HEIC")
@@ -109,7 +109,7 @@ import Testing
             at: JSONSchemaTests.root.appendingPathComponent("fixtures/media/still.heic"),
             to: URL(fileURLWithPath: photo)
         )
-        // Nothing but the first bytes of a picture.
+        // Only the first bytes of an image.
         let picture = try fixture.original("b.jpg")
         _ = try await fixture.run("add", "T", try fixture.original("a.mp4"), photo, picture, "--no-album")
         let film = fixture.runner.home.file("t.mp4")
@@ -135,7 +135,7 @@ import Testing
     }
 
     // The frame rate and the sound of fixtures/media/clip.mp4, according to ffprobe: 15/1, 3 s, and aac.
-    @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
+    @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
     func timelinesHaveFramesAndSound() async throws {
         let (fixture, _) = try await twoTapes()
         let plain = try await fixture.run("export", "T", "--format", "otio", "--no-album", extra: ["PATH": "/nowhere"])
@@ -152,7 +152,7 @@ import Testing
     }
 
     // R16, issue 20: a film is added to the album of its clips only on request.
-    @Test(.enabled(if: hasFFmpeg, "needs ffmpeg and ffprobe: scripts/setup.sh test"))
+    @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
     func aFilmIsAddedToTheAlbumOnRequest() async throws {
         let (fixture, _) = try await twoTapes()
         let film = fixture.runner.home.file("t.mp4")

@@ -4,7 +4,7 @@ import Testing
 
 /// The built program in a home with a directory of pictures, and some originals, which no command may change.
 struct TapeFixture: Sendable {
-    /// What a command must not change.
+    /// Files that a command must not change.
     struct Witness: Equatable {
         var inode: UInt64
         var size: Int
@@ -39,7 +39,7 @@ struct TapeFixture: Sendable {
         try await runner.run(["tapes"] + arguments, extra: extra)
     }
 
-    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the end.
+    /// Runs a command with `--json`; every line must have its documented shape, and the last must be the final record.
     func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> SyncFixture.Report {
         try SyncFixture.report(of: try await runner.run(["tapes"] + arguments + ["--json"], extra: extra))
     }
@@ -54,7 +54,7 @@ struct TapeFixture: Sendable {
 
     // MARK: Files
 
-    /// An original: a picture, or, by its extension, the small video with the name appended.
+    /// An original: an image, or, depending on its extension, the small video with the name appended.
     @discardableResult
     func original(_ name: String) throws -> String {
         let path = runner.home.file(name)
@@ -84,7 +84,7 @@ struct TapeFixture: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: album(title)).filter { $0.hasPrefix("0") }.sorted()
     }
 
-    /// What a player plays of an album, in order.
+    /// The files of an album that a player plays, in order.
     func playlist(_ tape: String) async throws -> [String] {
         try String(contentsOfFile: album("Tapes – \(tape)") + "/tape.m3u8", encoding: .utf8)
             .split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)

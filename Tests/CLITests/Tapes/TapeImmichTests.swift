@@ -111,7 +111,7 @@ import Testing
             "method": "POST", "path": "/assets$", "status": 413, "drain": true, "type": "text/html",
             "body": "<html><head><title>413 Request Entity Too Large</title></head></html>",
         ])
-        // The first four bytes of a picture, and its name.
+        // The first four bytes of an image, and its name.
         let path = try fixture.original("a.jpg")
         let added = try await fixture.json("add", "T", path, extra: environment)
         #expect(added.result.exitCode == 0 && added.last["album"] as? String == "partly", "\(added.result)")

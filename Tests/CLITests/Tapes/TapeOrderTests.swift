@@ -5,7 +5,7 @@ import Testing
 
 /// The album matches the tape: numbers of links and playlist after every change, as the built program creates them.
 @Suite struct TapeOrderTests {
-    /// A tape `T` of three pictures in an album.
+    /// A tape `T` of three images in an album.
     private func fixture(_ names: [String] = ["a.jpg", "b.jpg", "c.jpg"]) async throws -> TapeFixture {
         let fixture = try await TapeFixture.withTape("T")
         for name in names { try #require(try await fixture.run("add", "T", try fixture.original(name)).exitCode == 0) }
@@ -56,7 +56,7 @@ import Testing
         #expect(text.contains("#EXTINF:9,0001-a.jpg\n"))
     }
 
-    @Test("one original twice in a tape is one link, at its first place") func twice() async throws {
+    @Test("an original that occurs twice in a tape has one link, at its first position") func twice() async throws {
         let fixture = try await fixture(["a.jpg", "b.jpg"])
         #expect(try await fixture.run("add", "T", try fixture.original("a.jpg")).exitCode == 0)
         #expect(try await fixture.run("move", "T", "2", "--position", "1").exitCode == 0)
@@ -117,7 +117,7 @@ import Testing
         #expect(try await fixture.json("remove", "T", "1", "-y").states == ["removed"])
     }
 
-    @Test("Ctrl-C ends the wait of a removal for another command; the clip is removed")
+    @Test("Ctrl-C stops a removal's wait for another command; the clip is removed")
     func interrupted() async throws {
         let fixture = try await fixture()
         let directory = try DataDirectory.open(fixture.runner.home.file("data/mediactl"))
@@ -137,7 +137,7 @@ import Testing
         #expect(try fixture.links("Tapes – T").count == 3)
     }
 
-    @Test("Ctrl-C ends the wait of a deletion for another command; nothing is deleted", arguments: [false, true])
+    @Test("Ctrl-C stops a deletion's wait for another command; nothing is deleted", arguments: [false, true])
     func deletionInterrupted(withAlbum: Bool) async throws {
         let fixture = try await fixture(["a.jpg"])
         let directory = try DataDirectory.open(fixture.runner.home.file("data/mediactl"))
@@ -157,7 +157,7 @@ import Testing
         #expect(try store.tape(tape) != nil && fixture.albums().count == 1)
     }
 
-    // MARK: Changed by hand
+    // MARK: Manual changes
 
     @Test("links changed by hand are shown, verified and repaired") func repaired() async throws {
         let fixture = try await fixture()

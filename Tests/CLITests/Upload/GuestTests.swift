@@ -65,7 +65,7 @@ import Testing
             }
             return try #require(try BatchFixture.records(result, "item").first)
         }
-        #expect(try await list()["guest_state"] is NSNull, "no server was asked")
+        #expect(try await list()["guest_state"] is NSNull, "no server was contacted")
         #expect(try await guest.run(["uploads", "list"]).lines.last?.hasSuffix("not checked") == true)
         _ = try await guest.run(["uploads", "status"])
         #expect(try await list()["guest_state"] as? String == "pending")
@@ -100,7 +100,7 @@ import Testing
         _ = try await guest.run(["uploads", "status"])
         #expect(try await list()["guest_state"] as? String == "hidden")
         let offline = try await guest.run(["uploads", "status", "--dry-run", "--json"])
-        #expect(offline.lines.count == 2, "a hidden upload waits for nothing")
+        #expect(offline.lines.count == 2, "a hidden upload is not pending")
     }
 
     @Test func rejectedUploadsAreNotOffered() async throws {

@@ -229,7 +229,7 @@ import Testing
         let last = try #require(result.lines.last)
         #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))
         let status = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
-        #expect(status.lines.count == 3, "the journal still knows the upload")
+        #expect(status.lines.count == 3, "the journal still has the upload")
     }
 
     @Test func closedOutputDoesNotAbortAnUpload() async throws {

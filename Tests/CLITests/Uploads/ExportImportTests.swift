@@ -177,7 +177,7 @@ import Testing
         #expect(try await machine.run(["import", machine.file("out")]).output == "imported 0 delete tokens\n")
     }
 
-    @Test(.enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace: scripts/setup.sh test"))
+    @Test(.enabled(if: access("/usr/bin/strace", X_OK) == 0, "requires strace: scripts/setup.sh test"))
     func theFileIsSyncedBeforeItIsReported() async throws {
         let machine = try Machine()
         try fill(machine, [entry(1)])

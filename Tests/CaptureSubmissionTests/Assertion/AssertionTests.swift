@@ -32,13 +32,13 @@ struct AssertionTests {
     /// Maps that a server would accept.
     private static let readable: [(name: String, cbor: [UInt8])] = [
         ("as written", [0xa2] + dataEntry + signatureEntry),
-        ("the other way round", [0xa2] + signatureEntry + dataEntry),
+        ("in reverse order", [0xa2] + signatureEntry + dataEntry),
         ("a longer head than needed", [0xb8, 2] + dataEntry + signatureEntry),
-        ("further keys", [0xa4] + text("x") + [0x82, 1, 0xf6] + dataEntry + [1, 0xa1, 0x60, 0xf5] + signatureEntry),
+        ("additional keys", [0xa4] + text("x") + [0x82, 1, 0xf6] + dataEntry + [1, 0xa1, 0x60, 0xf5] + signatureEntry),
         ("a tagged value", [0xa3] + text("t") + [0xc1, 0x1a, 1, 2, 3, 4] + dataEntry + signatureEntry),
     ]
 
-    @Test("a map is parsed in any order and with further keys", arguments: readable.indices)
+    @Test("a map is parsed with keys in any order, and with additional keys", arguments: readable.indices)
     func tolerance(_ index: Int) {
         #expect(Self.read(Self.readable[index].cbor) == Self.sample)
     }
@@ -46,17 +46,17 @@ struct AssertionTests {
     /// Values that are not assertions, or that are expensive to parse.
     private static let unreadable: [(name: String, cbor: [UInt8])] = [
         ("nothing", []),
-        ("no map", [0x82] + dataEntry + signatureEntry),
-        ("one key only", [0xa1] + dataEntry),
-        ("a key twice", [0xa3] + dataEntry + dataEntry + signatureEntry),
-        ("more behind the map", [0xa2] + dataEntry + signatureEntry + [0]),
-        ("cut short", [0xa2] + dataEntry + signatureEntry.dropLast()),
-        ("fewer pairs than promised", [0xa3] + dataEntry + signatureEntry),
-        ("a text for bytes", [0xa2] + dataEntry + [0x69] + Array("signature".utf8) + [0x61, 0x61]),
+        ("not a map", [0x82] + dataEntry + signatureEntry),
+        ("only one key", [0xa1] + dataEntry),
+        ("a duplicate key", [0xa3] + dataEntry + dataEntry + signatureEntry),
+        ("bytes after the map", [0xa2] + dataEntry + signatureEntry + [0]),
+        ("truncated", [0xa2] + dataEntry + signatureEntry.dropLast()),
+        ("fewer pairs than announced", [0xa3] + dataEntry + signatureEntry),
+        ("a text instead of bytes", [0xa2] + dataEntry + [0x69] + Array("signature".utf8) + [0x61, 0x61]),
         ("an empty signature", [0xa2] + dataEntry + [0x69] + Array("signature".utf8) + [0x40]),
         ("short authenticator data", [0xa2] + dataKey + [0x58, 36] + data.dropLast() + signatureEntry),
-        ("an indefinite map", [0xbf] + dataEntry + signatureEntry + [0xff]),
-        ("a length beyond memory", [0xa2] + dataKey + [0x5b, 0x7f] + [UInt8](repeating: 0xff, count: 7)),
+        ("a map of indefinite length", [0xbf] + dataEntry + signatureEntry + [0xff]),
+        ("a length beyond the available memory", [0xa2] + dataKey + [0x5b, 0x7f] + [UInt8](repeating: 0xff, count: 7)),
         ("a length beyond Int", [0xa2] + dataKey + [0x5b] + [UInt8](repeating: 0xff, count: 8)),
         ("2^64 pairs", [0xbb] + [UInt8](repeating: 0xff, count: 8)),
         ("a reserved head", [0xa3] + text("x") + [0x1c] + dataEntry + signatureEntry),
@@ -83,14 +83,14 @@ struct AssertionTests {
 
     private static let good = sample.base64
     private static let corrupted: [(name: String, text: String)] = [
-        ("the alphabet of addresses", good.replacingOccurrences(of: "ERER", with: "-_-_")),
+        ("the URL-safe alphabet", good.replacingOccurrences(of: "ERER", with: "-_-_")),
         ("no padding", String(good.prefix { $0 != "=" })),
         ("a line break", "\(good.prefix(76))\r\n\(good.dropFirst(76))"),
         ("a blank", " \(good)"),
-        ("bits that stand for nothing", "\(good.dropLast(2))J="),
+        ("nonzero padding bits", "\(good.dropLast(2))J="),
     ]
 
-    @Test("base64 has the standard alphabet, is padded, and in one piece (trap 19)", arguments: corrupted.indices)
+    @Test("base64 has the standard alphabet and padding, but no line breaks (trap 19)", arguments: corrupted.indices)
     func base64(_ index: Int) {
         #expect(Self.corrupted[index].text != Self.good)
         #expect(Assertion(base64: Self.good) == Self.sample)

@@ -115,7 +115,7 @@ struct ReadingBackTests {
         let client = try server.client()
         let error = await expectFailure(row.code) { _ = try await client.capture(Self.id, headers: []) }
         #expect(error?.isRetryable == row.retryable)
-        #expect(server.requests.count == 1, "its counter is good for one request")
+        #expect(server.requests.count == 1, "its counter is valid for one request")
     }
 
     @Test("after a lost response the query is repeated with a new counter")

@@ -111,6 +111,6 @@ struct RegistrationTests {
         let signer = try KeySigner()
         let error = await expectFailure(row.code) { _ = try await Self.register(at: server, with: signer) }
         #expect(error?.isRetryable == row.retryable)
-        #expect(server.requests.count == 1, "a device is never registered twice by itself")
+        #expect(server.requests.count == 1, "a registration is never repeated automatically")
     }
 }

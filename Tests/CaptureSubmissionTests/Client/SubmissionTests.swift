@@ -86,7 +86,7 @@ struct SubmissionTests {
         #expect(server.requests.isEmpty)
     }
 
-    // MARK: Taken
+    // MARK: Names in use already
 
     @Test(
         "202: the ID must be a UUID, and the address must use http or https",
@@ -207,7 +207,7 @@ struct SubmissionTests {
         #expect(error?.httpStatus == row.response.status)
         #expect(error?.isRetryable == row.retryable)
         #expect(error?.detail.isEmpty == false)
-        #expect(server.requests.count == 1, "a capture is never sent twice by itself")
+        #expect(server.requests.count == 1, "a submission is never repeated automatically")
     }
 
     @Test("clock skew is reported with the server's time (trap 24)")
@@ -246,7 +246,7 @@ struct SubmissionTests {
         #expect((plain?.detail.count ?? 0) < 400)
     }
 
-    // MARK: No answer
+    // MARK: No response
 
     @Test("an unreachable server has not received the request")
     func unreachableServer() async throws {
@@ -270,7 +270,7 @@ struct SubmissionTests {
             }
         ),
         (
-            "half an answer",
+            "half a response",
             { connection in
                 try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\n{\"data\":")
                 connection.close()
@@ -291,7 +291,7 @@ struct SubmissionTests {
             }
         ),
         (
-            "an endless answer",
+            "an endless response",
             { connection in
                 try connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9000000\r\n\r\n")
                 try connection.write(String(repeating: " ", count: 2 << 20))

@@ -113,12 +113,12 @@ struct HashOnlyBodyTests {
             _ = try payload(room + 1).body(for: profile, assertion: Assertion.placeholder)
         }
         let parts = error?.parts ?? []
-        #expect(parts.map(\.byteCount).reduce(0, +) + parts.count - 1 + 2 == 10_240, "commas and braces are the rest")
+        #expect(parts.map(\.byteCount).reduce(0, +) + parts.count - 1 + 2 == 10_240, "the rest are commas and braces")
         #expect(parts.first { $0.name == "assertion" }?.byteCount == #""assertion":"""#.utf8.count + 180)
         #expect((parts.first { $0.name == "metadata" }?.byteCount ?? 0) > 8000)
     }
 
-    @Test("bytes are a body below the limit only")
+    @Test("bytes are a body only below the size limit")
     func bytes() {
         #expect(HashOnlyBody(bytes: []) == nil)
         #expect(HashOnlyBody(bytes: Array(repeating: 0x20, count: 10_240)) == nil)
@@ -139,7 +139,7 @@ struct HashOnlyBodyTests {
         await expectFailure(.internalError) { try HashOnlyPayload.check(other, against: signed, for: profile) }
     }
 
-    @Test("a kept body gives its payload back, depths as on the wire", arguments: CaptureProfile.allCases)
+    @Test("a stored body yields its payload, with depths as sent", arguments: CaptureProfile.allCases)
     func reading(_ profile: CaptureProfile) throws {
         var payloads = [
             try SamplePayload.photo(), try SamplePayload.video(),
@@ -184,7 +184,7 @@ struct HashOnlyBodyTests {
         await expectFailure(.recordUnusable) { _ = try HashOnlyPayload.reading(kept, profile: profile) }
     }
 
-    @Test("a body of one profile is none of the other")
+    @Test("a body of one profile is invalid for the other")
     func otherProfile() async throws {
         let body = try SamplePayload.photo().body(for: .reference, assertion: "AA==")
         await expectFailure(.recordUnusable) { _ = try HashOnlyPayload.reading(body, profile: .mediactl1) }

@@ -37,14 +37,14 @@ struct NumberSpellingTests {
         #expect(Double(reference) == number)
     }
 
-    @Test("texts are escaped as little as possible")
+    @Test("strings have only the required escapes")
     func coordinates() {
         #expect(DecimalDigits.rounded(47.376886111111114) == 47.3768861111111)
         #expect(DecimalDigits.rounded(-0.123456789012345678) == -0.123456789012346)
         #expect(DecimalDigits.rounded(0) == 0)
     }
 
-    @Test("texts are escaped as little as may be", arguments: CaptureProfile.allCases)
+    @Test("strings have only the required escapes", arguments: CaptureProfile.allCases)
     func escapes(_ profile: CaptureProfile) {
         let given = "\"\\/\u{8}\u{c}\n\r\t\u{0}\u{1f}\u{7f}\u{2028}ü😀"
         let written = #""\"\\/\b\f\n\r\t\u0000\u001f"# + "\u{7f}\u{2028}ü😀\""

@@ -12,7 +12,7 @@ struct SigningVectorTests {
         #expect(SigningVector.all.filter { !$0.accepted }.count == 4)
     }
 
-    @Test("a body is read and written as by the server, byte for byte", arguments: SigningVector.all)
+    @Test("a body is parsed and written exactly as the server does it", arguments: SigningVector.all)
     func vector(_ vector: SigningVector) throws {
         let rebuilt = SignedBytes.rebuilt(from: Array(vector.request_body.utf8), for: .reference)
         #expect(rebuilt.map { String(decoding: $0, as: UTF8.self) } == vector.signed_bytes)

@@ -1,11 +1,11 @@
-"""Judges hash-only payloads, their bodies and their assertions by code that is not ours.
+"""Checks hash-only payloads, their bodies and their assertions with third-party code.
 
 Usage: hash_only.py CASES KEY.PEM
 
-CASES has one JSON object a line: the values of a payload ("float" members as the 16 hexadecimal digits of a binary64), and
-what was made of them: base64 of the signed bytes and of the body for each profile, and
-the counter of those that are signed.
-Prints one JSON object: how many cases there were, and what was wrong with the first few.
+CASES has one JSON object per line: the values of a payload ("float" members as the 16 hexadecimal digits of a
+binary64), and the results: base64 of the signed bytes and of the body for each profile, and the counter of those
+that are signed.
+Prints one JSON object: the number of cases, and the first few failures.
 """
 
 import base64
@@ -134,7 +134,7 @@ def reference_bytes(case):
 
 
 def parsed(text):
-    """All numbers are binary64 to RFC 8785, also those beyond the integers that this holds exactly."""
+    """All numbers are binary64 in RFC 8785, including integers that binary64 cannot represent exactly."""
     return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 16 else float(digits))
 
 
@@ -151,9 +151,9 @@ def check(case, profile, expected, key, samples):
         return "the body without its assertion is not what was signed"
     for name, value in parsed(signed).items():
         if json.dumps(members[name]) != json.dumps(value):
-            return f"{profile}: {name} is spelled another way in the body"
+            return f"{profile}: {name} is spelled differently in the body"
     if any(members[name] != value for name, value in video(case.get("video")).items()):
-        return f"{profile}: the members of the video are others"
+        return f"{profile}: the members of the video differ"
     if "counter" not in case:
         return None
     decoded = cbor2.loads(base64.b64decode(assertion, validate=True))
@@ -165,7 +165,7 @@ def check(case, profile, expected, key, samples):
     if len(samples) < OPENSSL_SAMPLES:
         samples.append(verified(data + hashlib.sha256(signed).digest(), signature, key))
         if not samples[-1]:
-            return f"{profile}: openssl does not take the signature"
+            return f"{profile}: openssl rejects the signature"
     return None
 
 

@@ -1,6 +1,6 @@
-"""Answers POST /werkzeug and POST /python-multipart with what that parser made of the body, as JSON.
+"""Responds to POST /werkzeug and POST /python-multipart with that parser's result for the body, as JSON.
 
-Prints "listening on URL" when ready. The shape of the answer is that of dump.php.
+Prints "listening on URL" when ready. The response has the shape of that of dump.php.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             answer = {**self.parsers[self.path](self.headers["Content-Type"], body), "content_length": length}
             self.answer(200, answer)
-        except Exception as error:  # whatever a parser dislikes is the finding
+        except Exception as error:  # any error of a parser is its result
             self.answer(400, {"error": f"{type(error).__name__}: {error}"})
 
     def answer(self, status, value):

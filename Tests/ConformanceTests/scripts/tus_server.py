@@ -1,6 +1,6 @@
-"""tuspyserver, a tus server that is not ours, below /files/. Stores in the directory given.
+"""tuspyserver, a third-party tus server, below /files/. Stores uploads in the specified directory.
 
-Prints "listening on URL" when connections are taken.
+Prints "listening on URL" when it accepts connections.
 """
 
 import socket

@@ -103,7 +103,7 @@ import Testing
         #expect(facts.capturedAt == date(1_709_284_507))
     }
 
-    // MARK: Positions that are none
+    // MARK: Invalid positions
 
     static let noPositions: [(what: String, gps: [PhotoBytes.Entry])] = [
         ("no hemisphere", [latitude, west, longitude]),
@@ -171,10 +171,10 @@ import Testing
         ("a clock without a zone is not UTC", [wallClock], [], .clock(1_709_324_107)),
         ("an offset that no zone has", [wallClock, .text(0x9011, "+15:00")], [], .clock(1_709_324_107)),
         ("a blank offset", [wallClock, .text(0x9011, "   :  ")], [], .clock(1_709_324_107)),
-        ("the satellites know UTC", [wallClock], stamp, .utc(1_709_284_509, .satellites)),
-        ("the offset knows it better", [wallClock, .text(0x9011, "+11:00")], stamp, .utc(1_709_284_507, .fileOffset)),
-        ("the satellites alone", [], stamp, .utc(1_709_284_509, .satellites)),
-        ("a fix of the day before", [wallClock], [.text(0x1D, "2024:02:29"), stamp[1]], .clock(1_709_324_107)),
+        ("GPS time is UTC", [wallClock], stamp, .utc(1_709_284_509, .satellites)),
+        ("the offset takes precedence", [wallClock, .text(0x9011, "+11:00")], stamp, .utc(1_709_284_507, .fileOffset)),
+        ("GPS time alone", [], stamp, .utc(1_709_284_509, .satellites)),
+        ("a GPS fix of the previous day", [wallClock], [.text(0x1D, "2024:02:29"), stamp[1]], .clock(1_709_324_107)),
         ("a day that does not exist", [wallClock], [.text(0x1D, "2024:02:31"), stamp[1]], .clock(1_709_324_107)),
         ("hour 24", [], [stamp[0], .fractions(7, [(24, 1), (0, 1), (0, 1)])], .unknown),
         ("no denominator", [], [stamp[0], .fractions(7, [(9, 1), (0, 0), (0, 1)])], .unknown),
@@ -223,7 +223,7 @@ import Testing
     @Test func damagedDataIsHarmless() throws {
         let whole = PhotoBytes.structure(
             first: [.text(0x10F, "Canon"), .text(0x110, "Canon EOS R5")],
-            exif: [Self.wallClock, .raw(0x927C, Array("Canon maker note, which is none".utf8))],
+            exif: [Self.wallClock, .raw(0x927C, Array("an invalid Canon maker note".utf8))],
             gps: Self.position + Self.stamp
         )
         for index in whole.indices {

@@ -183,7 +183,7 @@ import Testing
         #expect(filter.timestampLevel(for: facts) == reduced)
         #expect(
             filter.capturedAt(of: facts, now: Self.now) == (expected ?? "2026-11-22") + "T00:00:00Z",
-            "no second of it is published either"
+            "the seconds are not published either"
         )
     }
 

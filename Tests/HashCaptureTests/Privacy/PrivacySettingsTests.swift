@@ -108,7 +108,7 @@ import Testing
     }
 
     /// Only root can change the owner of a file.
-    @Test(.enabled(if: geteuid() == 0, "giving a file away needs root"))
+    @Test(.enabled(if: geteuid() == 0, "changing the owner of a file requires root"))
     func anotherUsersFileIsAnError() throws {
         try put(Self.defaults)
         #expect(chown(path, 12_345, 12_345) == 0)

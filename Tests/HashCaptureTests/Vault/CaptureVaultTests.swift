@@ -13,7 +13,7 @@ import Testing
 @Suite struct CaptureVaultTests {
     let fixture = Result { try VaultFixture() }
 
-    // MARK: In and out
+    // MARK: Storing and restoring
 
     /// 1,048,520 bytes fill the first segment.
     @Test(arguments: [1, 1000, 1_048_520, 1_048_521, 3_000_000])

@@ -144,7 +144,7 @@ import Testing
         #expect(try fixture.read(log).count == 2)
     }
 
-    // MARK: Foreign reader
+    // MARK: Third-party reader
 
     /// The program in `docs/hash-only.md`, with Google's library.
     @Test func tinkDecryptsABlob() async throws {

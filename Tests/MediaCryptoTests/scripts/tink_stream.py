@@ -2,8 +2,8 @@
 
 usage: tink_stream.py KEY_HEX ASSOCIATED_DATA_HEX < jobs
 
-Each line of standard input is a job, answered by a line: "seal IN OUT" answers "sealed"; "open IN OUT" answers "opened",
-or "refused" when Tink does not take the ciphertext for authentic.
+Each line of standard input is a job, and each job prints one line: "seal IN OUT" prints "sealed"; "open IN OUT" prints
+"opened", or "refused" if Tink does not authenticate the ciphertext.
 """
 
 import sys
@@ -14,7 +14,7 @@ from tink.proto import aes_gcm_hkdf_streaming_pb2, common_pb2, tink_pb2
 
 
 def primitive(key):
-    """Tink knows keysets only: one with this raw key."""
+    """Tink supports only keysets: this one has the raw key."""
     streaming_aead.register()
     parameters = aes_gcm_hkdf_streaming_pb2.AesGcmHkdfStreamingParams(
         ciphertext_segment_size=1 << 20, derived_key_size=32, hkdf_hash_type=common_pb2.SHA256

@@ -49,7 +49,7 @@ struct CounterFileTests {
 
     @Test(
         "the file is synced before it gets its name, then the directory",
-        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
+        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func synchronised() throws {
         let fixture = try fixture.get()
@@ -124,7 +124,7 @@ struct CounterFileTests {
         #expect(try fixture.get().bytes(path()) == Array("4294967295\n".utf8))
     }
 
-    @Test("a leftover of a process that was killed while writing is not a counter")
+    @Test("a partial file of a process that was killed while writing is not a counter")
     func leftover() async throws {
         try put("41\n")
         try fixture.get().write(Array("4".utf8), to: path() + ".new")
@@ -134,7 +134,7 @@ struct CounterFileTests {
 
     // MARK: Many owners
 
-    @Test("one exchange at a time; the next starts when the lock is released or its object is freed")
+    @Test("exchanges run one at a time; the next one starts when the lock is released or its object is freed")
     func exclusive() async throws {
         let first = try await lock()
         let error = await #expect(throws: StoreError.self) { try await lock(timeout: .milliseconds(20)) }
@@ -149,7 +149,7 @@ struct CounterFileTests {
         _ = try await lock(timeout: .seconds(5))
     }
 
-    @Test("waiting ends with the task, and blocks no thread of the pool", .timeLimit(.minutes(1)))
+    @Test("waiting stops when the task is canceled, and blocks no thread of the pool", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let owner = try await lock()
         let tasks = (0..<64).map { _ in Task { try await lock(timeout: .seconds(3600)) } }

@@ -181,7 +181,7 @@ struct StoreDamage: Sendable, CustomStringConvertible {
                     files.log?[last] ^= 0xFF
                 },
                 StoreDamage(description: "database empty beside its log", hasLog: true) { $0.database = [] },
-                StoreDamage(description: "database cut to one page beside its log", hasLog: true) {
+                StoreDamage(description: "database truncated to one page beside its log", hasLog: true) {
                     $0.database = Array($0.database.prefix(4096))
                 },
                 StoreDamage(description: "header zeroed beside a log", hasLog: true) { files in

@@ -112,7 +112,7 @@ struct AlbumStoreTests {
         #expect(try fixture.tapeNow(empty.id).association == .none)
     }
 
-    @Test("trap 5: the state is stored for each clip, with reason, attempts and time; nil keeps the asset")
+    @Test("trap 5: the state is stored for each clip, with reason, attempts and time; nil keeps the asset ID")
     func recordOutcomes() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -170,7 +170,7 @@ struct AlbumStoreTests {
         #expect(try fixture.store.albumLinks(of: tape.id).count == 1)
     }
 
-    @Test("R11: with the flag off no deletion is pending")
+    @Test("R11: with the flag off, no deletion is pending")
     func deleteKeeping() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)

@@ -29,7 +29,7 @@ struct ClipStoreTests {
         #expect(try Set(fixture.store.originalPaths()) == Set(originals))
     }
 
-    @Test("the same original twice in a tape is two clips")
+    @Test("an original that is added twice to a tape is two clips")
     func twice() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)
@@ -77,7 +77,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
-    @Test("clips of this tape are removed, the gaps closed, other IDs ignored")
+    @Test("clips of this tape are removed, positions are renumbered, other IDs are ignored")
     func remove() throws {
         let fixture = try fixture.get()
         let store = fixture.store
@@ -173,7 +173,7 @@ struct ClipStoreTests {
         #expect(try fixture.tapeNow(tape.id).updatedAt == later)
     }
 
-    @Test("a clip with a new source is pending again, and its assets are removed")
+    @Test("a clip with a new source is pending again, and its asset IDs are removed")
     func changeSource() throws {
         let fixture = try fixture.get()
         let store = fixture.store

@@ -46,7 +46,7 @@ struct TapeStoreTests {
         #expect(throws: StoreError.self) { try fixture.store.addClips([clip], to: tape.id, at: nil, now: later) }
     }
 
-    @Test("a name is an ID, or a prefix of IDs and titles at once: an ambiguous one selects no tape")
+    @Test("a name is an ID, a prefix of IDs, or a title: an ambiguous one selects no tape")
     func named() throws {
         let fixture = try fixture.get()
         let store = fixture.store

@@ -61,7 +61,7 @@ struct RefusalTests {
         #expect(error?.detail.contains(words) == true, "\(String(describing: error))")
         #expect(error?.httpStatus == response.status)
         #expect(error?.isRetryable == (attemptCount > 1))
-        #expect(count == attemptCount, "what may pass is tried again, and nothing else")
+        #expect(count == attemptCount, "only temporary failures are retried")
     }
 
     @Test("the setup gate is not treated as a busy server: no retry, and no cooldown", .timeLimit(.minutes(1)))
@@ -103,7 +103,7 @@ struct RefusalTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("a temporary database error is retried without a report")
+    @Test("a temporary database error is retried without being reported")
     func passingDatabaseError() async throws {
         let server = try RecordingServer(
             .text(500, "Database error"),
@@ -130,7 +130,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a 200 that is not JSON is an invalid response",
+        "a 200 without JSON is an invalid response",
         arguments: [
             Response(body: "<html>Welcome to the hotel</html>", type: "text/html; charset=utf-8"),
             Response(body: "OK", type: "text/plain"), Response(body: Self.counts, type: "text/html"),

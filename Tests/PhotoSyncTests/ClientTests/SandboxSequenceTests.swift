@@ -159,7 +159,7 @@ struct SandboxSequenceTests {
         #expect(upload?.code == .setupRequired)
         let download = await photoSyncError { _ = try await user.download(id: "p", receiver: Sink()) }
         #expect(download?.code == .setupRequired)
-        #expect(try await sandbox.requests().count { $0.status == 503 } == 3, "each was asked once")
+        #expect(try await sandbox.requests().count { $0.status == 503 } == 3, "each was requested once")
     }
 
     @Test("a photo that the server rejects is reported with the server's message", .timeLimit(.minutes(2)))

@@ -112,7 +112,7 @@ struct DeviceRegistrationTests {
         #expect(try library.login(for: address) == login)
         #expect(
             users.lines == ["GET /api/sync/status", "POST /api/devices/register", "GET /api/devices"],
-            "no login: that would void the key (trap 9)"
+            "no login, which would void the key (trap 9)"
         )
         let sent = try #require(users.server.requests[1].json)
         #expect(sent["deviceName"] as? String == "[31m my desk")

@@ -89,7 +89,7 @@ struct DownloadBench {
         let list = Mutex<[DownloadItem]>([])
     }
 
-    // MARK: What there is then
+    // MARK: State
 
     /// All files below the target, including hidden ones, by their path, with their content.
     func files() throws -> [String: String] {

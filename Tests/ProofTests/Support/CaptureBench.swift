@@ -88,7 +88,7 @@ struct CaptureBench {
     /// The records, read by the library, newest first.
     func records() throws -> [CaptureRecord] { try LibraryStore(in: DataDirectory.open(dataPath)).captures() }
 
-    // MARK: What is left
+    // MARK: Leftovers
 
     /// Everything in the vault except its key, as paths below it, sorted.
     func kept() throws -> [String] { try Tree(vaultPath).files.keys.filter { $0 != "vault.key" }.sorted() }

@@ -95,7 +95,7 @@ struct PhotoBench {
     /// One that the sandbox rewrites.
     static let jpeg = SmallPhoto.jpeg
 
-    // MARK: What is left
+    // MARK: Leftovers
 
     /// The lines of `sync list --json`.
     func index() async throws -> [String] {

@@ -24,7 +24,7 @@ struct SystemCallTrace {
     }
 
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
-    static let requirement: Comment = "needs strace: scripts/setup.sh test"
+    static let requirement: Comment = "requires strace: scripts/setup.sh test"
 
     init(contentsOf path: String) throws {
         let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)

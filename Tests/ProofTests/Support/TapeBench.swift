@@ -38,7 +38,7 @@ struct TapeBench {
         return seen
     }
 
-    /// What must not change in an original.
+    /// The properties of an original that must not change.
     struct Witness: Equatable {
         private var inode: UInt64
         private var links: UInt64
@@ -82,7 +82,7 @@ struct TapeBench {
         #expect(result.signal == SIGKILL, "\(place) was not reached: \(result.output)\(result.errors)")
     }
 
-    // MARK: What there is
+    // MARK: State
 
     /// The folders below the root that contain our mark, by name.
     func albums() throws -> [String: Album] {

@@ -13,7 +13,7 @@ import Testing
         #expect(try await fixture.counter() == 2)
         let again = try await fixture.submit(CapturePayload.reference(), counter: 3)
         #expect(again.status == 500 && again.errorCode == "INTERNAL_ERROR")
-        // The counter was raised nevertheless.
+        // The counter was raised anyway.
         #expect(try await fixture.counter() == 4)
         let id = try #require(try accepted.data("capture_id") as? String)
         let read = try await fixture.get("captures/" + id, try await fixture.headers(5))

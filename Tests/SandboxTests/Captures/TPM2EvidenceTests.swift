@@ -37,7 +37,7 @@ import Testing
         ("unrestricted signer", { $0.attestationKeyPublicArea[5] ^= 1 }),
         ("another signer", { $0.attestationKeyPublicArea = $0.keyPublicArea }),
         ("certificate", { $0.endorsementCertificate.removeLast(100) }),
-        ("more than the statement", { $0.certification.append(0) }),
+        ("bytes after the statement", { $0.certification.append(0) }),
     ]
 
     private func evidence(_ made: SoftwareTPM.Evidence) throws -> TPM2Evidence {

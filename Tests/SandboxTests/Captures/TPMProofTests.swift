@@ -55,10 +55,10 @@ import Testing
         #expect(trusts(root, [certificate, issuer]))
         #expect(!trusts(root, [certificate]), "the issuer is missing")
         let direct = try #require(TPMAuthorities(argument: maker.issuer))
-        #expect(trusts(direct, [certificate]), "the issuer is trusted itself")
+        #expect(trusts(direct, [certificate]), "the issuer itself is trusted")
         let others = try #require(TPMAuthorities(argument: stranger.root))
         #expect(!trusts(others, [certificate, issuer]))
-        #expect(!trusts(TPMAuthorities(), [certificate, issuer]), "nobody is trusted by default")
+        #expect(!trusts(TPMAuthorities(), [certificate, issuer]), "no authority is trusted by default")
         #expect(!trusts(direct, []))
         // The authority has also signed a certificate for a key in a file.
         let plain = try await bench.certificateWithoutPurpose(by: maker)
@@ -71,7 +71,7 @@ import Testing
         return key.isRSA
     }
 
-    // MARK: The whole proof
+    // MARK: Complete evidence
 
     private typealias Members = [String: [UInt8]]
 
@@ -115,7 +115,7 @@ import Testing
                 $0.merge(try await bench.certify(Self.key, by: "other")) { $1 }
                 $0.merge(try await bench.quote($0["challenge"] ?? [], by: "other")) { $1 }
             },
-            Row("all of it", "tpm2") { _ in },
+            Row("complete evidence", "tpm2") { _ in },
         ]
         for row in rows {
             let server = try Server(maker)
@@ -148,7 +148,7 @@ import Testing
             counter: 7
         )
         #expect(try server.catalog.add(device))
-        #expect(try server.catalog.upgrade(device) == nil, "nothing was proven")
+        #expect(try server.catalog.upgrade(device) == nil, "nothing is proven")
         var proven = device
         (proven.id, proven.level) = ("another", "tpm2")
         #expect(try server.catalog.upgrade(proven) == device.id)

@@ -53,7 +53,7 @@ import Testing
                     login("bob", "bob", more: #","deviceName":"bobcli","platform":"ios","fcmToken":"t-bob""#)
                 )
             ),
-            // His device is there nevertheless.
+            // His device is listed anyway.
             ("bob old key still", try await fixture.get("/api/devices", as: PhotoFixture.bob)),
         ]
         for step in steps { try expect(step.response, like: recorded(step.title), step.title) }

@@ -138,7 +138,7 @@ import Testing
         #expect(try bench.store.albumLibrary(kind: "test", address: "/one")?.libraryID == "test:one")
     }
 
-    @Test("R18: with albums off, the library is not called, and tapes become pending")
+    @Test("R18: with albums disabled, the library is not called, and tapes become pending")
     func killSwitch() async throws {
         let bench = try AlbumBench()
         let linked = try await bench.associated()

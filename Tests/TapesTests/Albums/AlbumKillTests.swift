@@ -130,10 +130,10 @@ import Testing
         #expect(try bench.assets(id)?.count == 8 && bench.state(id) == "associated")
     }
 
-    // MARK: Cancelling
+    // MARK: Cancellation
 
     @Test(
-        "cancelled at any step nothing is lost, and the next run makes it good",
+        "cancellation at any step loses nothing, and the next run finishes the work",
         arguments: ["access", "identity", "create", "resolve", "add", "arrange"]
     )
     func cancelled(_ place: String) async throws {

@@ -32,7 +32,7 @@ import Testing
     private static let ofTapes: [Arrow] = [
         Arrow("none", "no clip", "none") { bench, id in _ = try await bench.service().associate(id) },
         Arrow("none", "first clip", "pending_association never_tried") { bench, id in try bench.add(["a"], to: id) },
-        Arrow("pending_association never_tried", "album made", "associated") { bench, id in
+        Arrow("pending_association never_tried", "album created", "associated") { bench, id in
             _ = try await bench.service().associate(id)
         },
         Arrow("pending_association never_tried", "access refused", "pending_association access_denied") { bench, id in
@@ -50,7 +50,7 @@ import Testing
             }
             _ = try await bench.service().associate(id)
         },
-        Arrow("pending_association never_tried", "no answer", "pending_association unreachable") { bench, id in
+        Arrow("pending_association never_tried", "no response", "pending_association unreachable") { bench, id in
             bench.library.configure { $0.failures["identity"] = [AlbumError(.unreachable(retryAfter: nil))] }
             _ = try await bench.service().associate(id)
         },
@@ -58,7 +58,7 @@ import Testing
             try bench.add(["b"], to: id)
             _ = try await bench.service().associate(id)
         },
-        Arrow("associated", "no answer", "associated") { bench, id in
+        Arrow("associated", "no response", "associated") { bench, id in
             try bench.add(["b"], to: id)
             bench.library.configure { $0.failures["identity"] = [AlbumError(.unreachable(retryAfter: nil))] }
             _ = try await bench.service().associate(id)
@@ -67,12 +67,12 @@ import Testing
             bench.library.meddle { $0.albums = [:] }
             _ = try await bench.service().verifyAlbums { _, _ in }
         },
-        Arrow("associated", "found missing, and made again", "associated") { bench, id in
+        Arrow("associated", "found missing, and created again", "associated") { bench, id in
             bench.library.meddle { $0.albums = [:] }
             _ = try await bench.service().verifyAlbums { _, _ in }
             _ = try await bench.service().associate(id)
         },
-        Arrow("associated", "found missing, and not to be made", "pending_association create_failed") { bench, id in
+        Arrow("associated", "found missing, creation fails", "pending_association create_failed") { bench, id in
             bench.library.meddle { $0.albums = [:] }
             bench.library.configure { $0.failures["create"] = [AlbumError(.rejected(status: 400))] }
             try bench.add(["b"], to: id)
@@ -83,7 +83,7 @@ import Testing
             try bench.add(["b"], to: id)
             _ = try await bench.service().associate(id)
         },
-        Arrow("associated", "library not recognised", "pending_association library_changed") { bench, id in
+        Arrow("associated", "library not recognized", "pending_association library_changed") { bench, id in
             bench.library.configure { $0.failures["identity"] = [AlbumError(.libraryChanged)] }
             try bench.add(["b"], to: id)
             _ = try await bench.service().associate(id)
@@ -114,11 +114,11 @@ import Testing
 
     private static let ofClips: [Arrow] = [
         Arrow("pending", "added", "linked") { bench, id in _ = try await bench.service().associate(id) },
-        Arrow("pending", "no answer", "pending unreachable") { bench, id in
+        Arrow("pending", "no response", "pending unreachable") { bench, id in
             bench.library.configure { $0.failures["add"] = [AlbumError(.unreachable(retryAfter: nil))] }
             _ = try await bench.service().associate(id)
         },
-        Arrow("pending", "refused for good", "failed asset_rejected") { bench, id in
+        Arrow("pending", "refused permanently", "failed asset_rejected") { bench, id in
             bench.library.configure { $0.resolutions["/a"] = .rejected("") }
             _ = try await bench.service().associate(id)
         },
@@ -135,7 +135,7 @@ import Testing
             bench.library.configure { $0.resolutions = [:] }
             _ = try await bench.service().associate(id, isRequested: true)
         },
-        Arrow("pending", "recreated, not filled", "pending unreachable") { bench, id in
+        Arrow("pending", "recreated, but empty", "pending unreachable") { bench, id in
             _ = try await bench.service().associate(id)
             bench.library.meddle { $0.albums = [:] }
             bench.library.configure { $0.failures["resolve"] = [AlbumError(.unreachable(retryAfter: nil))] }

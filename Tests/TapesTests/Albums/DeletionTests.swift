@@ -6,7 +6,7 @@ import Testing
 
 /// R11, R12 and traps 7, 8, 9: what is deleted with a tape or a clip, and only with the flag.
 @Suite struct DeletionTests {
-    @Test("R11: with the flag off the album is kept, and the library is not called; the same with --keep-album")
+    @Test("R11: with the flag off, the album is kept and the library is not called; the same with --keep-album")
     func flagOff() async throws {
         let bench = try AlbumBench()
         for service in [bench.service(), bench.service(AlbumBench.deleting)] {
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "R11: with the flag on the tape is replaced by a tombstone first, then the album is deleted, with read and write access"
+        "R11: with the flag on, a tombstone replaces the tape, then the album is deleted, with read and write access"
     )
     func flagOn() async throws {
         let bench = try AlbumBench()
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "R11: a deletion that fails is pending, and the tape no longer exists nevertheless",
+        "R11: a deletion that fails stays pending, although the tape no longer exists",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable),
             (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),
@@ -178,7 +178,7 @@ import Testing
         return outcome
     }
 
-    @Test("R12: with the flag off clips are removed from the tape only, even while another process changes its album")
+    @Test("R12: with the flag off, clips are removed only from the tape, even while another process changes its album")
     func removeFlagOff() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
@@ -191,7 +191,7 @@ import Testing
         #expect(bench.library.calls == [.arrange("album-1", ["/b"])])
     }
 
-    @Test("R12: with the flag on the asset is removed; the empty album and its link are kept")
+    @Test("R12: with the flag on, the asset is removed; the empty album and its link are kept")
     func removeFlagOn() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
@@ -224,7 +224,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a"])
     }
 
-    @Test("R12: an asset that the library does not remove stays, with a warning")
+    @Test("R12: an asset that the library does not remove is kept, with a warning")
     func removeFails() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b", "c"])

@@ -97,7 +97,7 @@ import Testing
         #expect(try bench.clips(id) == ["c linked", "a linked", "b linked"])
     }
 
-    @Test("R2: adding a thousand clips takes one query of the album and one request")
+    @Test("R2: adding a thousand clips takes one query for the album and one request")
     func thousandClips() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated()

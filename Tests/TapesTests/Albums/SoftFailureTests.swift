@@ -33,7 +33,7 @@ import Testing
         #expect(bench.library.albums.count == 1)
     }
 
-    @Test("R9: backoff starts at one minute, doubles up to a day, or follows the library's longer delay")
+    @Test("R9: backoff starts at one minute and doubles up to a day, or is the longer delay that the library requests")
     func backoff() {
         let minutes = (1...13).map { RetryPolicy.album.delay(after: $0) / .seconds(60) }
         #expect(minutes == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440])
@@ -42,7 +42,7 @@ import Testing
         #expect(RetryPolicy.album.delay(after: 1, retryAfter: .seconds(300)) == .seconds(300))
     }
 
-    @Test("R9: nothing is retried automatically before its time; everything is on request or with an add")
+    @Test("R9: nothing is retried automatically before it is due; everything is retried on request or by an add")
     func waiting() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -162,7 +162,7 @@ import Testing
     func misfit() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
-        bench.library.configure { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our bug")] }
+        bench.library.configure { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our defect")] }
         let outcome = try await bench.service().associate(id)
         // Never R5, and not again for a day.
         #expect(outcome.reason == .internalError && bench.library.albums.count == 1)

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("4.1: access has no side effect, and does not change by itself", arguments: LibraryKind.allCases)
+    @Test("4.1: querying access has no side effects and does not change the result", arguments: LibraryKind.allCases)
     func access(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         for level in [AccessLevel.addOnly, .readWrite] {
@@ -49,7 +49,7 @@ import Testing
         #expect(try await bench.albums().isEmpty)
     }
 
-    @Test("R3, R4: an album is new whatever its title, and found by ID and by mark", arguments: LibraryKind.allCases)
+    @Test("R3, R4: each album is new, whatever its title, and is found by ID and mark", arguments: LibraryKind.allCases)
     func creation(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let library = try bench.open()
@@ -119,7 +119,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("R5: an album that is gone is missing, and nothing else is", arguments: LibraryKind.allCases)
+    @Test("R5: only an album that was deleted is reported missing", arguments: LibraryKind.allCases)
     func missing(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let library = try bench.open()
@@ -208,7 +208,7 @@ import Testing
         #expect(try await bench.albums() == [link.albumID: ["a.jpg"]])
     }
 
-    @Test("4.1: a canceled call ends as canceled, and does nothing", arguments: LibraryKind.allCases)
+    @Test("4.1: a canceled call throws a cancellation error and does nothing", arguments: LibraryKind.allCases)
     func canceledCall(_ kind: LibraryKind) async throws {
         let bench = try await kind.make()
         let library = try bench.open()

@@ -88,7 +88,7 @@ struct ChecksumTests {
         #expect(again?.digests?.sha256.hex == (try await digest("sha256sum", path)))
     }
 
-    @Test("cancelling ends the reading, and nothing is stored")
+    @Test("canceling stops the reading, and nothing is stored")
     func cancelled() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg + [UInt8](repeating: 7, count: 3_000_000), "a.jpg")
@@ -205,7 +205,7 @@ struct ChecksumTests {
         #expect(clip.pairedSource == bench.path("new/1.mov"))
     }
 
-    @Test("cancelling ends the search, and nothing is changed")
+    @Test("canceling stops the search, and nothing is changed")
     func relinkCancelled() async throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")

@@ -132,7 +132,7 @@ struct InspectionTests {
 
     @Test(
         "the length of a video is read; null is unknown, not 0",
-        .enabled(if: EditingMedia.isPossible, "needs ffmpeg: scripts/setup.sh test")
+        .enabled(if: EditingMedia.isPossible, "requires ffmpeg: scripts/setup.sh test")
     )
     func duration() async throws {
         let bench = try bench.get()
@@ -177,7 +177,7 @@ struct InspectionTests {
         #expect(AbsolutePath.currentDirectory == Array(FileManager.default.currentDirectoryPath.utf8))
     }
 
-    // MARK: Live pictures
+    // MARK: Live photos
 
     private func clip(_ name: String, _ kind: ClipRecord.Kind, _ milliseconds: Int64? = nil) -> ClipRecord {
         var clip = ClipRecord(id: name, tapeID: "", kind: kind, source: Array(name.utf8))

@@ -73,7 +73,7 @@ struct SettingsTests {
         #expect(kept.trimEndMilliseconds == (row.code == nil ? row.end ?? 0 : 0))
     }
 
-    @Test("trap 20: one trim is checked together with the stored other one")
+    @Test("trap 20: a trim is checked together with the other trim that is stored")
     func trimTwice() throws {
         let bench = try bench.get()
         let clip = try clip(.video, milliseconds: 1000)

@@ -84,7 +84,7 @@ struct TapeEditorTests {
         }
     }
 
-    @Test("a name of several clips selects none, and they are listed")
+    @Test("a name that several clips have selects none of them, and they are listed")
     func clipAmbiguous() throws {
         let bench = try bench.get()
         for name in ["a.jpg", "2"] { try bench.write(EditingBench.jpeg, name) }

@@ -33,7 +33,7 @@ import Testing
     @Test(
         arguments: [
             Case(
-                name: "picture and sound",
+                name: "video and sound",
                 json: """
                     {"programs":[],"streams":[{"codec_type":"audio","duration":"0.500000","disposition":{"attached_pic":0}},
                     {"codec_type":"video","duration":"4.999600","r_frame_rate":"30000/1001","avg_frame_rate":"2997/100",
@@ -47,32 +47,32 @@ import Testing
             ),
             // A variable rate has only an average: 90,000 is that of the time stamps.
             Case(
-                name: "a rate of time stamps is none of frames",
+                name: "a time stamp rate is not a frame rate",
                 json: #"{"streams":[{"codec_type":"video","r_frame_rate":"90000/1","avg_frame_rate":"24/1"}]}"#,
                 frameRate: .init(24)
             ),
             Case(
-                name: "rates that are none",
+                name: "invalid rates",
                 json: #"{"streams":[{"codec_type":"video","r_frame_rate":"0/0","avg_frame_rate":"x/1"}]}"#
             ),
             Case(
-                name: "a cover is no picture",
+                name: "a cover is not a video stream",
                 json:
                     #"{"streams":[{"codec_type":"audio"},{"codec_type":"video","disposition":{"attached_pic":1}}],"format":{}}"#,
                 hasVideo: false,
                 hasSound: true
             ),
             Case(
-                name: "only the picture tells",
+                name: "only the video stream has a length",
                 json: #"{"streams":[{"codec_type":"video","duration":"1.5"}]}"#,
                 milliseconds: 1500,
                 videoMilliseconds: 1500
             ),
             Case(
-                name: "nothing tells",
+                name: "no stream has a length",
                 json: #"{"streams":[{"codec_type":"video","duration":"N/A"}],"format":{"duration":"-1"}}"#
             ),
-            Case(name: "nothing is there", json: "{}", hasVideo: false),
+            Case(name: "no streams", json: "{}", hasVideo: false),
         ]
     )
     func probes(_ example: Case) throws {

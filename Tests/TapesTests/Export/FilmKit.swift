@@ -10,7 +10,7 @@ import Testing
 struct FilmKit {
     static let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     static let isInstalled = (try? FFmpeg(searchPath: searchPath).requirePrograms()) != nil
-    static let requirement: Comment = "needs ffmpeg and ffprobe: scripts/setup.sh test"
+    static let requirement: Comment = "requires ffmpeg and ffprobe: scripts/setup.sh test"
 
     let home: TemporaryDirectory
 
@@ -37,7 +37,7 @@ struct FilmKit {
 
     // MARK: Originals
 
-    /// Makes a video with pictures and sound of lavfi: `color=red:s=64x36:r=30:d=0.5`, `sine=440:d=0.5`.
+    /// Makes a video with images and sound from lavfi: `color=red:s=64x36:r=30:d=0.5`, `sine=440:d=0.5`.
     @discardableResult
     func video(
         _ name: String,
@@ -53,7 +53,7 @@ struct FilmKit {
         return clip(home.file(name))
     }
 
-    /// Creates a picture; it is shown for 0.2 s.
+    /// Creates an image; it is shown for 0.2 s.
     @discardableResult
     func still(_ name: String, _ picture: String) async throws -> ClipRecord {
         let arguments = ["-v", "error", "-f", "lavfi", "-i", picture, "-frames:v", "1", "-q:v", "1"]
@@ -76,7 +76,7 @@ struct FilmKit {
         return tape
     }
 
-    // MARK: Films
+    // MARK: Videos
 
     /// Renders in 64 by 36 at 30 frames per second, and decodes the result.
     @discardableResult
@@ -97,7 +97,7 @@ struct FilmKit {
             .render(tape, clips: clips, to: Array(home.file(name).utf8), options: options, progress: progress)
     }
 
-    /// All decoded pictures and sound.
+    /// All decoded images and sound.
     func look(_ path: [UInt8]) async throws -> Film {
         // A name that is valid for any program.
         let copy = home.file("copy")

@@ -78,7 +78,7 @@ import Testing
         #expect(try !system.find().contains { String(decoding: $0.path ?? [], as: UTF8.self).contains(name) })
     }
 
-    @Test("only found files are removed, and the mark with the last of its files") func foundOnly() async throws {
+    @Test("only files that were found are removed, and the mark with the last of them") func foundOnly() async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }
         await kill(films, temporary.file("data"))
@@ -89,7 +89,7 @@ import Testing
         #expect(try leftovers.remove(found).isEmpty && RenderMark.all(in: data).abandoned.isEmpty)
     }
 
-    @Test("the mark stays while a directory cannot be read") func unmounted() async throws {
+    @Test("the mark is kept while a directory cannot be read") func unmounted() async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }
         let disk = temporary.file("disk")
@@ -139,7 +139,7 @@ import Testing
         #expect(try leftovers.remove(found).isEmpty && leftovers.find().isEmpty)
     }
 
-    @Test("files of a running rendering stay, with a mark and without", arguments: [true, false])
+    @Test("files of a running rendering are kept, with and without a mark", arguments: [true, false])
     func running(_ isMarked: Bool) async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }

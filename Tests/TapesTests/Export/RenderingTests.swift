@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// `tapes export --render`: pictures and sound, decoded with the installed ffmpeg.
+/// `tapes export --render`: images and sound, decoded with the installed ffmpeg.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct RenderingTests {
     /// Mixed sizes, rates and kinds in one video of one codec, with silence where there is no sound. R6: no original
@@ -60,7 +60,7 @@ struct RenderingTests {
         "color=black:s=64x36,drawbox=0:0:32:18:red:fill,drawbox=32:0:32:18:lime:fill,"
         + "drawbox=0:18:32:18:blue:fill,drawbox=32:18:32:18:white:fill"
 
-    /// Rotations are clockwise; the whole picture is fitted in, or fills the frame and loses its edges.
+    /// Rotations are clockwise; the whole image is fitted in, or fills the frame and loses its edges.
     @Test func rotationsAndAspectRatios() async throws {
         let kit = try FilmKit()
         let picture = try await kit.still("a.png", Self.quarters)
@@ -77,7 +77,7 @@ struct RenderingTests {
         clips.append(try await heldOnEnd(kit))
         let film = try await kit.film(FilmKit.tape(), clips)
         try #require(film.frameCount == 42)
-        // The quarters of the frame, and of the part of it that a portrait picture occupies (20 by 36).
+        // The quarters of the frame, and of the part of it that a portrait image occupies (20 by 36).
         let wide = [(16, 9), (48, 9), (16, 27), (48, 27)]
         let narrow = [(26, 9), (38, 9), (26, 27), (38, 27)]
         let edges = [(2, 18), (61, 18)]
@@ -131,7 +131,7 @@ struct RenderingTests {
         #expect(film.colors(18, edges) == [.red, .blue])
         #expect(film.colors(36, edges) == [.other, .other])
         #expect(film.colors(48, edges) == [.red, .green])
-        // The sound fades with its picture.
+        // The sound fades with its image.
         let (half, whole, gone) = (film.loudness(1.19..<1.21), film.loudness(0.85..<0.95), film.loudness(1.45..<2.15))
         #expect(whole > 1000)
         #expect((whole / 4..<whole * 3 / 4).contains(half))
@@ -150,7 +150,7 @@ struct RenderingTests {
         )
         (trimmed.trimStartMilliseconds, trimmed.trimEndMilliseconds) = (300, 300)
         trimmed.volume = 0.25
-        // Longer than its picture by more than the lead of any reading.
+        // Longer than its video by more than the lead of any reading.
         let late = try await kit.video("b.mov", "color=white:s=64x36:r=30:d=0.2", sound: "sine=440:d=2.8")
         var live = kit.clip(kit.home.file("c.jpg"), .live)
         live.pairedSource = late.source
@@ -169,7 +169,7 @@ struct RenderingTests {
     }
 }
 
-/// What must never change in an original.
+/// The properties of an original that must never change.
 private struct Facts: Equatable {
     var inode: UInt64
     var modified: Date

@@ -39,7 +39,7 @@ import Testing
 
     @Test func aClipWithoutTransitions() throws {
         let recipe = try recipe(.init(begin: 0, count: 45, part: .init(clip: 0, skipped: 0)))
-        // 1.5 s are 45 frames, all of which are read for the picture that may be repeated at their end.
+        // 1.5 s are 45 frames, all of which are read for the frame that may be repeated at their end.
         #expect(recipe.inputs == ["-protocol_whitelist", "file", "-i", "file:/tmp/links/0.mov"])
         #expect(
             recipe.graph.text
@@ -97,8 +97,8 @@ import Testing
         #expect(chains[5].text == "[a0][a1]acrossfade=nb_samples=24000[a]")
     }
 
-    /// Two seconds before the required part, or before the picture ends, if that is earlier: after it there is no
-    /// picture to repeat. At 30 frames per second.
+    /// Two seconds before the required part, or before the video ends, if that is earlier: after it there is no
+    /// frame to repeat. At 30 frames per second.
     @Test(
         arguments: [
             (start: 0, videoEnd: 20_000, skipped: 0, seek: nil, frames: 0),

@@ -24,7 +24,7 @@ import Testing
                 expected: 4200
             ),
             Case(
-                name: "stills and live pictures",
+                name: "stills and live photos",
                 clips: [
                     ExportFixtures.still("/a", 3000), ExportFixtures.live("/b", video: nil),
                     ExportFixtures.live("/c", video: "/c.mov", 1500),
@@ -33,14 +33,14 @@ import Testing
             ),
             Case(name: "unknown", clips: [ExportFixtures.still("/a"), ExportFixtures.video("/b", nil)], expected: nil),
             Case(
-                name: "overlaps are taken off, not added",
+                name: "overlaps are subtracted, not added",
                 transition: .crossfade,
                 milliseconds: 1000,
                 clips: [ExportFixtures.still("/a"), ExportFixtures.still("/b"), ExportFixtures.still("/c")],
                 expected: 10_000
             ),
             Case(
-                name: "a short clip is never eaten",
+                name: "transitions never consume a short clip",
                 transition: .randomise,
                 milliseconds: 2000,
                 clips: [ExportFixtures.still("/a"), ExportFixtures.still("/b", 300), ExportFixtures.still("/c")],
@@ -48,7 +48,7 @@ import Testing
             ),
             Case(name: "one clip", transition: .crossfade, clips: [ExportFixtures.still("/a")], expected: 4000),
             Case(
-                name: "trims that eat a clip leave nothing",
+                name: "trims as long as the clip leave nothing",
                 clips: [ExportFixtures.video("/a", 1000, trim: (600, 600)), ExportFixtures.still("/b", 1000)],
                 expected: 1000
             ),

@@ -175,7 +175,7 @@ import Testing
         #expect(found.same_again)
     }
 
-    /// Silence is a gap as long as its pictures, and there is no track if everything is silent.
+    /// Silence is a gap as long as its video, and there is no track if everything is silent.
     @Test func silenceIsAGap() async throws {
         let (a, b) = (video("a", 4000, .init(25)), video("b", 1000, .init(50), hasSound: false))
         let media = ["a": a.media, "b": b.media]

@@ -27,7 +27,7 @@ struct UndecodableClipTests {
 
     init() throws { kit = try FilmKit() }
 
-    /// By position: #1 a picture, #2 an HEIC photo, #3 a video, #4 only sound, #5 not a media file.
+    /// By position: #1 an image, #2 an HEIC photo, #3 a video, #4 only sound, #5 not a media file.
     private func clips() async throws -> [ClipRecord] {
         try FileManager.default.copyItem(at: Self.photo, to: URL(filePath: kit.home.file("b.heic")))
         try await FilmKit.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=1", kit.home.file("d.wav")])

@@ -148,7 +148,7 @@ import Testing
         try bench.witness.check()
     }
 
-    @Test("a playlist of another program is reported, and stays") func foreignPlaylist() async throws {
+    @Test("a playlist of another program is reported, and kept") func foreignPlaylist() async throws {
         let bench = try await Bench()
         try bench.fixture.write("mine", to: bench.fixture.path("tape.m3u8"))
         let repair = try await bench.service.repair(bench.tape)
@@ -308,7 +308,8 @@ import Testing
         }
     }
 
-    @Test("empty folders of interrupted creations are found and removed; others stay") func emptyFolders() async throws
+    @Test("empty folders of interrupted creations are found and removed; others are kept")
+    func emptyFolders() async throws
     {
         let bench = try await Bench()
         let root = bench.fixture.root

@@ -133,7 +133,7 @@ import Testing
         try bench.expectConsistent()
     }
 
-    @Test("an original that occurs twice has one link, at its first place, and is played twice") func twice()
+    @Test("an original that occurs twice has one link, at its first position, and is played twice") func twice()
         async throws
     {
         let bench = try await Bench()
@@ -190,7 +190,7 @@ import Testing
         try folder.check()
     }
 
-    @Test("an album of a newer version is not renamed") func newer() async throws {
+    @Test("links in an album of a newer version are not renamed") func newer() async throws {
         let bench = try await Bench()
         let file = bench.fixture.path(Self.manifest)
         let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -213,7 +213,7 @@ import Testing
         #expect(!bench.fixture.exists(bench.fixture.root + "/0002-a.jpg"))
     }
 
-    // MARK: Killed
+    // MARK: Killed processes
 
     private static let points: [TapeFailpoint] = [
         .renamesPlanned, .linkParked, .linkRenamed, .linksRenamed, .playlistWritten,

@@ -14,7 +14,7 @@ import Testing
         try await fixture.library.access(level).state
     }
 
-    // MARK: Asking
+    // MARK: Querying
 
     @Test func theDefaultRootIsCreatedWhereThereArePictures() async throws {
         let fixture = try FolderFixture()
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "a user at a terminal is prompted, and a no differs from never having been prompted",
+        "a user at a terminal is prompted, and declining differs from never having been prompted",
         arguments: [true, false]
     )
     func prompting(response: Bool) async throws {
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test(
-        "R10: permissions of the root determine whether albums can be created, those of an album whether clips can be added",
+        "R10: the root's permissions determine whether albums can be created, an album's whether clips can be added",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func operationsDecide() async throws {

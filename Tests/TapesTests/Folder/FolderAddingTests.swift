@@ -106,7 +106,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("trap 17: names that are not text, that contain a line break, that have the maximum length") func names()
+    @Test("trap 17: names that are not text, that contain a line break, or that have the maximum length") func names()
         async throws
     {
         let fixture = try await FolderFixture.ready()
@@ -163,10 +163,10 @@ import Testing
         let album = try await fixture.album()
         let results = try await fixture.add([[0x61], [0x2f, 0], tooLong, path], to: album)
         #expect(results.prefix(2) == [.notFound, .notFound] && results.last == .added)
-        if case .failed = results[2] {} else { Issue.record("a target that is too long was taken") }
+        if case .failed = results[2] {} else { Issue.record("a target that is too long was accepted") }
     }
 
-    @Test("R6: ten tapes refer to one original ten times") func tenTapes() async throws {
+    @Test("R6: ten tapes refer to one original with ten links") func tenTapes() async throws {
         let fixture = try await FolderFixture.ready()
         let path = try fixture.original("a.jpg")
         let witness = try fixture.witness()
@@ -180,7 +180,7 @@ import Testing
         try witness.check()
     }
 
-    // MARK: What others do in the folder
+    // MARK: Foreign changes
 
     @Test func foreignFilesKeepTheirNames() async throws {
         let fixture = try await FolderFixture.ready()

@@ -24,7 +24,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("trap 18: a file in place of a link stays") func removingAFileInPlaceOfALink() async throws {
+    @Test("trap 18: a file in place of a link is kept") func removingAFileInPlaceOfALink() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
         let album = try await fixture.album()

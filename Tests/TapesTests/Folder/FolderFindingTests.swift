@@ -40,7 +40,7 @@ import Testing
 
     /// A folder with the title but without a manifest, with one of another ID, with an invalid one.
     @Test(
-        "R3: a folder that only has the name is not the album",
+        "R3: a folder with only the right name is not the album",
         arguments: ["none", "other", "broken", "directory", "fifo"]
     )
     func lookalikes(manifest: String) async throws {

@@ -117,7 +117,7 @@ import Testing
         #expect(!fixture.exists(fixture.root + "/Tapes – Summer"))
     }
 
-    // MARK: A disk that is full
+    // MARK: Full disks
 
     @Test(
         "a full disk is reported as a quota, and the next run after the repair completes the album",
@@ -197,7 +197,7 @@ import Testing
         #expect(kind == .quota)
     }
 
-    // MARK: Two at once
+    // MARK: Concurrency
 
     @Test("two tasks that add to one album create each link once") func twoAtOnce() async throws {
         let fixture = try await FolderFixture.ready()
@@ -276,7 +276,7 @@ import Testing
         return cost
     }
 
-    @Test("1,000 clips take one listing and one manifest, as 10 do") func cost() async throws {
+    @Test("1,000 clips take one listing and one manifest, like 10") func cost() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         // R14: originals are not accessed, so they need not exist.

@@ -156,7 +156,7 @@ struct ImmichAccessTests {
         #expect(error?.kind == .unreachable(retryAfter: nil))
     }
 
-    @Test("6.1: the base has /api once", arguments: ["", "/", "/api", "/api/", "/photos", "/photos/api"])
+    @Test("6.1: the base address has /api once", arguments: ["", "/", "/api", "/api/", "/photos", "/photos/api"])
     func base(_ path: String) throws {
         let server = try ServerURL("https://photos.example.test" + path, allowingPath: true)
         let expected = path.hasPrefix("/photos") ? "/photos/api" : "/api"

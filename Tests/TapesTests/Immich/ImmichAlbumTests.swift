@@ -52,7 +52,7 @@ struct ImmichAlbumTests {
         #expect(try !album("not mediactl tape 1").carries("mediactl tape 1"))
     }
 
-    @Test("R5, trap 2: a deleted album is missing, an invalid response is not", arguments: [2, 3])
+    @Test("R5, trap 2: a deleted album is reported missing, but not after an invalid response", arguments: [2, 3])
     func missing(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()
@@ -114,9 +114,9 @@ struct ImmichAlbumTests {
         #expect(try await library.album(SampleID.album, hint: nil) == .unknown)
     }
 
-    // MARK: Partial answers
+    // MARK: Partial responses
 
-    @Test("6.2: each element is read: added, duplicate, not found; a repeated asset is sent once", arguments: [2, 3])
+    @Test("6.2: each element is parsed: added, duplicate, not found; a repeated asset is sent once", arguments: [2, 3])
     func partial(major: Int) async throws {
         let bench = try await ImmichBench(major: major)
         let library = try bench.library()

@@ -157,7 +157,7 @@ struct ImmichAssetTests {
         #expect(isSilent)
     }
 
-    @Test("R14: other files of a file system that does not answer are not waited for")
+    @Test("R14: other files on a file system that does not respond are not waited for")
     func silentDirectory() async throws {
         let bench = try await ImmichBench()
         var reading = ClipChecksums(store: bench.store)

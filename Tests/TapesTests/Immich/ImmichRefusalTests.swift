@@ -73,7 +73,7 @@ struct ImmichRefusalTests {
         #expect(form == .version3 || error.detail.contains("c-1"))
     }
 
-    @Test("6.4: rows as received, through the whole library")
+    @Test("6.4: each row of the table, through the whole library")
     func throughTheLibrary() async throws {
         let bench = try await ImmichBench()
         for row in Self.rows {

@@ -91,7 +91,7 @@ struct ImmichUploadTests {
         #expect(report.requests.filter { $0.path == "/assets/bulk-upload-check" }.count == 2)
     }
 
-    @Test("R14: a live photo without its video is postponed")
+    @Test("R14: the upload of a live photo without its video is postponed")
     func liveWithoutVideo() async throws {
         let bench = try await ImmichBench()
         var clip = try bench.clip("a.heic", "still", kind: .live)
@@ -199,10 +199,10 @@ struct ImmichUploadTests {
         #expect(try await bench.library().resolveAssets([clips[2]], mayUpload: true)[0].assetID != nil)
     }
 
-    // MARK: Lost answers
+    // MARK: Lost responses
 
     @Test(
-        "an upload is sent once; if its response is lost, the checksum tells whether it was stored",
+        "an upload is sent once; if its response is lost, the checksum shows whether it was stored",
         arguments: [2, 3]
     )
     func lostResponse(major: Int) async throws {
@@ -225,7 +225,7 @@ struct ImmichUploadTests {
         #expect(try await bench.report().requests.filter { $0.line == "POST /assets" }.count == 2)
     }
 
-    @Test("R14: a file that changes during its upload is postponed")
+    @Test("R14: the upload of a file that changes meanwhile is postponed")
     func changing() async throws {
         let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")

@@ -1,4 +1,4 @@
-"""Does what tapes do with immichpy's own client, and prints what came back: one JSON object.
+"""Performs the operations of tapes with immichpy's own client, and prints the results as one JSON object.
 
     immich_client.py ADDRESS KEY DIRECTORY
 """
@@ -28,7 +28,7 @@ from immichpy.client.generated.models.metadata_search_dto import MetadataSearchD
 
 
 async def refused(call):
-    """Status and body of the refusal that a call meets."""
+    """Status and body of the response when a call is refused."""
     try:
         await call
         return None
@@ -38,13 +38,13 @@ async def refused(call):
 
 async def main(address, key, directory):
     path = f"{directory}/client.jpg"
-    content = b"bytes of a picture"
+    content = b"bytes of an image"
     with open(path, "wb") as file:
         file.write(content)
     checksum = base64.b64encode(hashlib.sha1(content).digest()).decode()
     now = datetime.now(timezone.utc)
     said = {}
-    # Its parts one by one: the whole of it takes seconds to load.
+    # Imported in parts: the whole package takes seconds to load.
     async with ApiClient(Configuration(host=address + "/api", api_key={"api_key": key})) as client:
         albums, assets = AlbumsApi(client), AssetsApi(client)
         said["version"] = (await ServerApi(client).get_server_version()).major

@@ -1,4 +1,4 @@
-"""Judges requests and answers by the models of immichpy, which other people generated from the published description."""
+"""Validates requests and responses with the models of immichpy, which others generated from the published API description."""
 
 import inspect
 import re
@@ -21,26 +21,26 @@ from immichpy.client.generated.models.server_version_response_dto import ServerV
 from immichpy.client.generated.models.user_admin_response_dto import UserAdminResponseDto
 from pydantic import TypeAdapter
 
-# The fields that version 2 wants beside those of the description, which is that of version 3.
+# Fields that version 2 requires in addition to those of the description, which is that of version 3.
 FIELDS_OF_VERSION_2 = {"deviceAssetId", "deviceId"}
 
 
 def complaint_about_body(model, body):
-    """Why a model refuses a JSON body, or a member that it does not know; None when it does not."""
+    """The reason why a model rejects a JSON body, or the members it does not define; None if the body is valid."""
     known = {field.alias or name for name, field in model.model_fields.items()}
     if not isinstance(body, dict) or not set(body) <= known:
         return f"{model.__name__}: unknown members in {body!r}"
     try:
         model.from_dict(body)
-    except Exception as error:  # whatever the model says
+    except Exception as error:  # any error of the model
         return f"{model.__name__}: {error}"
     return None
 
 
 def complaint_about_parameters(function, names, given, ignored=()):
-    """Why a call of immichpy's own client would refuse these parameters; None when it would not.
+    """The reason why immichpy's own client would reject these parameters; None if they are valid.
 
-    `names` leads from the names on the wire to those of the function.
+    `names` maps the names in the request to those of the function.
     """
     hints = typing.get_type_hints(inspect.unwrap(function), include_extras=True)
     for name, value in given:
@@ -57,34 +57,34 @@ def complaint_about_parameters(function, names, given, ignored=()):
 
 
 def complaint_about_form(fields):
-    """Judges the text fields of an upload as the parameters of `upload_asset`."""
+    """Validates the text fields of an upload as the parameters of `upload_asset`."""
     names = {
         "fileCreatedAt": "file_created_at", "fileModifiedAt": "file_modified_at", "filename": "filename",
         "livePhotoVideoId": "live_photo_video_id", "isFavorite": "is_favorite", "visibility": "visibility",
     }
-    # pydantic also takes times without a zone; the description does not.
+    # pydantic also accepts times without a zone; the description does not.
     zoned = {name for name, value in fields if re.search(r"(Z|[+-]\d\d:\d\d)$", value)}
     missing = {"fileCreatedAt", "fileModifiedAt"} - zoned
     if missing:
-        return f"upload_asset: without {sorted(missing)} in a zone"
+        return f"upload_asset: missing {sorted(missing)} in a zone"
     return complaint_about_parameters(AssetsApi.upload_asset, names, fields, ignored=FIELDS_OF_VERSION_2)
 
 
 def complaint_about_query(fields):
-    """Judges the query of a list of albums as the parameters of `get_all_albums`."""
+    """Validates the query of an album list as the parameters of `get_all_albums`."""
     names = {"id": "id", "isOwned": "is_owned", "isShared": "is_shared", "name": "name", "assetId": "asset_id"}
     words = {"true": True, "false": False}
     return complaint_about_parameters(AlbumsApi.get_all_albums, names, [(n, words.get(v, v)) for n, v in fields])
 
 
 def is_id(text):
-    """Whether a text is an id by the description: a UUID of version 4."""
+    """Whether a string is an ID as defined by the description: a version 4 UUID."""
     form = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
     return re.fullmatch(form, text) is not None
 
 
 def checked(model, answer):
-    """An answer, once immichpy has been able to read it; raises otherwise."""
+    """Returns a response body after immichpy has parsed it; raises if it cannot."""
     for element in answer if isinstance(answer, list) else [answer]:
         model.from_dict(element)
     return answer

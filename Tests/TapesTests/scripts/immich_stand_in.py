@@ -1,10 +1,11 @@
-"""A stand-in for an Immich server, in memory: what tapes need of versions 2 and 3.
+"""A stand-in for an Immich server, in memory: the parts of versions 2 and 3 that tapes require.
 
     immich_stand_in.py [--major 2|3] [--until-input-ends]
 
-Prints its address; ends with its input where it is told so, which is when whoever started it ends. The server itself is at `/api`; `POST /__control/worlds` makes others, each at `/NAME/api`, so that
-tests do not meet. Every request is read by the models of immichpy before it is answered; what these refuse is a
-violation, which the test sees in `GET /__control/worlds/NAME`.
+Prints its address. With --until-input-ends it exits at the end of its input, that is, with its parent process. The
+server is at `/api`; `POST /__control/worlds` creates others, each at `/NAME/api`, so that tests are isolated. Every
+request is first parsed by the models of immichpy; a request that they reject is a violation, which
+`GET /__control/worlds/NAME` returns.
 """
 
 import argparse
@@ -30,7 +31,7 @@ worlds = {}
 
 
 class Problem(Exception):
-    """A refusal as the server phrases it."""
+    """A refusal with the server's message."""
 
     def __init__(self, status, message, errors=None):
         super().__init__(message)
@@ -40,14 +41,14 @@ class Problem(Exception):
 def problem(world, error):
     if world.major == 2:
         body = {"message": error.errors or error.message, "error": "Refused", "statusCode": error.status}
-        return answer(body | {"correlationId": "c-2"}, error.status)
+        return json_response(body | {"correlationId": "c-2"}, error.status)
     body = {"message": error.message} | ({"errors": error.errors} if error.errors else {})
-    reply = answer(body, error.status)
-    reply.headers["X-Correlation-ID"] = "c-3"
-    return reply
+    response = json_response(body, error.status)
+    response.headers["X-Correlation-ID"] = "c-3"
+    return response
 
 
-def answer(body, status=200, model=None):
+def json_response(body, status=200, model=None):
     if model is not None and g.world.major == 3:
         models.checked(model, body)
     text = "" if body is None else json.dumps(body)
@@ -72,26 +73,26 @@ def enter(world_name, path):
     return record
 
 
-def act_out(fault):
-    """Answers as a fault says."""
+def apply_fault(fault):
+    """Responds as a fault specifies."""
     if fault.get("drop"):
         request.environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
         return Response(status=500)
     if fault.get("drain"):
         request.get_data()
     body = fault.get("body", "")
-    reply = Response(
+    response = Response(
         body if isinstance(body, str) else json.dumps(body),
         status=fault.get("status", 200),
         content_type=fault.get("type", "application/json"),
     )
     for name, value in fault.get("headers", {}).items():
-        reply.headers[name] = value
-    return reply
+        response.headers[name] = value
+    return response
 
 
 def account(permission=None):
-    """Whose key the request carries."""
+    """The key of the request."""
     if "cookie" in request.headers or "authorization" in request.headers:
         g.world.violations.append("a session beside the key: the key's permissions would not count")
     secret = request.headers.get("x-api-key")
@@ -106,12 +107,12 @@ def account(permission=None):
 
 
 def body(model):
-    """The JSON of the request, which the model has read."""
+    """The JSON of the request, validated by the model."""
     given = request.get_json(force=True, silent=True)
     g.record["json"] = given
     refused = models.complaint_about_body(model, given)
     for name in [] if refused else given.get("ids", []):
-        refused = refused or (None if models.is_id(name) else f"no UUID of version 4: {name}")
+        refused = refused or (None if models.is_id(name) else f"not a version 4 UUID: {name}")
     if refused:
         g.world.violations.append(refused)
         raise validation(refused)
@@ -120,7 +121,7 @@ def body(model):
 
 def own_album(key, album_id, permission):
     if not models.is_id(album_id):
-        g.world.violations.append(f"no UUID of version 4: {album_id}")
+        g.world.violations.append(f"not a version 4 UUID: {album_id}")
         raise validation("id must be a UUID")
     album = g.world.own_album(key["user"], album_id)
     if album is None:
@@ -144,45 +145,45 @@ def api(world, path):
 def respond(path):
     fault = g.world.fault(request.method, "/" + path, "before")
     if fault:
-        return act_out(fault)
+        return apply_fault(fault)
     try:
         with g.world.lock:
-            reply = route(request.method, path.split("/"))
+            response = route(request.method, path.split("/"))
     except Problem as error:
-        reply = problem(g.world, error)
+        response = problem(g.world, error)
     fault = g.world.fault(request.method, "/" + path, "after")
-    return act_out(fault) if fault else reply
+    return apply_fault(fault) if fault else response
 
 
 def route(method, parts):
     match (method, *parts):
         case ("GET", "server", "ping"):
-            return answer({"res": "pong"})
+            return json_response({"res": "pong"})
         case ("GET", "server-info", "version") if tuple(g.world.version) < (1, 118):
-            return answer(dict(zip(("major", "minor", "patch"), g.world.version)))
+            return json_response(dict(zip(("major", "minor", "patch"), g.world.version)))
         case ("GET", "server", "version") if tuple(g.world.version) >= (1, 107):
             major, minor, patch = g.world.version
             form = {"major": major, "minor": minor, "patch": patch}
-            return answer(form | ({"prerelease": None} if major >= 3 else {}), model=models.ServerVersionResponseDto)
+            return json_response(form | ({"prerelease": None} if major >= 3 else {}), model=models.ServerVersionResponseDto)
         case ("GET", "server", "media-types"):
-            return answer(EXTENSIONS, model=models.ServerMediaTypesResponseDto)
+            return json_response(EXTENSIONS, model=models.ServerMediaTypesResponseDto)
         case ("GET", "api-keys", "me"):
             key = account()
             form = {name: key[name] for name in ("id", "name", "permissions")}
             times = {"createdAt": "2026-01-02T03:04:05.678Z", "updatedAt": "2026-01-02T03:04:05.678Z"}
-            return answer(form | times, model=models.ApiKeyResponseDto)
+            return json_response(form | times, model=models.ApiKeyResponseDto)
         case ("GET", "users", "me"):
-            return answer(g.world.account_form(account("user.read")["user"]), model=models.UserAdminResponseDto)
+            return json_response(g.world.account_form(account("user.read")["user"]), model=models.UserAdminResponseDto)
         case ("POST", "albums"):
             return create_album(account("album.create"))
         case ("GET", "albums"):
             return list_albums(account("album.read"))
         case ("GET", "albums", album_id):
             album = own_album(account("album.read"), album_id, "album.read")
-            return answer(g.world.album_form(album), model=models.AlbumResponseDto)
+            return json_response(g.world.album_form(album), model=models.AlbumResponseDto)
         case ("DELETE", "albums", album_id):
             del g.world.albums[own_album(account("album.delete"), album_id, "album.delete")["id"]]
-            return answer(None, 204)
+            return json_response(None, 204)
         case ("PUT", "albums", album_id, "assets"):
             return add_assets(account("albumAsset.create"), album_id)
         case ("DELETE", "albums", album_id, "assets"):
@@ -207,7 +208,7 @@ def create_album(key):
         "owner": key["user"], "assets": known,
     }
     g.world.albums[album["id"]] = album
-    return answer(g.world.album_form(album), 201, models.AlbumResponseDto)
+    return json_response(g.world.album_form(album), 201, models.AlbumResponseDto)
 
 
 def list_albums(key):
@@ -215,16 +216,16 @@ def list_albums(key):
     allowed = {"shared", "assetId"} if g.world.major == 2 else {"name", "id", "isOwned", "isShared", "assetId"}
     refused = None if g.world.major == 2 else models.complaint_about_query(query)
     if refused or not {name for name, _ in query} <= allowed:
-        g.world.violations.append(refused or f"a query that version 2 does not know: {query}")
+        g.world.violations.append(refused or f"a query that version 2 does not support: {query}")
         raise validation(refused or "unknown parameter")
     filters = dict(query)
     albums = g.world.albums.values()
-    # Version 3 also lists what others share, unless it is asked not to.
+    # Version 3 also lists albums shared by others, unless isOwned is true.
     if g.world.major == 2 or filters.get("isOwned") == "true":
         albums = [album for album in albums if album["owner"] == key["user"]]
     if "name" in filters:
         albums = [album for album in albums if album["name"] == filters["name"]]
-    return answer([g.world.album_form(album) for album in albums], model=models.AlbumResponseDto)
+    return json_response([g.world.album_form(album) for album in albums], model=models.AlbumResponseDto)
 
 
 def add_assets(key, album_id):
@@ -240,7 +241,7 @@ def add_assets(key, album_id):
         else:
             album["assets"].append(asset_id)
             results.append({"id": asset_id, "success": True})
-    return answer(results, model=models.BulkIdResponseDto)
+    return json_response(results, model=models.BulkIdResponseDto)
 
 
 def remove_assets(key, album_id):
@@ -253,7 +254,7 @@ def remove_assets(key, album_id):
             results.append({"id": asset_id, "success": True})
         else:
             results.append({"id": asset_id, "success": False, "error": "not_found"})
-    return answer(results, model=models.BulkIdResponseDto)
+    return json_response(results, model=models.BulkIdResponseDto)
 
 
 # Assets
@@ -269,8 +270,8 @@ def check(key):
         else:
             known = {"reason": "duplicate", "assetId": found["id"], "isTrashed": found["trashed"]}
             results.append({"id": file["id"], "action": "reject"} | known)
-    # The order is no promise.
-    return answer({"results": results[::-1]}, model=models.AssetBulkUploadCheckResponseDto)
+    # The order is unspecified.
+    return json_response({"results": results[::-1]}, model=models.AssetBulkUploadCheckResponseDto)
 
 
 def search(key):
@@ -289,11 +290,11 @@ def search(key):
         "nextPage": following, "nextCursor": None, "total": len(items),
     }
     albums = {"count": 0, "facets": [], "items": [], "total": 0}
-    return answer({"assets": assets, "albums": albums}, model=models.SearchResponseDto)
+    return json_response({"assets": assets, "albums": albums}, model=models.SearchResponseDto)
 
 
 def parts_of_form():
-    """The parts of the body in the order they came: (name, file name or None, bytes)."""
+    """The parts of the body in order of arrival: (name, file name or None, bytes)."""
     _, options = parse_options_header(request.headers.get("content-type", ""))
     decoder = MultipartDecoder(options.get("boundary", "").encode(), max_form_memory_size=None)
     decoder.receive_data(request.get_data())
@@ -316,17 +317,17 @@ def upload(key):
         known = world.own(key["user"], claimed)
         if known:
             # The body is not read.
-            return answer({"id": known["id"], "status": "duplicate"}, model=models.AssetMediaResponseDto)
+            return json_response({"id": known["id"], "status": "duplicate"}, model=models.AssetMediaResponseDto)
     parts = parts_of_form()
     g.record["form"] = [[name, file_name, len(data)] for name, file_name, data in parts]
     g.record["fields"] = [[name, data.decode()] for name, file_name, data in parts if file_name is None]
     place = next((i for i, part in enumerate(parts) if part[0] == "assetData"), len(parts))
-    # What stands behind the file is not seen.
+    # Fields after the file are ignored.
     fields = [(name, data.decode()) for name, _, data in parts[:place]]
     refused = models.complaint_about_form(fields)
     missing = models.FIELDS_OF_VERSION_2 - {name for name, _ in fields} if world.major == 2 else set()
     if refused or missing:
-        world.violations.append(refused or f"version 2 needs {sorted(missing)}")
+        world.violations.append(refused or f"version 2 requires {sorted(missing)}")
         raise validation(*[f"{name} should not be empty" for name in sorted(missing)] or [refused])
     if place == len(parts):
         raise Problem(400, "Field(s) assetData should not be empty")
@@ -343,10 +344,10 @@ def keep(key, fields, part, claimed):
         raise Problem(400, "File is empty")
     checksum = hashlib.sha1(data)
     if claimed is not None and claimed != base64.b64encode(checksum.digest()).decode():
-        world.violations.append(f"the checksum {claimed} is not that of the body")
+        world.violations.append(f"the checksum {claimed} does not match the body")
     known = world.own(key["user"], checksum.hexdigest())
     if known:
-        return answer({"id": known["id"], "status": "duplicate"}, model=models.AssetMediaResponseDto)
+        return json_response({"id": known["id"], "status": "duplicate"}, model=models.AssetMediaResponseDto)
     if world.quota is not None and sum(a["size"] for a in world.assets.values()) + len(data) > world.quota:
         raise Problem(400, "Quota has been exceeded!")
     video = fields.get("livePhotoVideoId")
@@ -358,7 +359,7 @@ def keep(key, fields, part, claimed):
     if video is not None:
         asset["video"] = video
         world.assets[video]["hidden"] = True
-    return answer({"id": asset["id"], "status": "created"}, 201, models.AssetMediaResponseDto)
+    return json_response({"id": asset["id"], "status": "created"}, 201, models.AssetMediaResponseDto)
 
 
 # Control
@@ -407,7 +408,7 @@ def show_world(name):
 
 
 class QuietHandler(WSGIRequestHandler):
-    """Says HTTP/1.1, without which no client waits for `100 Continue`; logs nothing."""
+    """Uses HTTP/1.1, without which no client waits for `100 Continue`; logs nothing."""
 
     protocol_version = "HTTP/1.1"
 

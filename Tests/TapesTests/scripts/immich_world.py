@@ -1,4 +1,4 @@
-"""The state of one stand-in for an Immich server: accounts, keys, albums, assets, and what was asked of it."""
+"""The state of one stand-in for an Immich server: accounts, keys, albums, assets, and the requests it received."""
 
 import base64
 import contextlib
@@ -19,7 +19,7 @@ def new_id():
 
 
 def as_hex(checksum):
-    """A checksum as the server reads it: 28 characters are base64, all others hexadecimal."""
+    """A checksum as the server parses it: base64 if it has 28 characters, otherwise hexadecimal."""
     if len(checksum) == 28:
         return base64.b64decode(checksum).hex()
     return checksum.lower()
@@ -30,7 +30,7 @@ class World:
 
     def __init__(self, major=3, version=None, keys=None, quota=None, gather=0):
         self.lock = threading.RLock()
-        # Uploads in progress, and the most at once. None is answered before `gather` of them have met.
+        # Uploads in progress, and their maximum. None gets a response before `gather` of them are in progress.
         self.gather = gather
         self.uploads = self.most_uploads = 0
         self.uploads_changed = threading.Condition()
@@ -68,7 +68,7 @@ class World:
     # Faults
 
     def fault(self, method, path, phase):
-        """The scripted fault for a request, used up by one; None when there is none."""
+        """The scripted fault for a request, which uses it once; None if there is none."""
         with self.lock:
             for fault in self.faults:
                 fits = fault.get("method", method) == method and re.search(fault.get("path", ""), path)
@@ -80,7 +80,7 @@ class World:
                     return fault
         return None
 
-    # Uploads at once
+    # Parallel uploads
 
     @contextlib.contextmanager
     def uploading(self):
@@ -106,7 +106,7 @@ class World:
         album = self.albums.get(album_id)
         return album if album and album["owner"] == account else None
 
-    # Forms of answers
+    # Response bodies
 
     def album_form(self, album):
         owner = self.person(album["owner"])

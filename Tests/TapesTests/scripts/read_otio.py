@@ -1,4 +1,4 @@
-"""Loads a timeline with OpenTimelineIO, walks it, writes it once more, and prints what it found as JSON."""
+"""Loads a timeline with OpenTimelineIO, walks it, writes it again, and prints its content as JSON."""
 
 import json
 import sys
@@ -53,7 +53,7 @@ assert isinstance(timeline, otio.schema.Timeline) and isinstance(timeline.tracks
 is_known = all(item.source_range for item in track.find_clips())
 if is_known:
     for one in timeline.tracks:
-        # What OpenTimelineIO computes of neighbors, and of the media beyond the cuts.
+        # Computed by OpenTimelineIO: neighbors, and the media beyond the cuts.
         for item in one:
             if isinstance(item, otio.schema.Transition):
                 before, after = one.neighbors_of(item)

@@ -74,13 +74,13 @@ struct ShortestDecimal: Equatable {
 
     private var isZero: Bool { digits == [UInt8(ascii: "0")] }
 
-    /// With a fraction or an exponent, as of the JSON library of the real server (contract 2.1).
+    /// With a fraction or an exponent, like the JSON library of the real server (contract 2.1).
     var serdeText: String {
         guard point > -5, point <= 16 else { return sign(isNegative) + scientific(plus: "") }
         return sign(isNegative) + plain + (digits.count > point ? "" : ".0")
     }
 
-    /// As of ECMAScript (RFC 8785 section 3.2.2.3), without a negative zero.
+    /// The ECMAScript format (RFC 8785 section 3.2.2.3), without a negative zero.
     var ecmaScriptText: String {
         let isInRange = point > -6 && point <= 21
         return sign(isNegative && !isZero) + (isInRange ? plain : scientific(plus: "+"))

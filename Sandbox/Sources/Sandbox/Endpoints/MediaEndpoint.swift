@@ -15,7 +15,7 @@ struct MediaEndpoint {
         return Self.response(serving: file, type: asset?.mimeType ?? "\(kind.rawValue)/mpeg", request)
     }
 
-    /// As PHP in D4, also below `/media/`: any stored file, with or without a row (gighive-d4 contract 2, 7).
+    /// Like PHP in D4, also below `/media/`: any stored file, with or without a row (gighive-d4 contract 2, 7).
     func stream(_ kinds: [MediaKind], _ fileName: String, _ request: Request) -> Response {
         guard fileName.wholeMatch(of: /[0-9a-f]{64}\.[A-Za-z0-9]{2,5}/) != nil else { return .emptyPHP(.badRequest) }
         guard let file = kinds.lazy.compactMap({ StoredRange(path: catalog.folder.mediaPath($0, fileName)) }).first

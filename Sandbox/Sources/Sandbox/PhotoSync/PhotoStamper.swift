@@ -133,7 +133,7 @@ enum PhotoStamper {
             let tiff = TIFF.stamped(nil, with: id)
         else { return nil }
         let location = children[places].content
-        // Versions 0 and 1 with offsets and lengths of 32 bits, as of heif-enc.
+        // Versions 0 and 1 with offsets and lengths of 32 bits, as written by heif-enc.
         guard location.count >= 8, location[0] <= 1, location[4] == 0x44, [0, 0x40].contains(location[5]) else {
             return nil
         }

@@ -100,7 +100,7 @@ extension Response {
         .photoSync(status, ["error": .string(message)])
     }
 
-    /// Plain text, as of Go's `http.Error`: sync, download, devices, login.
+    /// Plain text, like Go's `http.Error`: sync, download, devices, login.
     static func photoSyncText(_ status: HTTPResponse.Status, _ message: String) -> Response {
         Response(status, .photoSync, .plainText(message + "\n"), [("X-Content-Type-Options", "nosniff")])
     }

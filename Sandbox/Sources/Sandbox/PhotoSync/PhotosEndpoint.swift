@@ -92,7 +92,7 @@ struct PhotoDownloadEndpoint {
         )
     }
 
-    /// As Go's file server: several ranges are ignored, invalid syntax is refused.
+    /// Like Go's file server: several ranges are ignored, invalid syntax is refused.
     private static func response(
         serving file: StoredRange,
         _ range: String?,

@@ -56,7 +56,7 @@ final class Exchange {
         try await bodyIsComplete()
     }
 
-    /// As ``readBody(_:)``, without the faults after the last byte.
+    /// Like ``readBody(_:)``, without the faults after the last byte.
     func receiveBody(_ consume: (ByteBuffer) throws -> Void) async throws {
         var breaks = plan.bodyBreaks
         try await strike(&breaks, bodyBytesRead)

@@ -2,7 +2,7 @@ import HTTPTypes
 import HummingbirdCore
 import Synchronization
 
-/// The requests a sandbox has seen, oldest first, for tests that ask what reached the server.
+/// The requests a sandbox has received, oldest first, for tests that verify them.
 final class RequestLog: Sendable {
     struct Entry: Sendable {
         var method: String

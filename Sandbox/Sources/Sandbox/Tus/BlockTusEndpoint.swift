@@ -99,7 +99,7 @@ struct BlockTusEndpoint: TusService {
             try await exchange.receiveBody(body.append)
         } catch  where !(error is BodyTooLarge || error is SystemError) {
             if body.size > Self.firewallBuffer {
-                // PHP takes the received bytes for a whole block, and continues without the client.
+                // PHP treats the received bytes as a whole block, and continues without the client.
                 _ = try await take(body, for: id, exchange)
             }
             throw error

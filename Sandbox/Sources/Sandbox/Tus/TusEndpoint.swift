@@ -41,7 +41,7 @@ enum TusCall: Sendable {
     }
 }
 
-/// `/files/`: tus 1.0.0 as of tusd behind the web firewall (gighive contract 4.1).
+/// `/files/`: tus 1.0.0 as implemented by tusd behind the web firewall (gighive contract 4.1).
 struct TusEndpoint: TusService {
     static let chunkType = "application/offset+octet-stream"
 

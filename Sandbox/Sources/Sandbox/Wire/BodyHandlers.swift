@@ -17,7 +17,7 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// To a stalled body, as of Apache (gighive contract 2.5, trap T21), after an event of an `IdleStateHandler`.
+    /// To a stalled body, like Apache's (gighive contract 2.5, trap T21), after an event of an `IdleStateHandler`.
     private let timeout: ResponseRenderer.Rendered
     /// To a body that ends too early (gighive-d4 contract 4.3); nil for none.
     private let interruption: ResponseRenderer.Rendered?

@@ -19,7 +19,7 @@ enum JSONValue: Sendable, Equatable {
 
     static func int(_ number: Int) -> JSONValue { .number(String(number)) }
 
-    /// With a fraction or an exponent, as of the capture server (hash-only contract 2.1).
+    /// With a fraction or an exponent, as the capture server writes it (hash-only contract 2.1).
     static func decimal(_ number: Double) -> JSONValue { .number(ShortestDecimal(number).serdeText) }
 
     /// The first value of a key. A new key is appended, and nil removes one.

@@ -166,7 +166,7 @@ struct ResponseRenderer: Sendable {
         var type: String?
         switch response.body {
         case .json(let value):
-            // As of Go's encoder.
+            // Like Go's encoder.
             rendered.bytes.writeString(value.text + (response.origin == .photoSync ? "\n" : ""))
             type = "application/json"
         case .endlessJSON(let count):

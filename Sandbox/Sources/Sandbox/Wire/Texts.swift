@@ -35,7 +35,7 @@ func padded(_ number: some BinaryInteger, _ count: Int) -> String {
     return String(repeating: "0", count: max(0, count - digits.count)) + digits
 }
 
-/// In lower case, as of the real servers.
+/// In lower case, like the real servers.
 func newUUID() -> String { UUID().uuidString.lowercased() }
 
 /// In lower case; empty without a dot.
