@@ -234,7 +234,7 @@ extension OutcomeCode {
         "not enough threads or file descriptors to run"
     )
     /// Wrong usage.
-    public static let usage = OutcomeCode("usage", 2, "wrong usage")
+    public static let usage = OutcomeCode("usage", 2, "usage error")
     /// A setting with an invalid value, or an unknown one.
     public static let invalidSetting = OutcomeCode(
         "invalid_setting",

@@ -177,7 +177,7 @@ extension OutcomeCode {
         "tus_unavailable",
         5,
         "the server does not support resumable uploads{detail}",
-        hint: "use --transport multipart; an event link cannot be used there"
+        hint: "use --transport multipart, which does not support event links"
     )
     /// The resumable upload has expired on the server.
     public static let uploadExpired = OutcomeCode(

@@ -108,7 +108,7 @@ struct FirstContactTests {
             let result = try await fixture.runner.run(["upload", try fixture.file("one")], streams: streams)
             let text = result.output + result.errors
             #expect(result.exitCode == 6 && text.contains(old) && text.contains(fixture.proxy.pin), "\(text)")
-            #expect(text.contains("remove the line of \(fixture.server) from \(fixture.known)"))
+            #expect(text.contains("remove the line for \(fixture.server) from \(fixture.known)"))
             #expect(!text.contains("[y/N]"))
         }
         #expect(try await fixture.sandbox.requests().isEmpty)

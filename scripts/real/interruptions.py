@@ -253,7 +253,7 @@ without_creation("stopped", 0)
 def spoiled(name, size, sent, *options):
     """Another client sends chunks while mediactl is interrupted: offset, length and file position of each, in MiB."""
 
-    @scenario(f"interrupted, then spoiled by another client: {name}", releases=D4, needs=("tus",))
+    @scenario(f"interrupted, then corrupted by another client: {name}", releases=D4, needs=("tus",))
     def run(context):
         machine, event = context.behind_proxy(transport="tus"), context.event("spoiled")
         file, holder = context.maker.large(machine, size * MIB), {}

@@ -357,7 +357,7 @@ def guest_without_response(name, action, again):
 
 
 guest_without_response("a guest, interrupted: finalize without a response", "lose", False)
-guest_without_response("a guest, interrupted: finalize with a cut response", "cut", False)
+guest_without_response("a guest, interrupted: finalize with a truncated response", "cut", False)
 guest_without_response("a guest, interrupted: finalize without a response, then the same command", "lose", True)
 guest_without_response("a guest, interrupted: finalize left, then the same command", "leave", True)
 

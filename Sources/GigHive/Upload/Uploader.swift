@@ -97,7 +97,7 @@ public struct Uploader: Sendable {
         await shielded(control) { await send(upload, control: control, onEvent: onEvent) }
     }
 
-    /// As `upload`, for a caller whose task is not canceled, like that of a batch.
+    /// Like `upload`, for a caller whose task is not canceled, like that of a batch.
     func send(
         _ upload: PreparedUpload,
         control: TransferControl,

@@ -68,7 +68,7 @@ struct LogIn: ContextCommand {
             try require(!hasKey, "--user cannot be combined with --api-key-stdin or --api-key-file.")
             try require(deviceName == nil && !yes, "--device-name and --yes have no effect with --user.")
         } else if let email = mail.email {
-            try require(email.contains("@"), "--email takes an address like ann@example.org.")
+            try require(email.contains("@"), "--email requires an email address, for example ann@example.org.")
             try require(!hasKey, "--email cannot be combined with --api-key-stdin or --api-key-file.")
         } else if mail.passwordStdin || mail.passwordFile != nil {
             throw ValidationError(

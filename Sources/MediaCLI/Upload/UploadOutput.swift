@@ -105,7 +105,7 @@ extension TextRenderer {
             "the server cannot delete unfinished uploads: it keeps the data, and the upload occupies one of the five places "
                 + "for unfinished uploads, \(date.map { "until \(Formats.timestamp($0))" } ?? "for 24 hours after its start")"
         case .guestReceiptLost:
-            "the file is stored, but the response with its status code was lost: it cannot be followed or hidden from here"
+            "the file is stored, but the response with its status code was lost: it cannot be tracked or hidden from here"
         case .typeMismatch(let declared, let sniffed):
             "the extension is \(TerminalText.escaped(declared)), the content is \(TerminalText.escaped(sniffed))"
         }

@@ -61,7 +61,7 @@ enum Credentials {
 
 /// No usable credentials. Never contains the secret.
 struct CredentialError: Error, Sendable, Equatable {
-    /// 2 for wrong usage, 4 for missing credentials, 130 for an interrupted prompt.
+    /// 2 for a usage error, 4 for missing credentials, 130 for an interrupted prompt.
     var exitCode: Int32
     /// Lowercase, no final period.
     var message: String

@@ -74,7 +74,7 @@ enum ExitCode: Int32, Sendable, CaseIterable {
         switch self {
         case .success: "done, or already on the server"
         case .failure: "another failure, or declined at a prompt"
-        case .usage: "wrong usage, or a local input that cannot be used"
+        case .usage: "usage error, or a local input that cannot be used"
         case .partly: "partly done: mixed results"
         case .unauthorized: "not authenticated, or not allowed"
         case .notFound: "not found on the server"

@@ -98,7 +98,7 @@ final class ServerTrustKeeper: Sendable {
         let found = try? await HTTPClient.peerCertificate(of: origin, limit: connectTimeout)
         let pin = found.flatMap { try? PublicKeyPin.ofCertificate(pem: $0.pem) } ?? "unknown"
         error.detail =
-            "known_servers has \(stored), the server now has \(pin); to accept the new key, remove the line of \(origin) "
+            "known_servers has \(stored), the server now has \(pin); to accept the new key, remove the line for \(origin) "
             + "from \(path)"
         return error
     }
