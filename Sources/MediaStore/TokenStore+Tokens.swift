@@ -176,7 +176,7 @@ extension TokenStore {
 public enum AddOutcome: Sendable, Hashable {
     /// It was added; nothing was stored about its file.
     case added
-    /// It was added beside another token of the same host, ID and checksum; the newer one is primary.
+    /// It was added in addition to another token of the same host, ID and checksum; the newer one is primary.
     case conflicting
     /// Its token was already stored.
     case known

@@ -315,7 +315,7 @@ enum UploadRow {
         try Stored.values(db, where: newest(condition), StatementArguments(arguments))
     }
 
-    /// As `JSONEncoder` would write it, which takes longer than all the rest of an insertion.
+    /// The form that `JSONEncoder` would write, which takes longer than the rest of an insertion.
     static func json(_ fields: [UploadField]) -> String {
         var json = [UInt8(ascii: "[")]
         json.reserveCapacity(256)

@@ -173,7 +173,7 @@ extension OutcomeCode {
     public static let outOfRange = OutcomeCode("out_of_range", 2, "{value} is out of range{detail}")
     /// The library has no album with this ID.
     public static let albumNotFound = OutcomeCode("album_not_found", 5, "no such album in the library: {value}{detail}")
-    /// Albums are switched off.
+    /// Albums are disabled.
     public static let albumsOff = OutcomeCode(
         "albums_off",
         2,

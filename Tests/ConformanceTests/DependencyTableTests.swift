@@ -63,7 +63,7 @@ struct DependencyTableTests {
         }
     }
 
-    @Test("each license is that of the package")
+    @Test("each license matches that of the package")
     func licensesAreThoseOfThePackages() throws {
         // The programs are in <scratch path>/<triple>/<configuration>.
         let products = Bundle.main.bundleURL.resolvingSymlinksInPath()

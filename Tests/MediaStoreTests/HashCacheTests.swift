@@ -47,7 +47,7 @@ struct HashCacheTests {
         cache.flush()
     }
 
-    @Test("digests of many files are returned in their order, written or still pending, and no others")
+    @Test("only the requested digests are returned, in order, whether written or still pending")
     func digestsOfMany() throws {
         let others = ["1b", "2c"].map { String(repeating: $0, count: 32) }
         try keepOne()

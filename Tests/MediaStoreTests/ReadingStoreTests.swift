@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaStore
 
-@Suite("Reading where nothing can be written")
+@Suite("Reading from read-only and full disks")
 struct ReadingStoreTests {
     let fixture = Result { try StoreFixture() }
 

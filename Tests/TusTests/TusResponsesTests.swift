@@ -137,7 +137,7 @@ struct TusResponsesTests {
         #expect(end.failure?.kind == .refused && ended.isEmpty)
     }
 
-    @Test("creation sends length, metadata in base64, and no body")
+    @Test("creation sends the length and the metadata in base64, but no body")
     func creation() async throws {
         // 1767225600 is `date -ud 2026-01-01 +%s`.
         let headers = ["Location: /files/abc", "Upload-Expires: Thu, 01 Jan 2026 00:00:00 GMT"]

@@ -524,7 +524,7 @@ extension UploadOutcomeRecorder {
     }
 }
 
-/// Responses that do not confirm an upload, and may contain its token nevertheless.
+/// Responses that do not confirm an upload, but may contain its token.
 extension UploadOutcomeRecorder {
     /// Adopts a response. The token of one that does not confirm the upload is stored only if a query
     /// confirms the file.

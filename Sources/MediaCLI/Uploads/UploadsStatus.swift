@@ -194,7 +194,7 @@ extension UploadRecord {
 
     var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
 
-    /// Whether it was not hidden from this machine.
+    /// Whether it has not been hidden from this machine.
     var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
 }
 

@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// A separate OpenSSL library context with one provider beside the default one. The rest of the process does not see
-/// it, and it is freed with this object.
+/// A separate OpenSSL library context with one provider in addition to the default one. The rest of the process does
+/// not see it, and it is freed with this object.
 ///
 /// Not thread-safe; one owner.
 final class ProviderLibrary {

@@ -67,7 +67,7 @@ public struct AlbumTombstone: Sendable, Equatable {
     public var libraryID: String
     /// The album.
     public var albumID: String
-    /// Title of the tape that is gone.
+    /// Title of the deleted tape.
     public var tapeTitle: String
     /// Number of failed attempts.
     public var attempts = 0

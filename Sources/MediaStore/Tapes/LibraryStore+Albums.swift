@@ -27,7 +27,7 @@ extension LibraryStore {
     /// last processed with another library (rule R5): assets of that one may be missing from this one. A pending
     /// deletion of this album is dropped.
     ///
-    /// - Returns: false when the tape is gone; nothing was stored then.
+    /// - Returns: false when the tape no longer exists; nothing was stored then.
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
     @discardableResult
     public func keep(_ link: AlbumLink) throws(StoreError) -> Bool {
@@ -73,7 +73,7 @@ extension LibraryStore {
         }
     }
 
-    /// Commits the results of clips in a library; one that is gone is skipped.
+    /// Commits the results of clips in a library; one that no longer exists is skipped.
     public func recordOutcomes(
         _ clips: [ClipOutcome],
         in libraryID: String,
@@ -137,7 +137,7 @@ extension LibraryStore {
 
     /// Stores an intent, replacing an earlier one.
     ///
-    /// - Throws: `StoreError`; `.other` when the tape is gone.
+    /// - Throws: `StoreError`; `.other` when the tape no longer exists.
     public func keep(_ intent: AlbumIntent) throws(StoreError) {
         try connection.write { db in try Stored(intent).save(db) }
     }
@@ -165,7 +165,7 @@ extension LibraryStore {
         try connection.write { db in try Stored(tombstone).save(db) }
     }
 
-    /// Removes a tombstone: the album is gone.
+    /// Removes a tombstone: the album no longer exists.
     public func removeAlbumTombstone(_ albumID: String, in libraryID: String) throws(StoreError) {
         _ = try connection.write { db in
             try Stored<AlbumTombstone>.deleteOne(db, key: ["library_id": libraryID, "album_id": albumID])

@@ -35,7 +35,7 @@ public struct TapeRecord: Sendable, Equatable {
 
     /// The state of the tape's album (contract 2.1).
     public enum Association: String, Sendable, CaseIterable {
-        /// No clip yet, or albums are switched off.
+        /// No clip yet, or albums are disabled.
         case none
         /// It has clips and no usable album; a reason is stored.
         case pending = "pending_association"
@@ -92,7 +92,7 @@ public enum AssociationReason: String, Sendable, CaseIterable {
     case libraryChanged = "library_changed"
     /// The library, or this album, cannot be read now.
     case unreachable
-    /// The album is gone from the library.
+    /// The library no longer has the album.
     case albumMissing = "album_missing"
     /// The library refused to create the album.
     case createFailed = "create_failed"
@@ -240,7 +240,7 @@ extension LibraryStore {
     }
 
     /// Changes title and settings of a tape, and `updatedAt` if anything differs: not ID, times, association and first
-    /// content. nil when it is gone.
+    /// content. nil when it no longer exists.
     public func changeTape(
         _ id: String,
         at now: Date,
@@ -276,7 +276,7 @@ extension LibraryStore {
     }
 
     /// Copies a tape with its clips under new IDs: title with ` Copy`, no link, no intent, every clip pending (rule
-    /// R17). The copy is pending (never tried) when it has clips; nil when the tape is gone.
+    /// R17). The copy is pending (never tried) when it has clips; nil when the tape no longer exists.
     public func duplicateTape(_ id: String, at now: Date) throws(StoreError) -> TapeRecord? {
         try connection.write { db in
             guard try TapeRecord.exists(db, id: id) else { return nil }

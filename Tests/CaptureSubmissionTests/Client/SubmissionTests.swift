@@ -220,7 +220,7 @@ struct SubmissionTests {
         #expect(error?.serverCode == "TIMESTAMP_EXPIRED")
     }
 
-    @Test("a redirect is reported, and not followed")
+    @Test("a redirect is reported, but not followed")
     func redirect() async throws {
         let server = try CaptureServer(
             Response(status: 307, body: "", type: nil, headers: ["Location: http://127.0.0.1:1/elsewhere"])

@@ -99,7 +99,7 @@ struct FutureRowTests {
         }
     }
 
-    @Test("1.3: a clip of an unknown kind makes only the clips of its tape unreadable, and no list")
+    @Test("1.3: a clip of an unknown kind makes only the clips of its tape unreadable, but no lists")
     func clipKind() throws {
         let fixture = try fixture.get()
         let store = fixture.store

@@ -121,7 +121,7 @@ struct TapeStoreTests {
         #expect(summaries.map(\.isDurationKnown) == [true, false, true])
     }
 
-    @Test("a list of tapes reads an index of the clips, and no clip")
+    @Test("listing tapes reads an index of the clips, but no clips")
     func summariesByIndex() throws {
         let plan = try fixture.get().raw { db in
             try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + LibraryStore.summaries).map { $0["detail"] as String }

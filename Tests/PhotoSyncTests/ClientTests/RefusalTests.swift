@@ -64,7 +64,7 @@ struct RefusalTests {
         #expect(count == attemptCount, "only temporary failures are retried")
     }
 
-    @Test("the setup gate is not treated as a busy server: no retry, and no cooldown", .timeLimit(.minutes(1)))
+    @Test("the setup gate is not treated as a busy server: there is no retry and no cooldown", .timeLimit(.minutes(1)))
     func setupGate() async throws {
         let gate = Response(
             status: 503,

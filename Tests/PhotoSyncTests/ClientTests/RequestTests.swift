@@ -58,7 +58,7 @@ struct RequestTests {
         #expect(server.requests.map(\.line) == ["GET /photos/v1/api/sync/status"])
     }
 
-    @Test("a page request has the specified parameters, and no others")
+    @Test("a page request has only the specified parameters")
     func page() async throws {
         let server = try RecordingServer(Self.emptyPage)
         let client = try server.client()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Tapes
 
-/// R10, R18, R19 and trap 22: what access allows, how long a refusal is trusted, the setting that turns albums off,
+/// R10, R18, R19 and trap 22: what access allows, how long a refusal is trusted, the setting that disables albums,
 /// and what is logged.
 @Suite struct AlbumAccessTests {
     private static func denied(_ fingerprint: String) -> AlbumAccess {
@@ -160,7 +160,7 @@ import Testing
         #expect(try await service.removeClips([clip.id], of: linked).album.state == .skipped)
         _ = try await service.deleteTape(linked, keepingAlbum: false)
         #expect(bench.library.calls.isEmpty && bench.library.albums["album-1"]?.assets == ["/a"])
-        // Switched on again, the pending updates are applied.
+        // Once enabled again, the pending updates are applied.
         #expect(try await bench.service().associate(id).state == .associated)
     }
 

@@ -143,7 +143,7 @@ struct ImmichTapeTests {
         #expect(try bench.states(tape) == [.linked, .pending])
     }
 
-    @Test("R11, acceptance 4: deleting with the flag deletes the album, and no asset")
+    @Test("R11, acceptance 4: deleting with the flag deletes the album, but no assets")
     func deletion() async throws {
         let bench = try Bench(try await ImmichBench())
         let tape = try bench.tape("Summer", ["a"])
