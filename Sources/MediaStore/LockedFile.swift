@@ -277,7 +277,7 @@ private final class LockFile: Sendable {
 /// the data directory.
 package typealias UploadLock = LockedByte
 
-/// Held while a process adopts the responses of ended processes. Another process waits, so that it does not read a
+/// Held while a process adopts the responses of exited processes. Another process waits, so that it does not read a
 /// journal that is about to change.
 package typealias AdoptionLock = LockedByte
 

@@ -91,8 +91,8 @@ private struct OldRescueFile {
     }
 }
 
-/// A rescue file whose process has ended. It stays locked while one of its responses is in use, and is removed with the
-/// last one.
+/// A rescue file whose process has exited. It stays locked while one of its responses is in use, and is removed with
+/// the last one.
 final class AbandonedRescueFile: Sendable {
     let file: LockedFile
     /// Responses that are still in it.

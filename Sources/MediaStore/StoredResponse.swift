@@ -2,7 +2,7 @@ package import Foundation
 internal import MediaCore
 internal import MediaSystem
 
-/// A response on the disk whose process has ended. It belongs to the caller until it is released or freed.
+/// A response on the disk whose process has exited. It belongs to the caller until it is released or freed.
 package struct StoredResponse: Sendable {
     /// The upload it belongs to; empty if the file does not contain an ID.
     package var uploadID: String
@@ -29,7 +29,7 @@ package struct StoredResponse: Sendable {
 }
 
 extension StoredResponse {
-    /// All responses that ended processes have left, readable ones first, each locked until it is freed. Files
+    /// All responses that exited processes have left, readable ones first, each locked until it is freed. Files
     /// without any are removed.
     package static func abandoned(in directory: DataDirectory) throws(StoreError) -> [StoredResponse] {
         var responses: [StoredResponse] = []
@@ -53,8 +53,8 @@ extension StoredResponse {
         return responses + unknown
     }
 
-    /// Number of responses that ended processes have left; an unreadable file counts as one. Changes nothing; those are
-    /// included that the next adoption stores.
+    /// Number of responses that exited processes have left; an unreadable file counts as one. Changes nothing; those
+    /// are included that the next adoption stores.
     package static func count(in directory: DataDirectory) throws(StoreError) -> Int {
         guard try FileStatus(at: directory.path) != nil else { return 0 }
         var count = 0

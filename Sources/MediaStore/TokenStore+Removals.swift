@@ -69,7 +69,7 @@ extension TokenStore {
         for mark in marks { mark.remove() }
     }
 
-    /// Finishes the removals of processes that ended before `finishRemovals`.
+    /// Finishes the removals of processes that exited before `finishRemovals`.
     package func finishInterruptedRemovals() throws(StoreError) {
         let names = try DataDirectory.entries(of: directory.lockFolder).filter { $0.hasPrefix(Self.markPrefix) }
         var marks: [LockedFile] = []

@@ -105,7 +105,7 @@ public struct UploadRecord: Sendable, Equatable {
     public var attempts = 0
     /// Status of the last response.
     public var httpStatus: Int?
-    /// Stable code of the failure that ended it.
+    /// Stable code of its failure.
     public var failureCode: String?
     /// When it was planned.
     public var createdAt: Date

@@ -1,4 +1,4 @@
-/// Runs `body` in at most `limit` tasks in parallel (at least 1); returns when all have ended.
+/// Runs `body` in at most `limit` tasks in parallel (at least 1); returns when all have finished.
 ///
 /// `next` is called when a task is free, and not again after nil. `ended` receives each result, one at a time; while
 /// tasks are free, it may be called only after the next piece of work has arrived. Both run on `isolation`. Canceling

@@ -145,8 +145,8 @@ package struct Backoff: Sendable {
 
     /// Runs an operation until it succeeds, or a retry cannot help or is not allowed.
     ///
-    /// `pause` returns whether a stop ended the wait; `canceled` is then thrown. `retryAfter` is the delay that the
-    /// server requests, zero if none, nil if a retry cannot help. `onRetry` is called before each delay.
+    /// `pause` returns whether a stop interrupted the wait; `canceled` is then thrown. `retryAfter` is the delay that
+    /// the server requests, zero if none, nil if a retry cannot help. `onRetry` is called before each delay.
     package mutating func run<Value, Failure: Error>(
         pausing pause: (Duration) async -> Bool,
         canceled: @autoclosure () -> Failure,

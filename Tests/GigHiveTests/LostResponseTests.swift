@@ -142,7 +142,7 @@ import Testing
                     connection.close()
                 } else {
                     control.stop()
-                    // No response until the upload has ended without it.
+                    // No response until the upload has finished without it.
                     #expect(over.wait())
                 }
                 return true

@@ -95,7 +95,7 @@ import Testing
         )
     }
 
-    // MARK: Files of ended processes
+    // MARK: Files of exited processes
 
     private func abandoned(
         _ bench: Workbench,

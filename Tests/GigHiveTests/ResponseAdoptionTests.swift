@@ -6,9 +6,9 @@ import Testing
 @testable import GigHive
 @testable import MediaStore
 
-/// Adoption of the responses of ended processes while other processes are running.
+/// Adoption of the responses of exited processes while other processes are running.
 @Suite struct ResponseAdoptionTests {
-    /// An upload whose process has ended, and its response.
+    /// An upload whose process has exited, and its response.
     private func leave(_ bench: Workbench, _ file: FakeFile = FakeFile(id: 7, content: "abc")) throws -> String {
         let record = bench.uploader.record(of: try bench.prepare())
         try bench.store.insert(record)

@@ -40,7 +40,7 @@ enum SealedBytes {
     }
 
     /// Decrypts bytes read in pieces of at most `chunk`.
-    /// - Returns: The plaintext returned, and the error that ended it.
+    /// - Returns: The plaintext returned, and the error that stopped it.
     static func open(
         _ sealed: [UInt8],
         key: StreamingAEAD.Key? = key,

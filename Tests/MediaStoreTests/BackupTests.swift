@@ -187,7 +187,7 @@ struct BackupTests {
         #expect(try files(with: sampleToken("b").secret, in: fixture) == [])
     }
 
-    @Test("the next command finishes the removals of a process that ended")
+    @Test("the next command finishes the removals of a process that exited")
     func interruptedRemovals() throws {
         let fixture = try fixture.get()
         do {

@@ -193,7 +193,7 @@ import Testing
         #expect(try bench.files() == ["2024/03/IMG_1.jpg": long])
     }
 
-    /// Rule 3 has no digest to compare with, but a run that ended normally has read every byte and synced it to the
+    /// Rule 3 has no digest to compare with, but a run that exited normally has read every byte and synced it to the
     /// disk.
     @Test func anInterruptedDownloadOfARewrittenFileResumesInTheNextRun() async throws {
         let rewritten = SmallPhoto.stampedText("a", filler(3 << 20, seed: 1))
@@ -304,7 +304,7 @@ import Testing
         try expectNothing(bench)
     }
 
-    /// All bytes are stored, but the run ended before it verified them: one byte is requested, so that the server
+    /// All bytes are stored, but the run stopped before it verified them: one byte is requested, so that the server
     /// reports whether its file is unchanged.
     @Test func aCompleteTemporaryFileIsConfirmedByItsLastByte() async throws {
         let file = try file(long)

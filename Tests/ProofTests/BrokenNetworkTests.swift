@@ -6,7 +6,7 @@ import Testing
 @Suite struct BrokenNetworkTests {
     @Test func fiftyCutsInOneUploadEndInSuccess() async throws {
         let sandbox = try await SandboxProcess.start()
-        // The last one occurs after 50 MB, some of which were sent again: before the upload can have ended.
+        // The last one occurs after 50 MB, some of which were sent again: before the upload can have finished.
         let network = try CuttingProxy(before: sandbox.port, cuttingEvery: 1_000_000, times: 50)
         let bench = try Bench(network.address)
         let file = try bench.randomMovie(50_000_000)

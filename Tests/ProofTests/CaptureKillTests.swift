@@ -37,7 +37,7 @@ import Testing
                     retry.states == (["mediaInDraft", "outcomeRecorded"].contains(point) ? [] : ["accepted"]),
                     "\(point)"
                 )
-                // The draft of a process that has ended is removed by the next command.
+                // The draft of a process that has exited is removed by the next command.
                 try bench.expectWholeVault()
                 if point == "mediaInDraft" { #expect(try await bench.run(send).exitCode == 0) }
             case .sameCommand:

@@ -114,7 +114,7 @@ final class ChildMonitor: Sendable {
 }
 
 extension ChildMonitor.State {
-    /// Whether the child and its output have ended.
+    /// Whether the child has exited and its output is complete.
     var hasEnded: Bool { status != nil && openStreams.isEmpty }
 
     /// Whether a next line of standard output, or its end, is available.

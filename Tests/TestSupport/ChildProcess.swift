@@ -7,7 +7,7 @@ internal import Synchronization
 /// empty signal mask, the default action for the signals that end a program, and no descriptor but its standard
 /// streams. It is killed with the last reference.
 public final class ChildProcess: Sendable {
-    /// The process ID. Another process may get it once the child has ended; ``signal(_:)`` checks that.
+    /// The process ID. Another process may get it once the child has exited; ``signal(_:)`` checks that.
     public let processID: Int32
 
     private let monitor: ChildMonitor
@@ -25,7 +25,7 @@ public final class ChildProcess: Sendable {
     ///   - arguments: Without the program's name; they need not be UTF-8.
     ///   - environment: All variables; those of the tests when nil.
     ///   - streams: The standard streams.
-    ///   - home: A directory that must not be removed before the child has ended.
+    ///   - home: A directory that must not be removed before the child has exited.
     /// - Throws: ``ChildError/cannotStart(_:)``.
     public init(
         _ executable: String,
@@ -79,7 +79,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Whether it has not ended yet.
+    /// Whether it is still running.
     public var isRunning: Bool { monitor.state.withLock { $0.status == nil } }
 
     /// What it has written so far.
@@ -94,7 +94,7 @@ public final class ChildProcess: Sendable {
         signal(number)
     }
 
-    /// Sends a signal to the child only; does nothing if it has ended.
+    /// Sends a signal to the child only; does nothing if it has exited.
     public func signal(_ number: Int32) {
         monitor.state.withLock { state in
             // It is reaped under the same lock, so the number still belongs to it.
@@ -220,9 +220,9 @@ public struct ChildResult: Sendable {
     public var output: String
     /// Standard error; empty if it was a terminal.
     public var errors: String
-    /// The exit code; nil if a signal ended it, or if it is still running.
+    /// The exit code; nil if a signal terminated it, or if it is still running.
     public var exitCode: Int32?
-    /// The signal that ended it.
+    /// The signal that terminated it.
     public var signal: Int32?
 
     /// The exit code, or minus the signal.
@@ -238,6 +238,6 @@ public enum ChildError: Error, Sendable, Equatable {
     case cannotStart(Int32)
     /// The text did not appear in time; contains the output so far.
     case neverPrinted(String, soFar: String)
-    /// The deadline passed before the child ended; it was killed.
+    /// The deadline passed before the child exited; it was killed.
     case neverEnded(soFar: String)
 }

@@ -124,7 +124,7 @@ public final class ImmichStandIn: Sendable {
 
     /// It could not be used.
     public enum Failure: Error {
-        /// It ended before it was ready; its standard error.
+        /// It exited before it was ready; its standard error.
         case notReady(String)
         /// The control route responded with this status and text.
         case control(status: Int, String)

@@ -107,7 +107,7 @@ public final class SandboxProcess: Sendable {
 
     /// The sandbox could not be used.
     public enum Failure: Error {
-        /// It ended before it was ready; its standard error.
+        /// It exited before it was ready; its standard error.
         case notReady(String)
         /// The expected requests did not arrive; contains those that did.
         case neverSeen([SeenRequest])

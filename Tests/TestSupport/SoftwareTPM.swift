@@ -6,7 +6,7 @@ internal import Foundation
 public final class SoftwareTPM: Sendable {
     /// It could not be used.
     public enum Failure: Error {
-        /// `swtpm` ended before it listened; its standard error.
+        /// `swtpm` exited before it listened; its standard error.
         case notReady(String)
         /// A program that creates a key failed; its name and standard error.
         case refused(String, String)

@@ -110,7 +110,7 @@ final class TusServer: Sendable {
     var address: String { listener.address }
     var stored: [UInt8] { shared.state.withLock { $0.stored } }
     var requests: [Request] { shared.state.withLock { $0.requests } }
-    /// Opens once for each connection that has ended.
+    /// Opens once for each connection that was closed.
     var closed: Gate { shared.closed }
     var connectionCount: Int { listener.connectionCount }
 

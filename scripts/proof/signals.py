@@ -80,7 +80,7 @@ def expected_codes(numbers, moment):
     else:
         codes = {0} if first in IGNORED else {128 + first}
     if len(numbers) == 2 and first in STOPS:
-        # The first signal may have ended the program before the second one arrived.
+        # The first signal may have terminated the program before the second one arrived.
         codes.add(128 + first)
     if moment == "passed":
         codes.add(0)

@@ -142,7 +142,7 @@ class Trial:
             elif CRASH.search(run.errors):
                 self.wrong.append("trap")
             elif run.code < 0 and run.code not in allowed:
-                self.wrong.append(f"ended by signal {-run.code}")
+                self.wrong.append(f"terminated by signal {-run.code}")
             elif run.code not in allowed:
                 self.unmet.append(f"exit code {run.code}")
             text = "".join(map(str, run.records)) + run.errors

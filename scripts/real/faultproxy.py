@@ -19,7 +19,7 @@ ACTIONS = {
     "stopped": "503 in place of the application",
 }
 
-# The ways in which a connection ends in the middle of a request body.
+# The ways in which a connection breaks in the middle of a request body.
 CUTS = {
     "fin": "closed",
     "rst": "reset",

@@ -87,9 +87,9 @@ extension CaptureError {
 
     /// No response to a request that may have had side effects.
     ///
-    /// Once the whole body was sent, the server may have processed it, however the exchange ended (`.unknownOutcome`),
-    /// unless the head of a refusal was received. Before that, it cannot have: it reads the whole body first (contract
-    /// 1.1).
+    /// Once the whole body was sent, the server may have processed it, whatever the result of the exchange
+    /// (`.unknownOutcome`), unless the head of a refusal was received. Before that, it cannot have: it reads the whole
+    /// body first (contract 1.1).
     package init(submitting error: TransportError) {
         if let head = error.head, (400..<500).contains(head.status), head.status != 409 {
             self = CaptureRefusal(head, body: []).error(of: .submission)

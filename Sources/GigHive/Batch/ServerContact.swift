@@ -59,7 +59,7 @@ final class ServerContact: Sendable {
         }
     }
 
-    /// The item waits for something else, or has ended: the next one tests the server.
+    /// The item waits for something else, or has finished: the next one tests the server.
     func leave(_ item: Int) {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard state.holder == item else { return nil }

@@ -77,9 +77,10 @@ public struct UploadBatch: Sendable {
         case began(Int)
         /// An event of its upload.
         case upload(Int, UploadEvent)
-        /// It was started and has sent nothing when a failure of another item ended the run: it counts as not started.
+        /// It was started and has sent nothing when a failure of another item stopped the run: it counts as not
+        /// started.
         case withdrew(Int)
-        /// It has ended. Occurs exactly once for every started item that was not withdrawn, and for every refused
+        /// It has finished. Occurs exactly once for every started item that was not withdrawn, and for every refused
         /// item that was reached.
         case ended(Int, UploadResult)
     }
@@ -100,12 +101,12 @@ public struct UploadBatch: Sendable {
     /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
     /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
     /// the server. For different events its uploads follow each other. A file that another process is sending comes
-    /// last, when that has probably ended. Canceling the task is `control.stop()`.
+    /// last, when has probably finished. Canceling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
     /// until the server has responded to an upload, only one upload runs.
     ///
-    /// Ends when every started item has ended. Items that were never started have no event.
+    /// Returns when every started item has finished. Items that were never started have no event.
     ///
     /// - Parameters:
     ///   - items: The inputs.
@@ -131,7 +132,7 @@ public struct UploadBatch: Sendable {
     }
 }
 
-/// The first failure that ended a run.
+/// The first failure that stopped a run.
 private final class RunFailure: Sendable {
     private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
     /// Items that found the server unavailable and were not retried, since the last item that did not.
@@ -248,7 +249,7 @@ private final class BatchRun: Sendable {
         return true
     }
 
-    /// - Returns: nil when the item was not started, or not yet, or sent nothing before the run ended.
+    /// - Returns: nil when the item was not started, or not yet, or sent nothing before the run stopped.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):
@@ -307,10 +308,11 @@ private final class BatchRun: Sendable {
 }
 
 extension UploadResult {
-    /// Whether it ended only because the run did.
+    /// Whether it stopped only because the run did.
     fileprivate var isUnfinished: Bool { state == .cancelled || (state == .failed && error?.endsRun == true) }
 
-    /// This result, ended by the failure of the run. Its row in the journal stays: an upload over tus can be resumed.
+    /// This result, with the failure that stopped the run. Its row in the journal stays: an upload over tus can be
+    /// resumed.
     fileprivate func failed(_ failure: GigHiveError) -> UploadResult {
         guard state == .cancelled else { return self }
         var result = self
@@ -425,7 +427,7 @@ final class BatchQueue: Sendable {
     /// Whether no other item has the same file.
     func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
-    /// The next item to start in the slot of `last`, which has ended; nil when there is none.
+    /// The next item to start in the slot of `last`, which has finished; nil when there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {
@@ -439,7 +441,7 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// The next item of the file that has just ended.
+    /// The next item of the file that has just finished.
     private func waiting(for last: Int?, _ state: inout State) -> Int? {
         guard let file = last.flatMap({ files[$0] }), var waiting = state.waiting[file] else { return nil }
         guard !waiting.isEmpty else {
@@ -505,7 +507,7 @@ final class BatchQueue: Sendable {
     }
 }
 
-/// Forwards the events of many transfers, one at a time, and none of an item that has ended.
+/// Forwards the events of many transfers, one at a time, and none of an item that has finished.
 final class BatchEvents: Sendable {
     private let running = Mutex<Set<Int>>([])
     private let onEvent: @Sendable (UploadBatch.Event) -> Void

@@ -380,7 +380,7 @@ struct Finalization {
         }
     }
 
-    /// The time for which the server may still be working on a request that ended at `start`.
+    /// The time for which the server may still be working on a request that was closed at `start`.
     private func remaining(since start: Date) -> Duration {
         uploader.processingTime(forBytes: recorder.record.sizeBytes, since: start)
     }
@@ -482,7 +482,7 @@ extension Finalization {
         return try await query(error, for: remaining(since: lostAt))
     }
 
-    /// A 500 of a script that has ended, perhaps after it had stored the file (trap T7): while tus has the
+    /// A 500 from a script that has finished, perhaps after it had stored the file (trap T7): while tus has the
     /// bytes, it has not.
     mutating func handleBroken(_ error: GigHiveError) async throws(StoreError) -> Step {
         switch await tusState() {

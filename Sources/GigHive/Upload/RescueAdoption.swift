@@ -1,7 +1,7 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Adopts the responses that ended processes left on disk. Needs no server; every command calls it at its start.
+/// Adopts the responses that exited processes left on disk. Needs no server; every command calls it at its start.
 public enum RescueAdoption {
     /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///

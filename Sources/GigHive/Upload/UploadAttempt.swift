@@ -12,7 +12,7 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
-    /// Whether the file was unmodified when the attempt ended: later changes are not in the bytes sent.
+    /// Whether the file was unmodified at the end of the attempt: later changes are not in the bytes sent.
     let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
@@ -190,8 +190,8 @@ enum UploadVerdict: Sendable {
             guard bodyComplete else {
                 return .refused(error, mayRepeat: head.status != 500)
             }
-            // A 500 comes from a script that has ended, perhaps after storing the file (trap T7). Other codes come from
-            // a proxy, while the script behind it may continue.
+            // A 500 comes from a script that has finished, perhaps after storing the file (trap T7). Other codes come
+            // from a proxy, while the script behind it may continue.
             return .unknown(error, isServerFinished: head.status == 500)
         default:
             return .refused(error, mayRepeat: false)

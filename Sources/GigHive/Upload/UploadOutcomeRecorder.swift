@@ -233,7 +233,7 @@ extension UploadOutcomeRecorder {
 
     /// The server has responded with success: stores the token, a guest's receipt, and the result in one transaction.
     ///
-    /// A file that changed during the upload, or arrived damaged, ends as `failed` with its token stored, so that the
+    /// A file that changed during the upload, or arrived damaged, becomes `failed`, with its token stored, so that the
     /// bad copy can be deleted. A token that cannot be stored leaves the upload `finalized`, its response in the rescue
     /// file and the token in `result.unstoredToken`.
     ///
@@ -244,7 +244,7 @@ extension UploadOutcomeRecorder {
         tokenless: UploadState? = nil,
         rescuePath: String?
     ) async {
-        // An earlier attempt may have ended as unknown.
+        // An earlier attempt may have an unknown outcome.
         result.error = nil
         describe(response)
         let problem = problem(response, isSourceUnchanged: isSourceUnchanged)

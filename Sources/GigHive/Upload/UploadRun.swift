@@ -192,7 +192,7 @@ struct UploadRun {
         }
     }
 
-    /// The run ended before the next attempt: by the user, or by a failure of another upload.
+    /// The run was stopped before the next attempt: by the user, or by a failure of another upload.
     private mutating func endUnrepeated(_ error: GigHiveError) {
         if !control.isStopRequested, let failure = uploader.runFailure?() {
             recorder.end(.failed, failure)
@@ -279,8 +279,8 @@ struct UploadRun {
         }
     }
 
-    /// The server has ended this request, with or without the file: it decides whether the file is sent again, which is
-    /// safe because it never stores the same bytes twice.
+    /// The server has finished this request, with or without the file: it decides whether the file is sent again, which
+    /// is safe because it never stores the same bytes twice.
     private mutating func handleCollision(
         _ error: GigHiveError,
         _ attempt: UploadAttempt,

@@ -37,7 +37,7 @@ public struct Uploader: Sendable {
     var intentLifetime = Duration.seconds(1)
     /// Set while a batch runs: called with a failure that ends the run, before another upload may begin.
     var onRunFailure: (@Sendable (GigHiveError) -> Void)?
-    /// Set while a batch runs: the failure of another upload that has ended the run.
+    /// Set while a batch runs: the failure of another upload that has stopped the run.
     var runFailure: (@Sendable () -> GigHiveError?)?
     /// Set while a batch runs: whether the server is known to work.
     var contact: ContactPass?
@@ -88,7 +88,7 @@ public struct Uploader: Sendable {
     /// An interrupted upload over tus of the same file to the same event is resumed.
     ///
     /// Canceling the task is `control.stop()`: it takes effect while bytes are being sent; after that it waits for the
-    /// token. A stopped tus upload ends as `cancelled` here, and stays resumable in the journal.
+    /// token. A stopped tus upload becomes `cancelled` here, and stays resumable in the journal.
     public func upload(
         _ upload: PreparedUpload,
         control: TransferControl = TransferControl(),

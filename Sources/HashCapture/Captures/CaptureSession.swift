@@ -388,7 +388,7 @@ extension CaptureSession {
         guard var record = try stored(id), record.state == .submitted else { return }
         record.state = .unknownOutcome
         record.errorCode = OutcomeCode.unknownOutcome.rawValue
-        record.errorDetail = "the program ended before it received the response"
+        record.errorDetail = "the program exited before it received the response"
         record.httpStatus = nil
         record.updatedAt = dependencies.now()
         try keep(record)

@@ -8,7 +8,7 @@ struct AlbumWork: Sendable {
     let service: AlbumService
     let display: RunDisplay<TapeReading>
 
-    /// Runs work on an album. Returns nil if a signal ended it; work confirmed by the library is kept.
+    /// Runs work on an album. Returns nil if a signal stopped it; work confirmed by the library is kept.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func run(
@@ -54,8 +54,8 @@ struct AlbumWarning: Sendable, Equatable {
     var hint: String?
 
     /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`;
-    /// `count` is its number of clips or tapes, nil for an exported file. `outcome` is nil if a signal ended the work.
-    /// `isOrder` means that only the order of the album was to be updated, which later attempts do not repeat
+    /// `count` is its number of clips or tapes, nil for an exported file. `outcome` is nil if a signal stopped the
+    /// work. `isOrder` means that only the order of the album was to be updated, which later attempts do not repeat
     /// automatically.
     init?(saved: String, count: Int?, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let album = count.map { $0 == 1 ? "its album" : "their album" } ?? "the album of the tape"

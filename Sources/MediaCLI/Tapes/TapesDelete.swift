@@ -118,7 +118,7 @@ struct TapeDeletionRun: Sendable {
         return try await confirmation.prompt(lines, tapes.count == 1 ? "Delete it?" : "Delete them?", on: console)
     }
 
-    /// - Returns: nil if a signal ended the wait for another command before anything was deleted.
+    /// - Returns: nil if a signal stopped the wait for another command before anything was deleted.
     private func item(_ tape: TapeRecord, isConfirmed: Bool) async throws -> Item? {
         guard isConfirmed else { return Item(tape: tape, state: .declined) }
         guard !isDryRun else {

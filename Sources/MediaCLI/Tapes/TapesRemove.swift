@@ -52,7 +52,7 @@ struct TapesRemove: ContextCommand {
         }
     }
 
-    /// The outcome is nil if a signal ended the update of the album. A signal before the removal throws `.cancelled`.
+    /// The outcome is nil if a signal stopped the update of the album. A signal before the removal throws `.cancelled`.
     private func remove(
         _ clips: [ClipRecord],
         of tape: TapeRecord,

@@ -51,7 +51,7 @@ struct TapesSession: Sendable {
     // MARK: Albums
 
     /// Updates the folder of an album after a change of its tape. An album on a server has no order: the server is not
-    /// contacted, and the outcome is `.skipped`. Returns nil if a signal ended the update.
+    /// contacted, and the outcome is `.skipped`. Returns nil if a signal stopped the update.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func rearrange(_ tape: TapeRecord) async throws -> AlbumOutcome? {

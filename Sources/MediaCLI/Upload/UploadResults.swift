@@ -101,7 +101,7 @@ final class UploadResults: Sendable {
 
     var runFailure: UserFacingError? { state.withLock { $0.runFailure } }
 
-    /// The code of the failure that ended the run, otherwise that of the files as a batch.
+    /// The code of the failure that stopped the run, otherwise that of the files as a batch.
     var exitCode: ExitCode {
         state.withLock { state in
             guard state.verification?.missing.isEmpty ?? true else { return .partly }

@@ -123,7 +123,7 @@ final class UploadTape: Sendable {
         )
     }
 
-    /// Adds the clips to the album, unless a signal has ended the run; then they stay pending until the next add.
+    /// Adds the clips to the album, unless a signal has stopped the run; then they stay pending until the next add.
     /// `showsProgress` must be false if anything else is drawn on the terminal.
     func conclude(showsProgress: Bool = true) async {
         let (tape, fresh) = state.withLock { state in

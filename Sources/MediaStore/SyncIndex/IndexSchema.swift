@@ -10,7 +10,7 @@ extension StoreSchema {
     /// - A time is stored as text only if its microseconds do not reproduce the text.
     /// - `origins` has a row for each device, and one row without device for legacy photos, each with the
     ///   number of its photos.
-    /// - `runs` has a row for each run that has not ended. Numbers are never reused.
+    /// - `runs` has a row for each unfinished run. Numbers are never reused.
     /// - `seen` has a bit for each `photos.number` that the run has seen, so a run over known photos
     ///   changes none of them.
     ///

@@ -116,7 +116,7 @@ enum ServerRow {
         }
     }
 
-    /// Records a run that has ended. A full run has seen the latest photo.
+    /// Records a finished run. A full run has seen the latest photo.
     static func finish(_ run: RunRow, now: Date?, _ db: Database) throws {
         let isFull = run.since == nil
         try db.execute(

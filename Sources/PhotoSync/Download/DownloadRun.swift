@@ -36,7 +36,7 @@ struct DownloadSession: Sendable {
     ///   - plan: Reports photos that are not to be downloaded, and returns the others.
     ///   - canceled: The result for a photo that was not started.
     ///   - end: Returns an error that ends the whole run.
-    /// - Returns: The error that ended the run.
+    /// - Returns: The error that stopped the run.
     func forEach<Work: Sendable>(
         plan: (CandidateFeed.Block) async throws(PhotoSyncError) -> [Work],
         canceled: (Work) -> DownloadItem,

@@ -19,7 +19,7 @@ import Testing
     }
 
     static let points = [
-        // Nothing arrived: the row ends as failed, and the file is sent.
+        // Nothing arrived: the row becomes failed, and the file is sent.
         Point(name: "afterIntent", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 1),
         Point(name: "midBody", left: [.sending], exitCode: 0, states: [.done, .failed], tokens: 1, posts: 2),
         // The server stored it, and its response was lost.

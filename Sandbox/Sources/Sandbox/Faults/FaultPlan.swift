@@ -192,7 +192,7 @@ extension FaultPlan {
     }
 }
 
-/// Waits that can be ended early: those of `delay-response` when the faults are cleared, those of stalls with the
+/// Waits that can be interrupted early: those of `delay-response` when the faults are cleared, those of stalls with the
 /// connection.
 final class Waits: Sendable {
     private let state = Mutex<(isOver: Bool, sleeps: [Task<Void, any Error>])>((false, []))

@@ -172,7 +172,7 @@ extension ErrorCatalog {
         switch error.code {
         case .unknownHost, .cannotConnect:
             proxyHint(for: error).map { .table(error, hint: $0) }
-        // Not a lost connection: an earlier process ended during an upload.
+        // Not a lost connection: an earlier process exited during an upload.
         case .connectionLost where error.path != nil:
             Text(
                 "the upload was interrupted, and its event does not have the file",
