@@ -3,7 +3,7 @@ import Testing
 @testable import GigHive
 @testable import MediaCLI
 
-/// What is printed during tus uploads to servers that count chunks.
+/// The output during tus uploads to servers that count chunks.
 @Suite struct ChunkedProgressTests {
     /// Uploads over tus get no delete token from some servers (gighive-d4 contract section 3).
     @Test func theWaitDoesNotMentionATokenThatWillNotArrive() throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What ArgumentParser checks of commands in debug builds only, checked once for all of them (docs/adr/0022).
+/// The checks of commands that ArgumentParser makes only in debug builds, made once for all of them (docs/adr/0022).
 @Suite struct CommandShapeTests {
     @Test func noCommandHasAConflictingDefinition() async throws {
         let dump = try await BinaryRunner().run(["--experimental-dump-help"])

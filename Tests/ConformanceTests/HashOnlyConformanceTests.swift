@@ -4,8 +4,8 @@ import MediaCrypto
 import TestSupport
 import Testing
 
-/// What hash-only captures sign and send, verified by `rfc8785`, `cbor2`, `openssl`, and a second encoder of contract
-/// 2.1.
+/// The signed and sent bytes of hash-only captures, verified by `rfc8785`, `cbor2`, `openssl`, and a second encoder of
+/// contract 2.1.
 @Suite("Hash-only conformance")
 struct HashOnlyConformanceTests {
     private struct Verdict: Decodable {

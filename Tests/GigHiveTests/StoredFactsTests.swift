@@ -5,7 +5,7 @@ import Testing
 
 @testable import GigHive
 
-/// What the server stored, according to its response (gighive contract 2.2, trap T27).
+/// The details that the server stored, according to its response (gighive contract 2.2, trap T27).
 @Suite struct StoredFactsTests {
     private func stored(_ body: String) -> StoredFacts? {
         UploadResponse.parse(status: 201, body: Array(body.utf8)).stored

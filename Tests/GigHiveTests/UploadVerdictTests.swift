@@ -3,7 +3,7 @@ import Testing
 
 @testable import GigHive
 
-/// What a 3xx or 4xx means after a complete request body, and before it.
+/// The meaning of a 3xx or 4xx before and after a complete request body.
 @Suite struct UploadVerdictTests {
     /// gighive contract 2.5 (400, 401, 404, 413, 415) and section 8 (403). 409 is a duplicate (section 3).
     private static let refusals = [400, 401, 403, 404, 413, 415]

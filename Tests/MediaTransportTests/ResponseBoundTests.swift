@@ -3,7 +3,7 @@ import MediaTransport
 import TestSupport
 import Testing
 
-/// What a server may send besides the content, and for how long.
+/// The bytes that a server may send in addition to the content, and for how long.
 @Suite("Bounds of a response")
 struct ResponseBoundTests {
     /// Sends the same text until the client closes the connection.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// What `sync status` reports about server and index.
+/// The report of `sync status` about server and index.
 @Suite struct ReportTests {
     @Test func serverAndIndexSideBySide() async throws {
         let bench = try PullBench(ServerPhotos(5))

@@ -133,7 +133,7 @@ import Testing
 
     // MARK: Signals
 
-    /// What was sent gets its token; what was not started has no row.
+    /// Every file that was sent gets its token; a file that was not started has no row.
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
     func aStoppedBatchHasATokenForEachStoredFile(_ signal: Int32, _ exitCode: Int32) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:delay-response=0.1"])

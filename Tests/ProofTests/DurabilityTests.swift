@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What is written to the disk, and when, as seen by the kernel.
+/// The order of writes to the disk, as seen by the kernel.
 @Suite struct DurabilityTests {
     @Test(
         .enabled(if: SystemCallTrace.isAvailable),

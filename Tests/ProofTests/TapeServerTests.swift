@@ -33,7 +33,7 @@ import Testing
         #expect(try bench.witness() == before)
     }
 
-    /// What fails, the reason that is shown, and how it is repaired.
+    /// The failure, the reason that is shown, and the repair.
     enum Failure: String, CaseIterable {
         case down, revoked, mayNotCreate, mayNotAdd, full
 

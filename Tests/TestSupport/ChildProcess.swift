@@ -82,7 +82,7 @@ public final class ChildProcess: Sendable {
     /// Whether it is still running.
     public var isRunning: Bool { monitor.state.withLock { $0.status == nil } }
 
-    /// What it has written so far.
+    /// Its output so far.
     public var result: ChildResult { monitor.state.withLock { $0.result } }
 
     // MARK: Actions

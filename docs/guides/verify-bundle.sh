@@ -41,7 +41,7 @@ echo "ok    signature"
 [ "$(tail -c +34 "$work/authenticator" | head -c 4 | hex)" = "$(printf %08x "$(field counter)")" ] || fail "counter"
 echo "ok    counter"
 
-# What was signed is what was submitted: with the profile mediactl-1 everything but the assertion.
+# The signed bytes are the submitted ones: with the profile mediactl-1 everything but the assertion.
 if [ "$(field profile)" = mediactl-1 ]; then
     sed 's/"assertion":"[^"]*",//' "$work/body.json" | cmp -s - "$work/signed.json" || fail "body"
     echo "ok    body"

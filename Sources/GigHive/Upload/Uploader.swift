@@ -155,7 +155,7 @@ public struct Uploader: Sendable {
     /// and resolves its row.
     ///
     /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running
-    /// process owns ends in `.uploadInProgress` and is not changed, nor is a tus upload that was never finalized: it
+    /// process owns results in `.uploadInProgress` and is not changed, nor is a tus upload that was never finalized: it
     /// can be resumed. A finalize that may be in flight is awaited, and repeated once the server cannot be working on
     /// it. Canceling the task cancels the query; the row then stays `unknown_outcome`.
     public func resolve(_ record: UploadRecord) async -> UploadResult {

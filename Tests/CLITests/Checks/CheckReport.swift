@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `doctor` or `smoke` printed with `--json`.
+/// The output of `doctor` or `smoke` with `--json`.
 struct CheckReport {
     let result: ChildResult
     let records: [[String: Any]]

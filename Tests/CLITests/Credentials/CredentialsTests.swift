@@ -241,7 +241,7 @@ import Testing
 
     private func basic(_ user: String, _ password: String) -> String { "\(user):\(password)" }
 
-    /// What the description of an `Authorization` value hides.
+    /// The secrets that the description of an `Authorization` value hides.
     private func revealed(_ authorization: Authorization) -> String {
         var texts: [String] = []
         func collect(_ value: Any) {

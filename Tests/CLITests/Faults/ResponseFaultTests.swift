@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// What a server may respond to an upload (gighive contract 2.5): how it is reported, and that the file is sent only
+/// The possible responses to an upload (gighive contract 2.5): how it is reported, and that the file is sent only
 /// once.
 @Suite struct ResponseFaultTests {
     /// A response and what it means.

@@ -5,7 +5,7 @@ import Testing
 
 /// A file that changes during its upload: exit code 13, and the token of the unusable copy is kept.
 @Suite(.prompt) struct SourceChangeTests {
-    /// What happens to the file after part of it was sent.
+    /// The change to the file after part of it was sent.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let make: @Sendable (String) throws -> Void

@@ -94,7 +94,7 @@ import Testing
         let extended = try await evidence.verify(["--bundle", evidence.directory])
         #expect((extended.last["unsigned_members"] as? [String] ?? []).contains("note"))
 
-        // What only the server can confirm is not copied from the file.
+        // Values that only the server can confirm are not copied from the file.
         try evidence.set("level", "tpm2")
         let forged = try await evidence.verify(["--bundle", evidence.directory])
         #expect(forged.result.exitCode == 0 && forged.last["level"] is NSNull, "\(forged.last)")
@@ -152,7 +152,7 @@ import Testing
         #expect(try await unsigned().contains("frame_count"))
     }
 
-    /// What a forger may change, and the first check that fails.
+    /// A change that a forger could make, and the first check that fails.
     enum Forgery: String, CaseIterable {
         case photo = "file_hash"
         case mediaHash = "body_hash"

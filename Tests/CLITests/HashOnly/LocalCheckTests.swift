@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// What `hash-only verify` prints when the server or another source cannot be used.
+/// The output of `hash-only verify` when the server or another source cannot be used.
 @Suite(.prompt) struct LocalCheckTests {
     private static let names = ["file_hash", "body_hash", "signature", "counter", "vault", "server"]
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `sync push` reports of files that it does not upload, and `sync forget`.
+/// The reports of `sync push` about files that it does not upload, and `sync forget`.
 @Suite(.prompt) struct SyncPushTests {
     /// An environment whose directory has `a.jpg` and `b.jpg`, pushed; `a.jpg` is deleted on the server.
     private func fixtureWithDeletion() async throws -> (fixture: SyncFixture, directory: String, id: String) {

@@ -7,7 +7,7 @@ import Testing
     private struct Case: CustomTestStringConvertible, Sendable {
         var fault: String
         var command: [String]
-        /// What is printed shortly before the stall.
+        /// The output shortly before the stall.
         var sign: String
 
         var testDescription: String { "\(command.joined(separator: " ")) at \(fault)" }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the commands print and do when the album has errors, and when tapes are deleted.
+/// The output and effects of commands when the album has errors, and when tapes are deleted.
 @Suite struct TapeAlbumTests {
     // R9: soft, one warning, exit 0; --strict-albums makes it 3. Acceptance 5: the next run updates the album.
     @Test func failedAlbumsAreOneWarning() async throws {

@@ -1,4 +1,4 @@
-/// What is visible on a terminal in the end: overwritten text is gone, and colors are kept apart from the text.
+/// The final content of a terminal: overwritten text is removed, and colors are separate from the text.
 struct ScreenText {
     /// The lines, without trailing spaces.
     private(set) var lines: [String] = []

@@ -20,8 +20,8 @@ struct SigningVectorTests {
         if let rebuilt { #expect(try SHA256Digest.of(rebuilt).hex == vector.client_data_hash) }
     }
 
-    /// What our payload cannot represent, since we never send it: an altitude, a hash in upper case, a time with an
-    /// offset.
+    /// Values that our payload cannot represent, since we never send them: an altitude, a hash in upper case, a time
+    /// with an offset.
     private static let notOurs = ["location_with_altitude", "offset_time_and_case"]
 
     @Test(

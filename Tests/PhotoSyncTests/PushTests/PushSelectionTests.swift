@@ -50,7 +50,7 @@ import Testing
         #expect(!outcome.items.contains { $0.state == .excluded })
     }
 
-    /// What the user specifies is uploaded, even a hidden directory.
+    /// Specified files are uploaded, even in a hidden directory.
     @Test func aSpecifiedDirectoryIsNotExcluded() async throws {
         let bench = try await bench()
         let outcome = await bench.push(

@@ -10,7 +10,7 @@ import Testing
         /// Bytes sent before the interruption.
         var sent: Int
         var ending: D4Bench.Ending
-        /// What HEAD reports afterwards.
+        /// The offset that HEAD reports afterwards.
         var claimed: Int
         var testDescription: String { "\(sent) of \(length), \(ending)" }
     }

@@ -17,7 +17,7 @@ import Testing
         var name: String
         var length: Int
         var sends: [Send]
-        /// What HEAD reports at the end, in MiB.
+        /// The offset that HEAD reports at the end, in MiB.
         var claimed: Int
         /// Bytes of the file at the end, in MiB.
         var stored: Int

@@ -78,7 +78,7 @@ final class D4Bench {
         try await fixture.sendFile(try file ?? zeros(size), to: id, at: offset, options: Self.credentials(guest))
     }
 
-    /// What HEAD reports; nil when it reports nothing.
+    /// The offset that HEAD reports; nil if there is none.
     func offset() async throws -> Int? { try await fixture.offset(of: id) }
 
     func finalize(_ fields: String = "", guest: String? = nil) async throws -> CurlResponse {

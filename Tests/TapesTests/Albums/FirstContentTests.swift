@@ -46,7 +46,7 @@ import Testing
         let seen = Seen()
         bench.library.configure { script in
             script.before = { [store = bench.store] call in
-                // What is committed when the library is called.
+                // The rows that are committed when the library is called.
                 let clips = (try? store.clips(of: id)) ?? []
                 let states = clips.map(\.association.rawValue).joined(separator: ",")
                 let link = (try? store.albumLinks(of: id))?.first?.albumID ?? "-"

@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// What is found in place of a tape's album: library, account and key, and whether it may be the same.
+    /// The library, account and key found in place of those of a tape's album, and whether they may be the same.
     @Test(
         "trap 1, 4.2: another or unknown library at the address is not a loss of albums",
         arguments: [

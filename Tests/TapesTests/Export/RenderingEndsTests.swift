@@ -7,7 +7,7 @@ import Testing
 
 @testable import Tapes
 
-/// How a rendering fails: what is reported, and that no files are left behind.
+/// Failures of a rendering: each is reported, and no files are left behind.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct RenderingEndsTests {
     /// A still that takes ffmpeg minutes to render.

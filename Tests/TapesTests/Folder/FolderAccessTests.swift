@@ -8,7 +8,7 @@ import Testing
 
 @testable import Tapes
 
-/// What is allowed (contract 4.3, folder library).
+/// Permissions (contract 4.3, folder library).
 @Suite struct FolderAccessTests {
     private func allowed(_ fixture: FolderFixture, _ level: AccessLevel = .addOnly) async throws -> AlbumAccess.State {
         try await fixture.library.access(level).state

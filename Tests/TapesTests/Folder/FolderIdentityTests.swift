@@ -35,7 +35,7 @@ import Testing
         #expect(empty == .unauthorized(.addOnly))
     }
 
-    /// What may happen to a root unnoticed.
+    /// Changes of a root that go unnoticed.
     enum Loss: String, CaseIterable {
         case unmounted, removed, replacedByFile, damagedMarker, foreignMarker, fifoMarker
     }

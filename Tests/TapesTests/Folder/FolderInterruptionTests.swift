@@ -7,8 +7,8 @@ import Testing
 
 @testable import Tapes
 
-/// What a process killed between two steps leaves, and how the next one handles it (R7): the states are built by
-/// hand, with the names of `TapeFailpoint`.
+/// The states that a process killed between two steps leaves, and the recovery by the next one (R7): the states are
+/// built by hand, with the names of `TapeFailpoint`.
 @Suite struct FolderInterruptionTests {
     private static let manifest = ".mediactl-album.json"
 

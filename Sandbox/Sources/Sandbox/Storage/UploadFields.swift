@@ -48,7 +48,7 @@ struct UploadFields: Sendable {
         try checkDatabaseTypes(dialect)
     }
 
-    /// What the database refuses before it stores anything. A label that is too long is refused later (trap T7).
+    /// Texts that the database refuses before it stores anything. A label that is too long is refused later (trap T7).
     private func checkDatabaseTypes(_ dialect: Dialect) throws(Refusal) {
         guard Self.isCalendarDate(eventDate) else {
             throw .database(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a run with `--json` printed: records for programs and messages for people.
+/// The output of a run with `--json`: records for programs and messages for people.
 struct FaultReport: Sendable {
     let result: ChildResult
     let records: [Record]
