@@ -71,7 +71,7 @@ enum TransportBench {
     }
 }
 
-/// Ends the program with a message.
+/// Exits the program with a message.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 

@@ -3,7 +3,8 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Outcomes
 
-/// Checks for threads and file descriptors: without them, libdispatch and libcurl wait forever or end the process.
+/// Checks for threads and file descriptors: without them, libdispatch and libcurl wait forever or terminate the
+/// process.
 enum ProcessResources {
     /// Number of threads in addition to one per core: the transfer loop, signals, digests and files.
     private static let extraThreads = 4

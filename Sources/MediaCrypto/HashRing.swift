@@ -119,7 +119,7 @@ final class HashRing: @unchecked Sendable {
 
     var hasThread: Bool { condition.withLock { isThreadRunning } }
 
-    /// Ends the thread, even with bytes left to hash.
+    /// Stops the thread, even with bytes left to hash.
     func abandon() {
         condition.withLock {
             isAbandoned = true

@@ -289,7 +289,7 @@ extension LockedByte {
         return try byte.tryLock() ? byte : nil
     }
 
-    /// Waits for the adoption lock, on a thread that may block. Canceling the task does not end the wait.
+    /// Waits for the adoption lock, on a thread that may block. Canceling the task does not interrupt the wait.
     package static func acquire(in directory: DataDirectory) async throws(StoreError) -> AdoptionLock {
         let byte = try LockedByte("adoption", of: directory.lockFile("uploads"))
         try await BlockingWork.run { () throws(StoreError) in try byte.lock() }

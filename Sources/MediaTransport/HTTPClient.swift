@@ -64,7 +64,7 @@ public final class HTTPClient: Sendable {
         loop.shutdown()
     }
 
-    /// Waits before a retry. Throws when a stop ends the wait.
+    /// Waits before a retry. Throws when a stop interrupts the wait.
     private func rest(
         _ wait: Duration,
         before attempt: Int,

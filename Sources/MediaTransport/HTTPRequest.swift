@@ -38,7 +38,7 @@ public enum Repeatability: Sendable {
     /// `TransportError.isBeforeRequest`, and must resolve every other failure itself.
     case atMostOnce
     /// After a failure the caller queries the server's offset (a PATCH of tus). The client never repeats the
-    /// request, nor a body that has begun. It uses a kept connection, and a stop ends it immediately: an
+    /// request, nor a body that has begun. It uses a kept connection, and a stop stops it immediately: an
     /// interruption loses nothing.
     case resumable
 }

@@ -188,7 +188,7 @@ extension Transfer {
         if case .receiver = request.destination { request.method == .get } else { false }
     }
 
-    /// Whether the control ends the transfer now. After the last body byte of an at-most-once request only `abandon`
+    /// Whether the control stops the transfer now. After the last body byte of an at-most-once request only `abandon`
     /// does; a stop then shortens the wait for the response.
     func isStopDue() -> Bool {
         switch control.stopRequest {

@@ -60,7 +60,7 @@ public final class TransferControl: Sendable {
         stopRequest == .abandon
     }
 
-    /// Waits up to `limit`; a stop ends the wait early.
+    /// Waits up to `limit`; a stop interrupts the wait early.
     ///
     /// - Returns: Whether a stop was requested or the task was canceled.
     public func waitForStop(upTo limit: Duration) async -> Bool {

@@ -92,7 +92,7 @@ final class TransferLoop: Sendable {
         for (_, complete) in waiting { complete(.failure(error)) }
     }
 
-    /// Refuses new requests, cancels running ones and ends the thread.
+    /// Refuses new requests, cancels running ones and stops the thread.
     func shutdown() {
         inbox.withLock { $0.isShutDown = true }
         wake()

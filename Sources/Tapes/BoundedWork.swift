@@ -8,7 +8,7 @@ enum BoundedWork {
     /// Maximum time for the work to detect its cancellation.
     static let grace: Duration = .seconds(1)
 
-    /// Runs `body` on a thread that may block. Cancellation ends it at its next step with `.cancelled`; a hanging step
+    /// Runs `body` on a thread that may block. Cancellation stops it at its next step with `.cancelled`; a hanging step
     /// is abandoned. `body` calls `WorkSteps.next()` before each step. If a step takes longer than `stallLimit`, the
     /// file system is treated as unreachable (rule R14).
     ///

@@ -53,7 +53,7 @@ struct LibraryGuideTests {
         // guide: end
     }
 
-    @Test("a canceled task ends the upload during the transfer, and the next process resumes it")
+    @Test("a canceled task stops the upload during the transfer, and the next process resumes it")
     func cancelAndResume() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["tus-patch:stall,after=65536,skip=1"])
         let temporary = try TemporaryDirectory()

@@ -97,7 +97,7 @@ struct SpoolFileTests {
     }
 
     @Test(
-        "a full disk ends the copy, and its space is freed",
+        "a full disk aborts the copy, and its space is freed",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement)
     )
     func fullDisk() throws {

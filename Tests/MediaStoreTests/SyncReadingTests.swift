@@ -30,7 +30,7 @@ struct SyncReadingTests {
         #expect(try index.all(server: "https://unknown") == [])
     }
 
-    @Test("blocks have up to 500 photos, even if all have one time, and do not block writers")
+    @Test("blocks have up to 500 photos, even if all have the same time, and do not block writers")
     func blocks() throws {
         let fixture = try fixture.get()
         let index = try fixture.index()

@@ -401,7 +401,7 @@ struct FaultTests {
         #expect(error?.metrics.bodyComplete == false)
     }
 
-    @Test("a receiver that fails ends the transfer with its error")
+    @Test("a receiver that fails aborts the transfer with its error")
     func receiverFails() async throws {
         struct Full: ResponseReceiver, Error {
             func begin(_ head: HTTPResponseHead) {}

@@ -159,7 +159,7 @@ struct HeldBodyTests {
         #expect(await closed.opened())
     }
 
-    @Test("an early refusal ends a body that is held back", .timeLimit(.minutes(4)))
+    @Test("an early refusal aborts a body that is held back", .timeLimit(.minutes(4)))
     func earlyRefusal() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readHead()
@@ -207,7 +207,7 @@ struct HeldBodyTests {
         #expect(requests.withLock { $0 } == 3)
     }
 
-    @Test("canceling the task ends a resumable request at once, even after its body", .timeLimit(.minutes(4)))
+    @Test("canceling the task stops a resumable request immediately, even after its body", .timeLimit(.minutes(4)))
     func cancelAfterBody() async throws {
         let (arrived, done) = (Gate(), Gate())
         defer { done.open() }

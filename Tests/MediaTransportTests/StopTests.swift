@@ -20,7 +20,7 @@ struct StopTests {
         }
     }
 
-    @Test("canceling the task ends a stalled upload, body incomplete", .timeLimit(.minutes(4)))
+    @Test("canceling the task stops a stalled upload, body incomplete", .timeLimit(.minutes(4)))
     func cancelTask() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
@@ -37,7 +37,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == false)
     }
 
-    @Test("a control ends an upload before it has started", .timeLimit(.minutes(4)))
+    @Test("a control stops an upload before it has started", .timeLimit(.minutes(4)))
     func stopBeforeStart() async throws {
         let server = try ScriptedServer { connection, _ in try connection.readRequest() }
         let control = TransferControl()
@@ -96,7 +96,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
-    @Test("abandoning ends the wait at once; the outcome is unknown", .timeLimit(.minutes(4)))
+    @Test("abandoning interrupts the wait immediately; the outcome is unknown", .timeLimit(.minutes(4)))
     func abandon() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
@@ -120,7 +120,7 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
-    @Test("a stop ends the wait between two attempts", .timeLimit(.minutes(4)))
+    @Test("a stop interrupts the wait between two attempts", .timeLimit(.minutes(4)))
     func stopBetweenAttempts() async throws {
         let waiting = Gate()
         let http = try HTTPClient(

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Reads a child's output and waits for its end, on separate threads, and notifies the waiting tasks.
 ///
-/// The threads reference the monitor, not the ``ChildProcess``, which ends the child with its last reference.
+/// The threads reference the monitor, not the ``ChildProcess``, which kills the child with its last reference.
 final class ChildMonitor: Sendable {
     /// Stays true once it is, so it may be checked again after the wait.
     typealias Condition = @Sendable (State) -> Bool

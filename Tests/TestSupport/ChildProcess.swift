@@ -4,7 +4,7 @@ internal import Synchronization
 /// A child process with its output collected as it arrives.
 ///
 /// Tests start children from many threads concurrently, with signals blocked in some of them. Every child gets an
-/// empty signal mask, the default action for the signals that end a program, and no descriptor but its standard
+/// empty signal mask, the default action for the signals that terminate a program, and no descriptor but its standard
 /// streams. It is killed with the last reference.
 public final class ChildProcess: Sendable {
     /// The process ID. Another process may get it once the child has exited; ``signal(_:)`` checks that.

@@ -117,7 +117,7 @@ struct ChunkTests {
         #expect(sums == expected)
     }
 
-    @Test("stopping while the digest is being stored ends the transfer at once", arguments: [true, false])
+    @Test("a stop while the digest is being stored stops the transfer immediately", arguments: [true, false])
     func stopWhileHeld(byTask: Bool) async throws {
         let (almost, keeping, keep) = (Gate(), Gate(), Gate())
         let source = try Source(300_000)

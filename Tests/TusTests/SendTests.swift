@@ -98,7 +98,7 @@ struct SendTests {
         #expect(lastByteCameAfter.withLock { $0 } == [true])
     }
 
-    @Test("a digest that cannot be stored ends the transfer before the chunk is complete")
+    @Test("a digest that cannot be stored stops the transfer before the chunk is complete")
     func journalFails() async throws {
         struct Full: Error {}
         let source = try Source(3000)

@@ -87,7 +87,7 @@ struct StatusTests {
         }
     }
 
-    @Test("a refusal ends the call at once, and is not repeated", arguments: final)
+    @Test("a refusal fails the call immediately, and is not retried", arguments: final)
     func refused(_ row: Row) async throws {
         let server = try server(row)
         let error = try await call(row.verb, server.client(), Source(3000))

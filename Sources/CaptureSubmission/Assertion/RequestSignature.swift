@@ -52,7 +52,8 @@ package struct CaptureDevice: Sendable {
 package protocol CaptureSigner: Sendable {
     var publicKey: VerifyingKey { get }
 
-    /// Signs a message with ECDSA and SHA-256: 64 bytes, r‖s (big-endian, padded). Cancellation ends a signing program.
+    /// Signs a message with ECDSA and SHA-256: 64 bytes, r‖s (big-endian, padded). Cancellation stops a signing
+    /// program.
     func sign(_ message: [UInt8]) async throws(CaptureError) -> [UInt8]
 }
 

@@ -147,7 +147,7 @@ extension CaptureClient {
         }
     }
 
-    /// Sends a query, and returns the response regardless of its status. A signed query is sent once, and a stop ends
+    /// Sends a query, and returns the response regardless of its status. A signed query is sent once, and a stop stops
     /// it immediately.
     func question(
         _ path: String,

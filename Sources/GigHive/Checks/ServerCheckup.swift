@@ -37,7 +37,7 @@ public struct ServerCheckup: Sendable {
         self.sizeText = sizeText
     }
 
-    /// Runs all checks, in the order of `names`. Canceling the task ends the current one and skips the rest. `onCheck`
+    /// Runs all checks, in the order of `names`. Canceling the task stops the current one and skips the rest. `onCheck`
     /// is called after each check.
     public func run(onCheck: @escaping @Sendable (ServerCheck) -> Void = { _ in }) async -> [ServerCheck] {
         var list = CheckList(onCheck: onCheck)

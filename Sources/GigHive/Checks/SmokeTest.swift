@@ -32,7 +32,7 @@ public struct SmokeTest: Sendable {
         self.sizeText = sizeText
     }
 
-    /// Runs all checks, in the order of `names`. Canceling the task, or a stop, ends the upload while its bytes are
+    /// Runs all checks, in the order of `names`. Canceling the task, or a stop, stops the upload while its bytes are
     /// being sent; a file that reached the server is still deleted. After a stop, the server has five seconds to
     /// respond to the deletion, and five to confirm it.
     ///

@@ -33,7 +33,7 @@ public struct UploadVerifier: Sendable {
 
     /// Reads the listing and looks up every upload by checksum, ID and event.
     ///
-    /// Canceling the task ends the listing.
+    /// Canceling the task stops the listing.
     ///
     /// - Returns: The indexes of the uploads that the listing does not contain in their event under their ID.
     /// - Throws: `GigHiveError` when the listing cannot be read completely.

@@ -164,7 +164,7 @@ final class TusSlots: Sendable {
     private let state = Mutex(State())
 
     /// Waits for a place, first come, first served. A stop makes every holder release its place, which
-    /// ends this wait too.
+    /// interrupts this wait too.
     func take() async -> TusSlot {
         _ = await slots.take()
         return TusSlot(self)

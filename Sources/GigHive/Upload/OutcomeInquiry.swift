@@ -67,7 +67,7 @@ struct OutcomeInquiry: Sendable {
     let event: InventoryEvent
 
     /// Checks until the file is found or the time is up, at least once. `limit` is the time for which the server may
-    /// still be working on it; nil if it has finished. A stop ends the inquiry immediately.
+    /// still be working on it; nil if it has finished. A stop stops the inquiry immediately.
     func run(for limit: Duration?, control: TransferControl) async -> Finding {
         let deadline = limit.map { ContinuousClock.now + $0 }
         var checks = 0

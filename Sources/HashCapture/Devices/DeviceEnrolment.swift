@@ -62,7 +62,7 @@ public struct DeviceEnrolment: Sendable {
     }
 
     /// Registers with the server, and stores device and key. The key is stored on disk or in the TPM before it is
-    /// registered. A stop of `control` ends a signing program or a TPM tool, but not the registration itself.
+    /// registered. A stop of `control` stops a signing program or a TPM tool, but not the registration itself.
     ///
     /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
     ///   `.tpmUnusable`; `.cancelled`; `.unexpectedResponse` for a level that was not proven.

@@ -2,7 +2,8 @@ internal import CaptureSubmission
 internal import MediaCrypto
 internal import MediaTransport
 
-/// A signer that a stop interrupts: no request is in transit while it signs, so that a stop can end it immediately.
+/// A signer that a stop interrupts: no request is in transit while it signs, so that a stop can interrupt it
+/// immediately.
 struct StoppableSigner: CaptureSigner {
     private let signer: any CaptureSigner
     private let control: TransferControl

@@ -27,7 +27,7 @@ struct TPMSession: Sendable {
     private let name: String
     private let control: TransferControl
 
-    /// Creates the private directory. A stop of `control` ends a running tool.
+    /// Creates the private directory. A stop of `control` stops a running tool.
     ///
     /// - Throws: `.storeUnusable`, `.tpmUnusable`.
     static func open(in directory: DataDirectory, control: TransferControl) throws(CaptureError) -> TPMSession {

@@ -268,7 +268,7 @@ struct RegistrationRun: Sendable {
             return try await enrolment.register(plan, control: control)
         }
         let device = try await console.context.interruption.handling({ [console] request in
-            // Ends a signing program or a TPM tool; the command waits only for the server's response.
+            // Stops a signing program or a TPM tool; the command waits only for the server's response.
             control.stop()
             if request.isFinal {
                 work.cancel()

@@ -123,7 +123,7 @@ struct DiscardingRun: Sendable {
             }
             let uploader = try await uploader(for: record)
             let control = TransferControl()
-            // Every request of a discard is idempotent, so a signal can end it immediately.
+            // Every request of a discard is idempotent, so a signal can interrupt it immediately.
             let result = await console.context.interruption.handling({ _ in control.abandon() }) {
                 await uploader.discard(record, evenUnreachable: evenUnreachable, control: control) { limit in
                     console.note(

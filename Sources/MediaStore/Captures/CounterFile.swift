@@ -24,7 +24,7 @@ package final class CounterFile: Sendable {
     }
 
     /// Opens and locks the counter of a device (UUID in either case), waiting for another process, or object, that has
-    /// locked it: `.busy` after `timeout`. No thread waits; canceling ends the wait. A file without a counter is
+    /// locked it: `.busy` after `timeout`. No thread waits; canceling interrupts the wait. A file without a counter is
     /// `.corrupt`, and never reset.
     package static func lock(
         device: String,

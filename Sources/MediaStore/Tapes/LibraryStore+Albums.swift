@@ -239,8 +239,8 @@ extension LockedByte {
         }
     }
 
-    /// Waits on a dedicated thread, without polling; canceling ends the wait. The system call cannot be canceled: a
-    /// canceled wait continues in the background, and releases the lock as soon as it gets it.
+    /// Waits on a dedicated thread, without polling; canceling interrupts the wait. The system call cannot be canceled:
+    /// a canceled wait continues in the background, and releases the lock as soon as it gets it.
     package static func acquire(_ subject: AlbumSubject, in directory: DataDirectory) async throws -> AlbumLock {
         try Task.checkCancellation()
         let byte = try LockedByte(subject.place.name, of: directory.lockFile(subject.place.file))

@@ -351,7 +351,7 @@ final class CandidateFeed: Sendable {
         do { return try await blocks.next() } catch { throw .ofStore(error) }
     }
 
-    /// Ends the thread. `next` must not be called afterwards.
+    /// Stops the thread. `next` must not be called afterwards.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         demand.signal()

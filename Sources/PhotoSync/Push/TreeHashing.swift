@@ -38,7 +38,7 @@ package struct TreeHashing: Sendable {
 
     /// - Parameters:
     ///   - paths: A few thousand at most, since all outcomes are kept; `forEachBlock` takes any number.
-    ///   - control: A stop ends reading after the current block; files without a digest are then `.cancelled`.
+    ///   - control: A stop stops reading after the current block; files without a digest are then `.cancelled`.
     ///   - onRead: Called with the number of bytes read, block by block; from any thread, also concurrently.
     /// - Returns: The outcomes, in the order of the paths.
     package func digests(
@@ -53,7 +53,7 @@ package struct TreeHashing: Sendable {
         return work.outcomes
     }
 
-    /// The digest of one file. Blocks. A stop of `control` ends reading with `.cancelled`.
+    /// The digest of one file. Blocks. A stop of `control` stops reading with `.cancelled`.
     func digest(of path: [UInt8], control: TransferControl) -> Outcome {
         let work = HashWork(paths: [path], hashes: hashes, now: now, control: control, onRead: { _ in })
         work.lookUp()

@@ -10,7 +10,7 @@ extension AlbumService {
     /// The album keeps its link even when empty. Assets that the library does not remove stay in the album, without a
     /// clip. With the flag off, nothing is locked and no request is sent: ``rearrange(_:)`` updates the album.
     ///
-    /// Cancellation ends the wait for another task that changes the album; nothing is removed then. It does not
+    /// Cancellation interrupts the wait for another task that changes the album; nothing is removed then. It does not
     /// interrupt the removal itself, which would leave assets without clips in the album.
     ///
     /// - Parameters:
@@ -119,8 +119,8 @@ extension AlbumService {
 extension AlbumService {
     /// Deletes a tape; with the flag on, also its album, unless `keepingAlbum` is true.
     ///
-    /// With the flag off, no request is sent to the library. Cancellation ends the wait for another task that changes
-    /// the album; nothing is deleted then. It does not interrupt the deletion itself.
+    /// With the flag off, no request is sent to the library. Cancellation interrupts the wait for another task that
+    /// changes the album; nothing is deleted then. It does not interrupt the deletion itself.
     ///
     /// - Parameters:
     ///   - tapeID: The tape.

@@ -3,8 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The possible responses to an upload (gighive contract 2.5): how it is reported, and that the file is sent only
-/// once.
+/// The possible responses to an upload (gighive contract 2.5): each is reported, and the file is sent only once.
 @Suite struct ResponseFaultTests {
     /// A response and what it means.
     struct Row: Sendable, CustomTestStringConvertible {

@@ -196,7 +196,7 @@ import Testing
 
     // MARK: Programs
 
-    /// A signal ends the signing program: nothing was sent, so the program does not wait.
+    /// A signal terminates the signing program: nothing was sent, so the program does not wait.
     @Test(arguments: [false, true])
     func ctrlCEndsTheSigningProgram(isRegistering: Bool) async throws {
         let fixture = try await HashOnlyFixture()

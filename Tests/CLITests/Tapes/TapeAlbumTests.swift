@@ -95,7 +95,7 @@ import Testing
         #expect(fixture.albums() == ["Tapes – T"])
     }
 
-    // R2: committed clips are kept; Ctrl-C ends the wait for the library.
+    // R2: committed clips are kept; Ctrl-C interrupts the wait for the library.
     @Test func interruptionKeepsTheClips() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let requested = Gate()

@@ -29,7 +29,7 @@ import Testing
         #expect(try await run(["cat"], input: bytes, limit: 1 << 20).output == bytes)
     }
 
-    /// A signal for the broken pipe would end the test process.
+    /// A signal for the broken pipe would terminate the test process.
     @Test func aProgramNeedNotReadItsInput() async throws {
         let bytes = [UInt8](repeating: 1, count: 1 << 20)
         #expect(try await run(["true"], input: bytes) == ProgramResult(output: [], ending: .ended(0)))

@@ -187,7 +187,7 @@ struct RefusalTests {
         #expect(error?.transport?.metrics.attempts == 3)
     }
 
-    @Test("a stop ends the request")
+    @Test("a stop stops the request")
     func stopped() async throws {
         let requested = Gate()
         let server = try ScriptedServer { connection, _ in

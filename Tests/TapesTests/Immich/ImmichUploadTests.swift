@@ -166,7 +166,7 @@ struct ImmichUploadTests {
         #expect(try await bench.report().assets.count == Self.refusals.count { $0.sendsOn })
     }
 
-    @Test("6.4: a key that is revoked during the run ends it")
+    @Test("6.4: a key that is revoked during the run stops it")
     func revoked() async throws {
         let bench = try await ImmichBench()
         try await bench.server.add(faults: [

@@ -20,14 +20,14 @@ enum SmallFile {
         return try text(from: descriptor)
     }
 
-    /// The text of a file of any kind. Canceling ends the wait for the writer of a FIFO.
+    /// The text of a file of any kind. Canceling interrupts the wait for the writer of a FIFO.
     static func text(comingThrough path: String) async throws(Failure) -> String {
         let descriptor = try WholeInput.opened(Array(path.utf8))
         defer { close(descriptor) }
         return try await text(comingThrough: descriptor)
     }
 
-    /// Reads to the end on a separate thread, since a pipe may be slow. Canceling ends the read.
+    /// Reads to the end on a separate thread, since a pipe may be slow. Canceling stops the read.
     static func text(comingThrough descriptor: Int32) async throws(Failure) -> String {
         try await BlockingWork.runCancellable { isCancelled throws(Failure) in
             try text(from: descriptor, isCancelled: isCancelled)

@@ -28,7 +28,7 @@ enum StopSignal: String, Sendable, CaseIterable {
     var name: String { rawValue }
 }
 
-/// Distributes stop signals. Work that must not be interrupted halfway registers a handler; without one, a signal ends
+/// Distributes stop signals. Work that must not be interrupted halfway registers a handler; without one, a signal stops
 /// the program immediately.
 final class Interruption: Sendable {
     /// A stop request and its count: 1 stops, 2 abandons, 3 exits immediately.
@@ -57,7 +57,7 @@ final class Interruption: Sendable {
         var arrivals: [StopSignal: ContinuousClock.Instant] = [:]
         var nextKey = 0
         var handlers: [Int: @Sendable (Request) -> Void] = [:]
-        /// Number of open prompts. While there are any, a signal ends the program regardless of handlers.
+        /// Number of open prompts. While there are any, a signal terminates the program regardless of handlers.
         var questions = 0
         var endProgram: (@Sendable (Request, _ isHandled: Bool) -> Void)?
         var showStatus: (@Sendable () -> Void)?
@@ -79,7 +79,7 @@ final class Interruption: Sendable {
         state.withLock { $0.questions > 0 }
     }
 
-    /// Sets the closure that ends the program: immediately if the request is not handled, otherwise after a grace
+    /// Sets the closure that exits the program: immediately if the request is not handled, otherwise after a grace
     /// period.
     func onEnd(_ endProgram: @escaping @Sendable (Request, _ isHandled: Bool) -> Void) {
         state.withLock { $0.endProgram = endProgram }
@@ -90,7 +90,8 @@ final class Interruption: Sendable {
         state.withLock { $0.showStatus = showStatus }
     }
 
-    /// Handles a stop signal. SIGQUIT ends the program immediately, even during a request: the journal is consistent.
+    /// Handles a stop signal. SIGQUIT terminates the program immediately, even during a request: the journal is
+    /// consistent.
     func receive(_ signal: StopSignal) {
         let arrival = now()
         let isCounted = state.withLock { state in
@@ -150,7 +151,7 @@ final class Interruption: Sendable {
         return try await body()
     }
 
-    /// Runs `body`, which prompts the user. In the meantime, a signal ends the program.
+    /// Runs `body`, which prompts the user. In the meantime, a signal terminates the program.
     func prompting<Value>(_ body: () async -> Value) async -> Value {
         state.withLock { $0.questions += 1 }
         defer { state.withLock { $0.questions -= 1 } }

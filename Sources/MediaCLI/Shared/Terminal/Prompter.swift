@@ -114,7 +114,7 @@ enum PasswordPrompt {
 
     /// Reads one line, without its line ending.
     ///
-    /// Canceling ends the prompt. The terminal is always restored: keys that suspend the program or end it with a core
+    /// Canceling stops the prompt. The terminal is always restored: keys that suspend the program or end it with a core
     /// dump (Ctrl-Z, Ctrl-\) are disabled during the prompt, and Ctrl-C and other signals arrive as cancellation.
     ///
     /// `question` is printed unchanged.
