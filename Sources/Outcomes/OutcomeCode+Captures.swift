@@ -74,7 +74,7 @@ extension OutcomeCode {
             register --help
             """
     )
-    /// The TPM or tpm2-tools cannot do what a registration needs.
+    /// The TPM or tpm2-tools do not support an operation that the registration requires.
     public static let tpmUnusable = OutcomeCode(
         "tpm_unusable",
         2,

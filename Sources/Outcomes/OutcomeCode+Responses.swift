@@ -15,7 +15,7 @@ extension OutcomeCode {
         "login failed{status}: wrong user name or password, or missing permission",
         hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
     )
-    /// The server requires a login, not a password, or does not accept the stored login any more.
+    /// The server requires a login, not a password, or no longer accepts the stored login.
     public static let loginRequired = OutcomeCode(
         "login_required",
         4,

@@ -57,7 +57,7 @@ extension OutcomeTable.Server {
         name: "GigHive",
         pages: [Page("/db/health.php", "status", ["ok", "error"])],
         refinements: [
-            // A finalize request for an upload that the application does not have (any more).
+            // A finalize request for an upload that the application does not have, or no longer has.
             Refinement(500...500, .part("no data or hook record"), "gighive 4.4", .uploadExpired, when: isFinalize),
             // PHP's limits on the file size; a multipart upload cannot exceed them.
             Refinement(500...500, .text("Upload failed with code 1"), "gighive 2.5, trap 23", .payloadTooLarge),

@@ -175,7 +175,7 @@ struct TusSender {
             return try await resume(at: found, chunk, isKept: isKept)
         }
         var error = error
-        // A body truncated by a proxy is refused as a bad request, and nothing of it is stored.
+        // A body truncated by a proxy is refused as a bad request, and no part of it is stored.
         if error.status == 400 { error.kind = .unexpectedResponse }
         try await waitOut(error)
         try await resume(at: try await queryStatus().offset, chunk, isKept: isKept)

@@ -114,7 +114,7 @@ import Testing
         #expect(try capture(bytes) == (isFound ? Self.moment * 1_000_000 : nil), "\(what)")
     }
 
-    /// Hostile structures: parsing each of them ends, and reads little.
+    /// Hostile structures: parsing each of them terminates and reads few bytes.
     @Test func directoriesThatPointAtThemselvesTerminate() throws {
         // The Exif directory is the first directory again.
         var loop = tiff(first: [Tag(0x8769, type: 4, number: 8)], exif: nil)

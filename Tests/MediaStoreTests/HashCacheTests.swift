@@ -219,7 +219,7 @@ struct HashCacheTests {
         #expect(try permissions(file) == 0o600)
     }
 
-    @Test("a database damaged inside is replaced when the damage is detected")
+    @Test("a database with damaged content is replaced when the damage is detected")
     func damagedPages() throws {
         try keepOne()
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))

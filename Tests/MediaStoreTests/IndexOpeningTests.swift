@@ -70,7 +70,7 @@ struct IndexOpeningTests {
         try database.close()
     }
 
-    @Test("damage inside is an error in use, and the next start replaces the index")
+    @Test("damaged content is an error when it is read, and the next start replaces the index")
     func damageInside() throws {
         let fixture = try fixture.get()
         try fixture.index().synchronize([(1...500).map { samplePhoto($0) }])

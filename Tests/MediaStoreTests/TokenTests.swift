@@ -140,7 +140,7 @@ struct TokenTests {
 
     // MARK: Clearing
 
-    @Test("clearing a host purges its entries and tombstones, and nothing of another host")
+    @Test("clearing a host purges its entries and tombstones, but nothing of other hosts")
     func clearHost() async throws {
         let store = try fixture.get().store()
         let removed = try sampleEntry(host: "a", fileID: 1)

@@ -200,7 +200,7 @@ private final class BatchRun: Sendable {
         uploader.lookups = lookups
         self.uploader = uploader
         self.control = control
-        // Ends the waits of items that may not start any more.
+        // Interrupts the waits of items that may no longer start.
         control.whenClosed { [slots, lookups, gate, contact] in
             contact.close()
             lookups.close()

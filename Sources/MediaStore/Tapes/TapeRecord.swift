@@ -263,7 +263,7 @@ extension LibraryStore {
         }
     }
 
-    /// Changes the state of a tape's album, and nothing else.
+    /// Changes only the state of a tape's album.
     public func setTapeAssociation(
         _ id: String,
         _ association: TapeRecord.Association,

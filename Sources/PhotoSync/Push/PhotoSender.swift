@@ -311,7 +311,7 @@ struct OwnPhotos: Sendable {
             let recorded = try library.copies(at: copies.map(\.path), server: server)
             let byPath = Dictionary(grouping: recorded, by: \.path)
             let current = Dictionary(copies.map { ($0.path, $0) }) { first, _ in first }
-            // The file is not a copy of the earlier photo any more.
+            // The file is no longer a copy of the earlier photo.
             let outdated = recorded.filter { $0.state == .present && $0.photoID != current[$0.path]?.photoID }
             let same = outdated.filter { $0.sha256 == nil || $0.sha256 == current[$0.path]?.sha256 }
             if !same.isEmpty { try library.remove(same) }

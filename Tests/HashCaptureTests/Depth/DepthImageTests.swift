@@ -92,7 +92,7 @@ struct DepthImageTests {
             [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
         }
 
-        /// CRC-32 as PNG has it.
+        /// CRC-32 as defined by PNG.
         private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
             ~bytes.reduce(~0) { state, byte in
                 (0..<8).reduce(state ^ UInt32(byte)) { crc, _ in crc & 1 == 1 ? 0xEDB8_8320 ^ crc >> 1 : crc >> 1 }

@@ -114,7 +114,7 @@ import Testing
         }
         #expect(try await bench.albums() == [album.id: ["a.jpg"], other.id: ["a.jpg", "b.jpg", "c.jpg"]])
         #expect(try await library.remove([assets[0].id], from: album.id, hint: album.hint) == [.removed])
-        // "R5: a deleted album is missing, and nothing else is"
+        // "R5: only a deleted album is missing"
         #expect(try await bench.albums()[album.id] == [])
         try witness.check()
     }

@@ -70,7 +70,7 @@ struct InspectionTests {
         }
     }
 
-    @Test("R6: a link stays the path of its original, and nothing is changed")
+    @Test("R6: the path of a link is kept, and nothing is changed")
     func link() throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
