@@ -223,7 +223,7 @@ package final class RescueRecord: Sendable {
 
     /// Appends bytes of the response. One beyond the allocated space is stored as far as the disk allows.
     ///
-    /// - Throws: `StoreError`; what was written before stays.
+    /// - Throws: `StoreError`; data written before is kept.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         try response.withLock { response throws(StoreError) in
             var rest = bytes[...]

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// The stored details of an upload, from the response (gighive contract 2.2). The server normalizes text, so it may
-/// differ from what was sent (trap T27). Values that a response lacks are nil.
+/// differ from the text sent (trap T27). Values that a response lacks are nil.
 public struct StoredFacts: Sendable, Equatable {
     /// The server's ID of the event (`event_id`; `session_id` on older servers).
     public var eventID: Int64?

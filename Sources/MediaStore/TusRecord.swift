@@ -18,7 +18,7 @@ public struct TusRecord: Sendable, Equatable {
         /// version that does not know this key drops it with its first write, so that a part that still has it was sent
         /// in chunks of this size only.
         public var chunkBytes: Int64?
-        /// The newest proofs of what was sent, oldest first; two are enough.
+        /// The newest proofs of the bytes sent, oldest first; two are enough.
         public var proofs: [Proof] = []
 
         /// Whether the server counts chunks, by the form of its ID (UUID; gighive-d4 contract section 1), and their

@@ -77,7 +77,7 @@ struct FirstContactTests {
         #expect(try await fixture.sandbox.requests().isEmpty)
     }
 
-    @Test("Ctrl-C at the prompt is exit code 130 and prints no error")
+    @Test("Ctrl-C at the prompt exits with 130 and prints no error")
     func interrupt() async throws {
         let fixture = try await Fixture()
         let child = try fixture.runner.start(["upload", try fixture.file("one")], streams: .terminal(columns: 200))

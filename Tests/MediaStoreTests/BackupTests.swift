@@ -117,7 +117,7 @@ struct BackupTests {
 
     // MARK: Deleted tokens
 
-    @Test("a deleted token is in no file, backups and damaged copies included; the others are")
+    @Test("a deleted token is in no file, including backups and damaged copies; others are kept")
     func deletedToken() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()

@@ -68,7 +68,7 @@ actor ServerInventory {
         since moment: ContinuousClock.Instant? = nil,
         control: TransferControl
     ) async throws(GigHiveError) -> Finding {
-        // A query before an upload is brief; one that decides what is reported is not.
+        // A query before an upload is brief; one that determines the result is not.
         let isBrief = moment == nil
         while true {
             switch state {

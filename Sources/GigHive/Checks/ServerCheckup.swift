@@ -331,7 +331,7 @@ extension ServerCheckup {
         do throws(GigHiveError) {
             let listing = try await client.listing()
             let total = listing.total.map { "\($0) files" } ?? "a listing"
-            // A server requires what it accepted.
+            // The accepted scheme is the required one.
             let scheme = client.authorization?.schemeName
             facts["required_scheme"] = scheme == "basic" || scheme == "bearer" ? scheme : nil
             return ServerCheck(.passed, "accepted\(configured); the server lists \(total)", facts: facts)

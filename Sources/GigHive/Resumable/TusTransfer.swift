@@ -9,7 +9,7 @@ internal import Tus
 
 /// Transfers the bytes of a file to a tus server: creates missing uploads, sends missing bytes, joins parts.
 struct TusTransfer: Sendable {
-    /// Maximum number of times per call that the server may lose what was sent.
+    /// Maximum number of times per call that the server may lose the data sent.
     private static let restartLimit = 3
 
     let tus: TusClient

@@ -189,7 +189,7 @@ extension Uploader {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
     }
 
-    /// Throws for an upload that a server which counts chunks refuses when it is created, or only after the last byte
+    /// Throws for an upload that a server which counts chunks would refuse at its creation or after its last byte
     /// (gighive-d4 contract 4.1 and 4.4).
     func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
         // An event link's details come from the server and were not validated.

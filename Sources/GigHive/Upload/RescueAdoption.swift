@@ -8,7 +8,7 @@ public enum RescueAdoption {
     /// The response to an upload that a running process owns is left to that process, unless it is `uploadID`, which
     /// the caller owns. Waits for another process that adopts at the same time.
     ///
-    /// - Returns: What was stored, and which files remain because their tokens cannot be assigned, for
+    /// - Returns: The stored tokens, and the files that remain because their tokens cannot be assigned, for
     ///   notes to the user.
     /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses stay.
     public static func run(

@@ -159,9 +159,9 @@ public enum UploadEvent: Sendable {
     case resuming(from: Int64)
     /// The part sent earlier is compared with the file.
     case verifying(bytes: Int64, byteCount: Int64)
-    /// The server no longer has what was sent, or the file has changed: the upload is restarted.
+    /// The server no longer has the data sent, or the file has changed: the upload is restarted.
     case restarting(because: GigHiveError)
-    /// The server may keep what was sent before a restart, and count it among five unfinished uploads for 24 hours
+    /// The server may keep the data sent before a restart, and count it among five unfinished uploads for 24 hours
     /// (gighive-d4 contract 4.5).
     case leavingUnfinished
     /// The limitations of the server, before anything is sent over tus.
@@ -217,7 +217,7 @@ extension UploadOutcomeRecorder {
     }
 
     /// The address of the media: `/audio/` or `/video/`, then digest and extension (trap T16). The local name replaces
-    /// what the server does not report.
+    /// values that the server does not report.
     func mediaURL(_ served: ServedName?) -> String? {
         let localExtension = FileName.pathExtension(of: result.fileName)
         let pathExtension = served?.pathExtension ?? localExtension

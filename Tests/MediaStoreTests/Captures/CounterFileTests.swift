@@ -22,7 +22,7 @@ struct CounterFileTests {
         try fixture.write(Array(text.utf8), to: path())
     }
 
-    @Test("counters start at 1 and continue, also later")
+    @Test("counters start at 1 and continue in later exchanges")
     func ascending() async throws {
         let file = try await lock()
         #expect(file.last == 0)
