@@ -95,7 +95,7 @@ struct TapeInputOptions: ParsableArguments {
     @Flag(help: "Add missing files as well, recognized by their extension; tapes relink finds them later.")
     var allowMissing = false
 
-    @Flag(help: "Combine a photo and the video of the same name beside it into one live photo, if both are specified.")
+    @Flag(help: "Combine each photo and video with the same name and directory into one live photo.")
     var live = false
 
     /// Options that list inputs, as written on the command line.

@@ -58,7 +58,7 @@ import Testing
 
     /// A file, a link of the user, a directory with files, a link to a directory, a name of the program that is no
     /// longer a link.
-    @Test("trap 18: foreign files keep the folder, unchanged") func keptForeign() async throws {
+    @Test("trap 18: a folder with foreign files is kept, and the files are unchanged") func keptForeign() async throws {
         let fixture = try await FolderFixture.ready()
         let paths = try ["a.jpg", "b.jpg"].map { try fixture.original($0) }
         let album = try await fixture.album()
