@@ -29,7 +29,7 @@ package enum PercentEncoding {
         [UInt8(ascii: "%")] + HexText.lowerCase([byte]).uppercased().utf8
     }
 
-    /// Decodes each `%XX`; anything else stays.
+    /// Decodes each `%XX`; anything else is unchanged.
     package static func decode(_ text: String) -> String {
         String(decoding: TextEscape.percent.decode(Array(text.utf8)[...]), as: UTF8.self)
     }

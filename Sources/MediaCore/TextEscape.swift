@@ -16,7 +16,7 @@ package enum TextEscape: Sendable {
         }
     }
 
-    /// Decodes each escape; anything else stays.
+    /// Decodes each escape; anything else is unchanged.
     package func decode(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(text.count)

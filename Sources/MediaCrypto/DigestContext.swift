@@ -15,7 +15,7 @@ public enum DigestAlgorithm: Sendable, CaseIterable {
         }
     }
 
-    /// The digest of a range of an open file, read with `pread` on its own thread; the file offset stays.
+    /// The digest of a range of an open file, read with `pread` on its own thread; the file offset does not change.
     ///
     /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`.
     ///

@@ -26,8 +26,8 @@ package final class HashPipeline: Sendable {
         ring.append(bytes)
     }
 
-    /// Adds bytes of an open file, read with `pread` on its own thread; the file offset stays. `descriptor` must stay
-    /// open until this returns.
+    /// Adds bytes of an open file, read with `pread` on its own thread; the file offset does not change. `descriptor`
+    /// must stay open until this returns.
     ///
     /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `onBlock` is
     /// called on the reading thread after each block with the number of bytes read so far; an error that it throws
@@ -79,8 +79,8 @@ package struct FileDigests: Sendable, Equatable {
 
     package var sha1Hex: String { HexText.lowerCase(sha1) }
 
-    /// Reads the first bytes of an open file with `pread` on the calling thread; the file offset stays. `onBlock` is
-    /// called before each block of at most 1 MiB; an error that it throws stops the reading.
+    /// Reads the first bytes of an open file with `pread` on the calling thread; the file offset does not change.
+    /// `onBlock` is called before each block of at most 1 MiB; an error that it throws stops the reading.
     ///
     /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
     package init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {

@@ -50,7 +50,8 @@ package struct SHA256Hasher: ~Copyable {
 }
 
 extension SHA256Digest {
-    /// The digest of the first bytes of an open file, read with `pread` on its own thread; the file offset stays.
+    /// The digest of the first bytes of an open file, read with `pread` on its own thread; the file offset does not
+    /// change.
     ///
     /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `descriptor` must
     /// stay open until this returns.

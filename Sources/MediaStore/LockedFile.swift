@@ -109,7 +109,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Releases the lock. The file stays.
+    /// Releases the lock. The file is kept.
     func unlock() { flock(descriptor, LOCK_UN) }
 
     /// Gives the file another new name (`prefix` and random characters). Not synced.

@@ -24,13 +24,13 @@ package final class RescueLog: Sendable {
         /// Uploads that have a record in it.
         var recordCount = 0
         var lastRecord = 0
-        /// Whether responses stay in it after its uploads are finished.
+        /// Whether it keeps responses after its uploads are finished.
         var isKept = false
     }
 
     private struct State {
         var current: File?
-        /// Whether the file stays while no upload has a record in it.
+        /// Whether the file is kept while no upload has a record in it.
         var isOpen: Bool
     }
 
@@ -101,13 +101,13 @@ package final class RescueLog: Sendable {
     /// - Parameters:
     ///   - pages: All pages of the record.
     ///   - written: Those with bytes of the response, in order.
-    ///   - isKept: Whether the response stays for adoption.
+    ///   - isKept: Whether the response is kept for adoption.
     fileprivate func end(_ pages: [Int], written: ArraySlice<Int>, isKept: Bool) {
         state.withLock { state in
             guard let current = state.current else { return }
             let isLast = !state.isOpen && current.recordCount == 1 && !current.isKept
             state.current?.recordCount -= 1
-            // A page that cannot be overwritten stays, and is not used for another response.
+            // A page that cannot be overwritten is kept, and is not used for another response.
             if isKept || !(isLast || (try? RescueRecord.clear(written, in: current.file)) != nil) {
                 state.current?.isKept = true
             } else {

@@ -111,9 +111,9 @@ extension TokenStore {
     /// Backups in the data directory lose the same entries, and are removed if all hosts are purged; damaged stores
     /// that a repair has set aside are removed.
     ///
-    /// Rows in flight stay. So do failed and canceled uploads of which a tus server has bytes that have not expired:
-    /// they can be resumed, and `discard` needs their row to remove those bytes. Receipts whose upload the journal has
-    /// lost belong to no known host and are removed only with all hosts.
+    /// Rows in flight are kept. So do failed and canceled uploads of which a tus server has bytes that have not
+    /// expired: they can be resumed, and `discard` needs their row to remove those bytes. Receipts whose upload the
+    /// journal has lost belong to no known host and are removed only with all hosts.
     ///
     /// - Returns: The number of token entries purged, superseded ones included.
     /// - Throws: `StoreError`; `.busy` also if the rows are removed but the log could not be emptied.

@@ -109,7 +109,7 @@ extension TokenStore {
         try connection.write { try UploadRow.insert(record, $0) }
     }
 
-    /// Changes a row. Fields of `change` that are nil stay as they are.
+    /// Changes a row. Fields of `change` that are nil do not change.
     ///
     /// - Throws: `StoreError`; `.other` when there is no such row.
     public func update(_ uploadID: String, _ change: UploadChange) throws(StoreError) {
@@ -179,7 +179,7 @@ extension TokenStore {
         try await commits.commit(isUrgent: false) { _ = try Stored<UploadRecord>.deleteOne($0, key: uploadID) }
     }
 
-    /// Changes a row. Fields of `change` that are nil stay as they are. Calls of several tasks share one commit.
+    /// Changes a row. Fields of `change` that are nil do not change. Calls of several tasks share one commit.
     ///
     /// - Throws: `StoreError`; `.other` when there is no such row.
     public func note(_ uploadID: String, _ change: UploadChange) async throws(StoreError) {

@@ -15,7 +15,7 @@ enum TusLocation {
         }
         let segments = text.split(separator: "/")
         guard let last = segments.last, segments != path.split(separator: "/"),
-            // A `%` that is not an escape stays, and no ID has one.
+            // A `%` that is not an escape is unchanged, and no ID has one.
             let id = String(validating: TextEscape.percent.decode(Array(last.utf8)[...]), as: UTF8.self), isID(id)
         else {
             return nil

@@ -96,7 +96,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).isEmpty)
         let adoption = try await kept.adopt(.response(ids[0]), server: bench.uploader.client.server)
         #expect(adoption.entry.fileID == 7)
-        // The other one stays.
+        // The other one is kept.
         #expect(try kept.list().map(\.id) == [ids[1]])
     }
 

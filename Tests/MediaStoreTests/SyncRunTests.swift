@@ -326,7 +326,7 @@ struct SyncRunTests {
     }
 
     @Test(
-        "another account's photos are removed when a run starts, those of other servers stay",
+        "another account's photos are removed when a run starts, those of other servers are kept",
         arguments: [true, false]
     )
     func accountChange(hasOtherServer: Bool) throws {

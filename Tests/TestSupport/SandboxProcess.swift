@@ -61,7 +61,7 @@ public final class SandboxProcess: Sendable {
         public var mediaHash: String
         /// `high`, `medium`, `low` or `suspicious`.
         public var confidence: String
-        /// The location that is public.
+        /// The public location.
         public var location: String?
         /// RFC 3339.
         public var capturedAt: String

@@ -311,7 +311,7 @@ extension UploadResult {
     /// Whether it stopped only because the run did.
     fileprivate var isUnfinished: Bool { state == .cancelled || (state == .failed && error?.endsRun == true) }
 
-    /// This result, with the failure that stopped the run. Its row in the journal stays: an upload over tus can be
+    /// This result, with the failure that stopped the run. Its row in the journal is kept: an upload over tus can be
     /// resumed.
     fileprivate func failed(_ failure: GigHiveError) -> UploadResult {
         guard state == .cancelled else { return self }

@@ -10,7 +10,7 @@ public enum RescueAdoption {
     ///
     /// - Returns: The stored tokens, and the files that remain because their tokens cannot be assigned, for
     ///   notes to the user.
-    /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses stay.
+    /// - Throws: `GigHiveError` with code `.storeUnusable`; the responses are kept.
     public static func run(
         store: TokenStore,
         directory: DataDirectory,

@@ -541,8 +541,8 @@ extension UploadOutcomeRecorder {
         await storeToken(of: response)
     }
 
-    /// Decides at the end of an attempt whether the rescue file of a response stays: as long as it has, or may have, a
-    /// token that is not in the store.
+    /// Decides at the end of an attempt whether the rescue file of a response is kept: as long as it has, or may have,
+    /// a token that is not in the store.
     mutating func finish(response: UploadResponse?, rescuePath: String) async {
         if let response = unconfirmed {
             // Without a report of the server, the response's own ID is used; it was not contradicted.

@@ -163,7 +163,7 @@ extension LibraryStore {
         }
     }
 
-    /// Removes the records of copies, by photo and path; the files stay.
+    /// Removes the records of copies, by photo and path; the files are kept.
     public func remove(_ copies: [PhotoCopy]) throws(StoreError) {
         guard !copies.isEmpty else { return }
         try connection.write { db in

@@ -81,7 +81,7 @@ public struct MultipartForm: RequestBody {
         Reader(self)
     }
 
-    /// Names inside a header field: `"`, CR and LF are percent-encoded, everything else stays (WHATWG HTML,
+    /// Names inside a header field: `"`, CR and LF are percent-encoded, everything else is unchanged (WHATWG HTML,
     /// "multipart/form-data encoding algorithm"; RFC 7578 section 2 allows percent-encoding).
     static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == 0x22 || $0 == 0x0d || $0 == 0x0a }) else { return name }

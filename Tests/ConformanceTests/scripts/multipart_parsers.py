@@ -15,7 +15,7 @@ from werkzeug.formparser import parse_form_data
 def with_werkzeug(content_type, body):
     environ = {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body)), "CONTENT_TYPE": content_type,
                "REQUEST_METHOD": "POST"}
-    # Fields of some kilobytes are ordinary here; werkzeug's limit of 500 kB for all of them stays.
+    # Fields of some kilobytes are ordinary here; werkzeug's limit of 500 kB for all of them applies.
     _, form, files = parse_form_data(environ, silent=False)
     return {
         "fields": [[name, value] for name, value in form.items(multi=True)],

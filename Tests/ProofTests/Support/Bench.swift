@@ -53,7 +53,7 @@ struct Bench {
     /// Files in the data directory that a finished command must not leave: rescue files, spools, locks.
     func leftovers() -> [String] {
         let paths = FileManager.default.enumerator(atPath: dataPath)?.compactMap { $0 as? String } ?? []
-        // The file that all upload locks share stays.
+        // The file that all upload locks share is kept.
         return paths.filter { !$0.hasPrefix("tokens.sqlite") && !["locks", "locks/uploads.lock"].contains($0) }
     }
 

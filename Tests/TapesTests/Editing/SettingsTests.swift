@@ -21,7 +21,7 @@ struct SettingsTests {
         return change
     }
 
-    @Test("1.1: settings of a tape are stored, others stay")
+    @Test("1.1: settings of a tape are stored, others are kept")
     func tape() throws {
         let editor = try bench.get().editor
         let tape = try editor.create(title: "x")
@@ -117,7 +117,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("1.2: valid values are stored, including the limits of their range; unspecified ones stay")
+    @Test("1.2: valid values are stored, including the limits of their range; unspecified ones are kept")
     func allowed() throws {
         let bench = try bench.get()
         let video = try clip(.video)

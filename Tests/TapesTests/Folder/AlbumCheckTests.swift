@@ -80,7 +80,7 @@ import Testing
         case deleted, renamed, replaced, deletedPlaylist, editedPlaylist, unfinishedWrite, swapped, forgotten
     }
 
-    @Test("manual changes are found and repaired; foreign files stay", arguments: Change.allCases)
+    @Test("manual changes are found and repaired; foreign files are kept", arguments: Change.allCases)
     func changed(_ change: Change) async throws {
         let bench = try await Bench()
         let files = FileManager.default
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(
-        "a deleted link without a clip is removed from the manifest; one that only resembles a link of the program stays"
+        "a deleted link without a clip is removed from the manifest; one that only resembles a link of the program is kept"
     )
     func leftovers() async throws {
         let bench = try await Bench()
@@ -250,7 +250,7 @@ import Testing
         #expect(try await bench.findings().isEmpty)
     }
 
-    @Test("a missing original is reported, and its clip and link stay") func missingOriginal() async throws {
+    @Test("a missing original is reported, and its clip and link are kept") func missingOriginal() async throws {
         let bench = try await Bench()
         try FileManager.default.removeItem(atPath: bench.fixture.originals + "/c.jpg")
         #expect(try await bench.findings() == ["original_missing c.jpg"])

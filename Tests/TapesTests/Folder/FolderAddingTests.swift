@@ -204,7 +204,7 @@ import Testing
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])
         #expect(try fixture.names() == [Self.manifest, "0001-a.jpg", "0002-b.jpg"])
-        // Another file in its place stays; the original gets a new number.
+        // Another file in its place is kept; the original gets a new number.
         try FileManager.default.removeItem(atPath: fixture.path("0001-a.jpg"))
         try fixture.write("mine", to: fixture.path("0001-a.jpg"))
         #expect(try await fixture.add(paths, to: album) == [.added, .alreadyInAlbum])

@@ -78,7 +78,8 @@ struct Catalog: Sendable {
         try queue.read { db in try Asset.find(id, db)?.deleteTokenHash == Digest.hex(of: token) }
     }
 
-    /// Removes an asset from disk and from every event; the events stay (gighive contract 5.4). Returns an error message.
+    /// Removes an asset from disk and from every event; the events are kept (gighive contract 5.4). Returns an error
+    /// message.
     func delete(_ id: Int) throws -> String? {
         try queue.write { db in
             guard let asset = try Asset.find(id, db) else { return "Not found" }
