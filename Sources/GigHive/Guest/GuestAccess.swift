@@ -42,13 +42,13 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     }
 }
 
-/// The organizer's decision about a guest's upload, and whether it was hidden from this machine.
+/// The organizer's decision about a guest's upload, and whether it was hidden by this machine.
 public enum GuestState: String, Sendable {
     /// No decision yet.
     case pending
     /// The file is visible.
     case approved
-    /// Hidden from this machine; no server reports it.
+    /// Hidden by this machine; no server reports it.
     case hidden
     /// The file is refused.
     case rejected

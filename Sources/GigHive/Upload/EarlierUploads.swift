@@ -100,7 +100,7 @@ struct EarlierUploads {
     /// Whether the server is known to have the bytes in that event, so that sending them would only cause a 409
     /// (gighive contract section 3): this machine has uploaded them there, from this path or another, or the listing
     /// shows them there. For another event they are sent, because D3 links them only then, and the dialect is unknown
-    /// beforehand. Files deleted from this machine are always sent again.
+    /// beforehand. Files deleted by this machine are always sent again.
     private func known(_ finished: [UploadRecord]) async throws(GigHiveError) -> UploadResult? {
         guard !uploader.options.again else { return nil }
         if let digest {

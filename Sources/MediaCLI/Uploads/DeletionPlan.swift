@@ -249,8 +249,8 @@ struct GuestHiding: Sendable {
         return finished(.failed, refusal(known))
     }
 
-    /// Queries the server for the state, stores it, and returns the same as `judged`. An upload hidden from here is not
-    /// queried: the server still reports it as approved (gighive contract section 6).
+    /// Queries the server for the state, stores it, and returns the same as `judged`. An upload hidden by this machine
+    /// is not queried: the server still reports it as approved (gighive contract section 6).
     func querying(store: TokenStore, servers: ServerSession, now: Date) async -> GuestHiding {
         guard upload.guestState != .hidden else { return judged() }
         do {

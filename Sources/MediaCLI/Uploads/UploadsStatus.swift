@@ -189,12 +189,12 @@ struct StatusRun: Sendable {
 }
 
 extension UploadRecord {
-    /// The `failureCode` of a guest upload that was hidden from this machine.
+    /// The `failureCode` of a guest upload that was hidden by this machine.
     static let hidden = "hidden"
 
     var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
 
-    /// Whether it has not been hidden from this machine.
+    /// Whether it has not been hidden by this machine.
     var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }
 }
 

@@ -82,7 +82,7 @@ struct UploadsVerify: ContextCommand {
 }
 
 extension StoreSession {
-    /// The uploads of the journal that a server confirmed and that were not deleted from this machine, each file of an
+    /// The uploads of the journal that a server confirmed and that were not deleted by this machine, each file of an
     /// event once.
     fileprivate func stored(at server: ServerURL) throws -> [UploadResults.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))

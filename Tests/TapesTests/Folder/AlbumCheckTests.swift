@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(
-        "a deleted link without a clip is removed from the manifest; one that only resembles a link of the program is kept"
+        "a deleted link without a clip is removed from the manifest; one that only resembles a program's link is kept"
     )
     func leftovers() async throws {
         let bench = try await Bench()
