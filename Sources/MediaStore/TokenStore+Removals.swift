@@ -13,7 +13,7 @@ extension TokenStore {
     private static let markPrefix = "removals-"
 
     /// Removes an entry and its superseded rows (same host, ID and checksum), leaving a tombstone without the token.
-    /// A row that is newer than the entry, stored by another process meanwhile, stays. The tokens are also
+    /// A row that is newer than the entry, stored by another process meanwhile, is kept. The tokens are also
     /// removed from the damaged stores that a repair has set aside and from the backups in the data directory; between
     /// `beginRemovals` and `finishRemovals`, from the backups only at the end.
     ///

@@ -22,7 +22,7 @@ import Testing
             ["c: --on cannot be disabled"]
         ),
         (#"{"kind":"flag","names":[{"kind":"long","name":"no-on"}],"defaultValue":"true"}"#, []),
-        (#"{"kind":"positional","valueName":"more"}"#, ["c: an argument follows the remaining arguments"]),
+        (#"{"kind":"positional","valueName":"more"}"#, ["c: more follows the remaining arguments"]),
     ])
     func aConflictingDefinitionIsFound(argument: String, problems: [String]) throws {
         let whole = """

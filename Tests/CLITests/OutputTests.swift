@@ -155,7 +155,7 @@ import Testing
         let plain = Style(.never, isTerminal: false, environment: ["LANG": "C.UTF-8"])
         #expect(
             table.lines(fitting: 22, style: plain) == [
-                "CODE  MEANING", "   3  partly done: the", "      items did not", "      end alike", "   4  no",
+                "CODE  MEANING", "   3  partly done:", "      mixed results", "      for the items", "   4  no",
             ]
         )
     }

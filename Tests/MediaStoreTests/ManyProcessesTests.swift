@@ -11,7 +11,7 @@ struct ManyProcessesTests {
     /// As in `Tests/StoreWorker/Mix.swift`.
     private static let rounds = 10
 
-    @Test("16 processes mix upsert, delete, clear and list, one of them stopped inside a write: nothing is lost")
+    @Test("16 processes mix upsert, delete, clear and list, one of them stopped during a write: nothing is lost")
     func mixed() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()

@@ -20,7 +20,7 @@ struct PhotoDeletionTests {
         )
     }
 
-    @Test("deletions are found by photo and by digest, of one server")
+    @Test("deletions are found by photo and by digest, for one server")
     func reading() throws {
         let directory = try fixture.get().directory
         do {

@@ -76,7 +76,7 @@ import Testing
         try await bench.die(["register"], at: "deviceRegistered")
         try await bench.succeed("register")
         let devices = try await bench.sandbox.captureDevices()
-        #expect(devices.count == 2, "a draft that was never reported")
+        #expect(devices.count == 2, "one of the devices was never reported")
         #expect(Set(devices.compactMap(\.publicKey)).count == 2, "a key belongs to a single device")
         try await bench.succeed("send", try bench.photo("a.jpg", seed: 1), "--no-depth")
         #expect(try await bench.sandbox.captures().map(\.device) == [try bench.records().first?.deviceID])

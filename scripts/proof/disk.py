@@ -130,7 +130,7 @@ class Disk:
         if event.op == Op.OUTPUT:
             return
         if event.op == Op.OPAQUE:
-            raise ValueError(f"the recorder does not see what {event.name1} writes")
+            raise ValueError(f"the recorder does not record writes of {event.name1}")
         node = self.nodes.get(event.a)
         if event.op == Op.CREATE:
             self.nodes[event.b] = File(event.length, event.b, label=event.name1)

@@ -11,8 +11,8 @@ struct UploadsVerify: ContextCommand {
         abstract: "Compare earlier uploads with the server's listing.",
         discussion: """
             Checks that the server lists every file uploaded from this machine with its checksum, ID and event. Files \
-            deleted from this machine and guest uploads are not checked. Exits with 3 if files are missing. With \
-            --report, the server is the one of the report.
+            deleted by this machine and guest uploads are not checked. Exits with 3 if files are missing. With \
+            --report, the server is that of the report.
 
             Examples:
               mediactl uploads verify

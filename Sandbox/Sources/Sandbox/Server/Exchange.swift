@@ -104,7 +104,7 @@ final class Exchange {
     }
 
     /// Refuses a request whose body is not needed. Go's server reads up to 256 KiB of it and closes the connection after a
-    /// longer one; Rust's is treated alike.
+    /// longer one; Rust's behaves the same way.
     func refusal(_ response: Response) async throws -> Response {
         guard hasBody else { return response }
         if expectsContinue || contentLength ?? Int.max > 256 * 1024 { return response.early }
