@@ -170,7 +170,7 @@ def complaints_of_imports(target, may, swift_modules):
         if "@_exported" in match["attributes"] and target.name not in PASSES_ON and module not in PASSED_ON:
             yield f"{place}: only {' '.join(sorted(PASSES_ON))} passes modules on"
         if "@testable" in match["attributes"] and target.kind != "test" and target.name not in SEES_INTERNALS:
-            yield f"{place}: only tests see what is internal"
+            yield f"{place}: only tests may use @testable imports"
 
 
 def complaints_of_manifest(target, may, programs):

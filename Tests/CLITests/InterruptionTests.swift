@@ -58,7 +58,7 @@ import Testing
         func advance(_ duration: Duration) { time.withLock { $0 += duration } }
     }
 
-    /// The signals with the seconds before each, and what the handlers and the exit receive.
+    /// The signals with the seconds before each, and the values that the handlers and the exit receive.
     @Test(
         arguments: [
             // The end of a session, and a shutdown.

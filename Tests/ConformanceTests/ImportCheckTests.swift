@@ -99,7 +99,7 @@ import Testing
             NIOPosix ServiceLifecycle UnixSignals
             imports: Sandbox/Package.swift: Sandbox may not depend on MediaTransport, only: ArgumentParser CLibcrypto GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
             NIOPosix ServiceLifecycle UnixSignals
-            imports: Sandbox/Sources/Sandbox/File.swift:1: only tests see what is internal
+            imports: Sandbox/Sources/Sandbox/File.swift:1: only tests may use @testable imports
             imports: Sources/Tapes/File.swift:1: only MediaKit passes modules on
             imports: Sources/Tapes/File.swift:1: Tapes imports MediaTransport, which Package.swift does not declare for it
             imports: Package.swift: Surprise is not in the table of scripts/check-imports.py

@@ -35,7 +35,7 @@ import Testing
         let bench = try Workbench(try FakeGigHive())
         let path = try bench.file(String(repeating: "0123456789abcdef", count: 1 << 16))
         try await upload(dyingAt: point, bench, path)
-        // The server processes what it has received; the test's time for that is much shorter than in production.
+        // The server processes the bytes it has received; the test's time for that is much shorter than in production.
         #expect(bench.server.waitUntilIdle())
 
         let rescued = try await RescueAdoption.run(store: bench.store, directory: bench.directory)

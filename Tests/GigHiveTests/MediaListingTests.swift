@@ -8,7 +8,7 @@ import Testing
 @Suite(.prompt) struct MediaListingTests {
     // MARK: Names
 
-    /// Stored forms as seen on servers of the three dialects; the expected text is what was sent.
+    /// Stored forms as seen on servers of the three dialects; the expected text is the one that was sent.
     @Test(arguments: [
         ("A  B", "A B", true), ("A B", " A   B ", true), ("Cafe\u{301}", "Caf\u{e9}", true),
         ("die arzte", "Die Ärzte", true), ("motley crue", "MÖTLEY  Crüe", true),

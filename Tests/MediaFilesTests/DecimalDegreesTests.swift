@@ -8,7 +8,7 @@ import Testing
         var parts: [(UInt64, UInt64)]
         var isNegative = false
         var limit: UInt64 = 90
-        /// Calculated by hand; as text, since that is what is submitted.
+        /// Calculated by hand; as text, the submitted form.
         var expected: String?
 
         var testDescription: String { "\(parts)" }

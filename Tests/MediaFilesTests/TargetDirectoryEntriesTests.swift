@@ -37,7 +37,7 @@ import Testing
         #expect(try directory.kind(of: bytes("file")) == .regular && directory.kind(of: bytes("missing")) == nil)
     }
 
-    /// The opened directory is used, regardless of what is at its path now.
+    /// The opened directory is used, regardless of the current entry at its path.
     @Test func noPathRefersOutsideTheDirectory() throws {
         let inside = try #require(try directory.makeSubdirectory(bytes("a")))
         try FileManager.default.moveItem(atPath: temporary.file("a"), toPath: temporary.file("b"))

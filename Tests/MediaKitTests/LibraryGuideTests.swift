@@ -236,7 +236,7 @@ struct LibraryGuideTests {
         text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     }
 
-    // Package.swift is not evidence; the imports of a module determine what is linked.
+    // Package.swift is not evidence; the imports of a module determine the linked libraries.
     @Test("requires nothing of the command line, nor of the sandbox")
     func standsAlone() throws {
         var (reached, waiting, foreign) = (Set<String>(), ["MediaKit"], Set<String>())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaTransport
 
-/// When a server requires a login, what is sent to it afterwards, and where the secrets are printed.
+/// When a server requires a login, the requests sent to it afterwards, and where the secrets are printed.
 @Suite struct LoginRequirementTests {
     // MARK: The response
 

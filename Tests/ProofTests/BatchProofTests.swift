@@ -83,7 +83,8 @@ import Testing
         let storedThen = try await sandbox.objects().values.flatMap(\.self)
         #expect(Set(printed).isSubset(of: storedThen))
 
-        // Without the server: what was printed has its token, and so has every response that was on the disk.
+        // Without the server: every file that was printed has its token, and so has every response that was on the
+        // disk.
         let listed = try await bench.listedIDs()
         #expect(Set(printed).isSubset(of: listed))
         let left = try bench.journal()

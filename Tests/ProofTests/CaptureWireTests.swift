@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Runs a command and returns what it sent.
+    /// Runs a command and returns the bytes it sent.
     private func sent(_ bench: CaptureBench, _ arguments: [String]) async throws -> [UInt8] {
         let path = bench.runner.home.file("trace")
         let wrapper = [

@@ -42,7 +42,7 @@ import Testing
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
 
-    /// Forty times the files: what an upload needs is freed when its result is printed.
+    /// Forty times the files: the memory of an upload is freed when its result is printed.
     @Test func manySmallFilesUseNoMoreMemoryThanAFew() async throws {
         let sandbox = try await SandboxProcess.start()
         func peak(_ count: Int) async throws -> Int {

@@ -77,7 +77,7 @@ import Testing
         )
     }
 
-    /// The soft limit of a session is often lower than what the program may use.
+    /// The soft limit of a session is often lower than the hard limit.
     @Test(.measuresMemory) func theSoftLimitIsRaised() async throws {
         let sandbox = try await SandboxProcess.start()
         let bench = try Bench(sandbox.baseURL)

@@ -110,7 +110,7 @@ public final class CuttingProxy: Sendable {
         }
     }
 
-    /// Forwards what the server still sends.
+    /// Forwards the rest of the server's bytes.
     private static func passResponse(
         from server: ScriptedServer.Connection,
         to client: ScriptedServer.Connection

@@ -19,7 +19,7 @@ public final class ManualTimer: Sendable {
         waiting.withLock { $0.append(body) }
     }
 
-    /// Calls what was passed to `set`, counted from 0, on this thread.
+    /// Calls the closure passed to the call of `set` with this number, from 0, on this thread.
     public func expire(_ index: Int) {
         waiting.withLock { $0[index] }()
     }

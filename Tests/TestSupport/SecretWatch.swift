@@ -88,7 +88,7 @@ final class SecretWatch: Sendable {
         return FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Records what is written to standard input, if a secret is read from it.
+    /// Records the bytes written to standard input, if a secret is read from it.
     func add(input: String, of arguments: [String]) {
         guard arguments.contains(where: { $0.hasSuffix("-stdin") }), let secret = Self.searchable(input) else { return }
         state.withLock { $0.secrets["standard input"] = secret }

@@ -107,7 +107,7 @@ public final class SoftwareTPM: Sendable {
     /// - Parameters:
     ///   - program: To be found in `PATH`.
     ///   - arguments: Without the program's name.
-    /// - Returns: What it wrote.
+    /// - Returns: Its output.
     /// - Throws: ``Failure/refused(_:_:)`` when it fails.
     @discardableResult
     public func run(_ program: String, _ arguments: [String]) async throws -> ChildResult {

@@ -60,10 +60,10 @@ GUARDS = [
 PROMISES = [
     (r"acknowledged", "a stored response is adoptable"),
     (r"row\[0\]", "no token is forgotten silently"),
-    (r"!\(stored\)&&|^ *!\(stored\) *$", "what is reported as failed is not on the server"),
+    (r"!\(stored\)&&|^ *!\(stored\) *$", "a file that is reported as failed is not on the server"),
     (r"work\[0\].*stored", "no retry without a query"),
     (r"work\[0\]", "no two finalizes at the same time"),
-    (r"^\(?token", "a success is printed for what is on the disk"),
+    (r"^\(?token", "a success is printed only for data on the disk"),
 ]
 MEMORY_MEGABYTES = 6000
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Errors in the file or its details are found before anything is sent to the server.
 @Suite struct LocalInputFaultTests {
-    /// One error: how it is produced, what is added to the command line, and how it is reported.
+    /// One error: its cause, the additional arguments, and its report.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var make: @Sendable (FaultFixture) throws -> String?

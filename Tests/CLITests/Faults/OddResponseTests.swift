@@ -3,10 +3,10 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// The sandbox stores the file and then sends a malformed response. What could be read is saved; the rest is
+/// The sandbox stores the file and then sends a malformed response. Values that could be read are saved; the rest is
 /// determined by queries, never by sending again.
 @Suite struct OddResponseTests {
-    /// Where the response ends, and what is left of it.
+    /// The position at which the response ends, and the values that are left.
     @Test(arguments: [0, 1, 40, 400])
     func responseCutInTheJSON(_ byteCount: Int) async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:truncate=\(byteCount)"])

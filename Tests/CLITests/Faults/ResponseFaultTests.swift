@@ -5,7 +5,7 @@ import Testing
 
 /// The possible responses to an upload (gighive contract 2.5): each is reported, and the file is sent only once.
 @Suite struct ResponseFaultTests {
-    /// A response and what it means.
+    /// A response and its meaning.
     struct Row: Sendable, CustomTestStringConvertible {
         var status: Int
         var body: String

@@ -111,7 +111,7 @@ import Testing
         #expect(!repair.output.contains("\\u{a}"), "\(repair)")
     }
 
-    /// The file in place of a store that has a backup, and what a repair prints about it.
+    /// The file in place of a store that has a backup, and the output of a repair about it.
     struct Replacement: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let damage: String
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    /// Looking for a backup to suggest is not what the user requested.
+    /// Looking for a backup to suggest must not fail the requested command.
     @Test func anUnreadableBackupIsNotAnErrorOfAnEmptyStore() async throws {
         try fill()
         let runner = try runner.get()

@@ -224,7 +224,7 @@ import Testing
         #expect(unknown.result.exitCode == 5)
     }
 
-    // Trap 12: the server changes what it stores.
+    // Trap 12: the server changes the files it stores.
     @Test func rewrittenPhotosAreReportedAsANotice() async throws {
         let fixture = try await SyncFixture.loggedIn()
         let directory = try fixture.photos("a.jpg")

@@ -20,7 +20,7 @@ import Testing
         #expect(test.output.isEmpty)
     }
 
-    // A listing may grow while it is read (trap 19), and stored files are larger than what was uploaded (trap 12).
+    // A listing may grow while it is read (trap 19), and stored files are larger than the uploaded ones (trap 12).
     @Test func percentageNeverExceedsOneHundred() {
         #expect(pull(1100, of: 1000).line(rate: 5) == "1000 of 1000 photos  100%  5/s")
         var progress = DownloadProgress()

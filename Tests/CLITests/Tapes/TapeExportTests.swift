@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `tapes export` onto existing files, and what it prints about files and places.
+/// `tapes export` onto existing files, and its output about files and places.
 @Suite struct TapeExportTests {
     /// An environment with a tape of one video, and another of one image.
     private func twoTapes() async throws -> (fixture: TapeFixture, originals: [String]) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The `console` blocks of a document: commands after `$ `, and below each what it prints.
+/// The `console` blocks of a document: commands after `$ `, each followed by its output.
 struct ConsoleSession {
     struct Step {
         let command: String

@@ -207,7 +207,7 @@ import Testing
         (CaptureFacts(city: "Bern", country: "ß"), nil),
         (CaptureFacts(city: "Bern"), nil),
         (CaptureFacts(latitude: 46.948, longitude: 7.4474, city: "Bümpliz"), .place(city: "Bümpliz", country: "CH")),
-        // An invalid country does not restore what the user has replaced.
+        // An invalid country does not restore the location that the user has replaced.
         (CaptureFacts(latitude: 46.948, longitude: 7.4474, country: "??"), nil),
     ]
 

@@ -112,7 +112,7 @@ final class D4Bench {
 
     /// Sends the first part of a PATCH, then ends it before its length is reached, and waits until the server has
     /// processed it.
-    /// - Returns: What the server sent, if the client was still listening.
+    /// - Returns: The bytes that the server sent, if the client was still listening.
     @discardableResult func interrupt(
         at offset: Int,
         length: Int,
@@ -136,7 +136,7 @@ final class D4Bench {
             """
         )
         try connection.send(zeros: count)
-        // A reset discards what the server has not read yet.
+        // A reset discards the bytes that the server has not read yet.
         try await fixture.sandbox.waitForRequests { $0.count > before && $0[before].bodyBytesRead == count }
         var response = ""
         switch ending {

@@ -4,7 +4,7 @@ import Testing
 @testable import MediaStore
 @testable import Tapes
 
-/// R11, R12 and traps 7, 8, 9: what is deleted with a tape or a clip, and only with the flag.
+/// R11, R12 and traps 7, 8, 9: deletions along with a tape or a clip, which require the flag.
 @Suite struct DeletionTests {
     @Test("R11: with the flag off, the album is kept and the library is not called; the same with --keep-album")
     func flagOff() async throws {

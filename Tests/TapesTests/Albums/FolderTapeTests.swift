@@ -5,7 +5,7 @@ import Testing
 
 @testable import Tapes
 
-/// Acceptance tests of the folder library, through the service: what a user sees.
+/// Acceptance tests of the folder library, through the service, as seen by a user.
 @Suite struct FolderTapeTests {
     /// A tape, its service and monitored originals.
     private struct Bench {

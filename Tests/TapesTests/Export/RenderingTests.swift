@@ -138,7 +138,7 @@ struct RenderingTests {
         #expect(gone < 30)
     }
 
-    /// Trims, the volume, and what is shown of a live photo.
+    /// Trims, the volume, and the visible part of a live photo.
     @Test func videoAndSoundOfAClip() async throws {
         let kit = try FilmKit()
         let colors = ["red", "lime", "blue"].enumerated()
