@@ -236,7 +236,7 @@ extension GigHiveError {
 
 extension GigHiveError {
     /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the
-    /// connection or the server, not the file. A run ends with the first upload that fails this way after its retries.
+    /// connection or the server, not the file. A run stops at the first upload that fails this way after its retries.
     public var endsRun: Bool {
         guard !isIsolated else { return false }
         return switch code {

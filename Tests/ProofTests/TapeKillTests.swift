@@ -43,8 +43,8 @@ import Testing
             }
             #expect(try bench.witness().filter { before[$0.key] != nil } == before)
         }
-        // Nothing else is left in the pictures except a folder that was just created: an existing folder is never used,
-        // not even an empty one.
+        // Nothing else is left in the pictures directory except a folder that was just created: an existing folder is
+        // never used, not even an empty one.
         let left = try FileManager.default.contentsOfDirectory(atPath: bench.rootPath).filter { name in
             let content = try? FileManager.default.contentsOfDirectory(atPath: bench.rootPath + "/" + name)
             return point != "folderMade" || content?.isEmpty != true

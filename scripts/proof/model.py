@@ -105,7 +105,7 @@ class Search:
             found = [name for pattern, name in PROMISES if re.search(pattern, text)]
             self.broken = found[0] if found else text
         elif "invalid end state" in output and "errors: 0" not in output:
-            self.broken = "every command ends"
+            self.broken = "every command terminates"
         elif "errors: 0" not in output or "Search not completed" in output or "max search depth" in output:
             self.problem = output.strip()[-400:]
 

@@ -209,8 +209,8 @@ private final class BatchRun: Sendable {
         }
     }
 
-    /// With one job, or when a failure must be known before the next file starts, each upload ends before the next one
-    /// begins.
+    /// With one job, or when a failure must be known before the next file starts, each upload finishes before the
+    /// next one begins.
     private static func overlapsUploads(_ options: UploadBatch.Options) -> Bool {
         options.jobs > 1 && !options.failFast
     }
@@ -238,8 +238,8 @@ private final class BatchRun: Sendable {
         }
     }
 
-    /// Ends the run: no further item starts. Without retries, a single 503 shows nothing about the server; three items
-    /// in a row do. Returns whether the run ends.
+    /// Stops the run: no further item starts. Without retries, a single 503 shows nothing about the server; three items
+    /// in a row do. Returns whether the run stops.
     @discardableResult private func endRun(_ error: GigHiveError, of index: Int) -> Bool {
         if error.code == .serverUnavailable, uploader.options.retry.retries == 0, failure.noteOutage(of: index) < 3 {
             return false

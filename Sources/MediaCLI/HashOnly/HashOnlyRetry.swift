@@ -28,7 +28,7 @@ struct HashOnlyRetry: ContextCommand {
     @Flag(help: "Retry all unfinished captures.")
     var all = false
 
-    @Flag(help: "Send captures again that are probably already on the server.")
+    @Flag(help: "Resend captures that are probably already on the server.")
     var resend = false
 
     @Flag(help: "Submit the hash of a capture made before modes existed.")

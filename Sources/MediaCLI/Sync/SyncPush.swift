@@ -43,12 +43,12 @@ struct SyncPush: ContextCommand {
 
     @Flag(
         help: """
-            Upload photos again that were deleted on the server. Those with an accepted deletion only if they are \
+            Upload photos again if they were deleted on the server. Those with an accepted deletion only if they are \
             specified as files.
             """
     )
     var restore = false
-    @Flag(help: "Upload one photo to test a server again that did not record earlier uploads as yours.")
+    @Flag(help: "Upload one photo to retest a server that did not record earlier uploads as yours.")
     var testOwnership = false
 
     @Flag(name: .dryRun, help: "Show what would be uploaded, without uploading it. The server is queried.")

@@ -10,7 +10,7 @@ struct SyncRepair: ContextCommand {
     static let schema = "mediactl.sync-repair/1"
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Upload photos again whose files the server lost or damaged.",
+        abstract: "Upload photos again if the server lost or damaged their files.",
         discussion: """
             Checks every file on the server, as sync verify --server-files does; with --server-content also damaged files of \
             the correct length are found. Each such file is replaced from a local original with the uploaded bytes: the photo is \

@@ -23,8 +23,8 @@ public struct Push: Sendable {
         public var retry: RetryPolicy
         /// Whether to upload files as new photos if they changed since they were uploaded or downloaded.
         public var sendsChanged: Bool
-        /// Whether to upload photos again that were deleted on the server; if the deletion was accepted, only specified
-        /// files.
+        /// Whether to upload photos again if they were deleted on the server; if the deletion was accepted, only
+        /// specified files.
         public var restores: Bool
         /// Whether to exclude hidden directories, trash, thumbnails and system files in directories.
         public var usesDefaultExcludes: Bool

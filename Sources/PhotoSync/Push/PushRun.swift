@@ -459,7 +459,7 @@ extension PushRun {
         }
     }
 
-    /// Number of consecutive files without a connection or a database after which the run ends.
+    /// Number of consecutive files without a connection or a database after which the run stops.
     private static let mostLostInARow = 3
 
     // MARK: Ownership

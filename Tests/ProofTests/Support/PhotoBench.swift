@@ -75,7 +75,7 @@ struct PhotoBench {
 
     // MARK: Files
 
-    /// Adds a photo to the pictures, with a modification time that does not occur by chance.
+    /// Adds a photo to the pictures directory, with a modification time that does not occur by chance.
     @discardableResult
     func picture(_ name: String, _ content: [UInt8]) throws -> String {
         let path = pictures + "/" + name

@@ -103,7 +103,7 @@ import Testing
     private static let pictures = "/home/me/Pictures"
 
     @Test(arguments: [
-        // Original and album below the pictures: relative.
+        // Original and album in the pictures directory: relative.
         ("/home/me/Pictures/2024/a.jpg", "/home/me/Pictures/Tapes/X", "../../2024/a.jpg"),
         ("/home/me/Pictures/a.jpg", "/home/me/Pictures/Tapes/X", "../../a.jpg"),
         ("/home/me/Pictures/a.jpg", "/home/me/Pictures/sub/Tapes/X", "../../../a.jpg"),

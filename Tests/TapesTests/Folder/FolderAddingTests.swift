@@ -65,7 +65,8 @@ import Testing
         try witness.check()
     }
 
-    @Test("R6: targets are absolute if originals or root are not below the pictures") func absolute() async throws {
+    @Test("R6: targets are absolute if originals or root are not in the pictures directory")
+    func absolute() async throws {
         let fixture = try await FolderFixture.ready()
         let elsewhere = fixture.temporary.file("elsewhere.jpg")
         try fixture.write("x", to: elsewhere)
