@@ -15,7 +15,7 @@ struct LibraryStoreTests {
 
     // MARK: Opening
 
-    @Test("settings for durability are on, and only the owner can read the files")
+    @Test("settings for durability are enabled, and only the owner can read the files")
     func settings() throws {
         let store = try library()
         for (name, value) in [

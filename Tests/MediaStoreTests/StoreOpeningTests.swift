@@ -9,7 +9,7 @@ import Testing
 struct StoreOpeningTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("settings for durability are on, read back from the connection")
+    @Test("settings for durability are enabled, read back from the connection")
     func settings() throws {
         let store = try fixture.get().store()
         for (name, value) in [

@@ -127,7 +127,7 @@ import Testing
         #expect(try bench.store().tapeSummaries().isEmpty)
         #expect(try bench.store().albumTombstones().count == 1)
         try await server.clearFaults()
-        // With the flag off, pending deletions are not carried out (rule R11).
+        // If the flag is not set, pending deletions are not carried out (rule R11).
         try await bench.succeed("reconcile", "--apply")
         #expect(try await server.report().albums.count == 1)
         #expect(try await bench.run(["reconcile", "--apply"], extra: flag).exitCode == 0)

@@ -140,7 +140,7 @@ class Download(Scenario):
                 case.fail("wrong content", f"{name} is not whole before the next command")
         for record in case.printed:
             if record.get("type") == "item" and pathlib.Path(record["path"] or "").name not in before:
-                case.fail("silent loss", f"{record['path']} was printed as {record['state']} and is gone")
+                case.fail("silent loss", f"{record['path']} was printed as {record['state']} and is missing")
         run = case.run(*self.commands[0])
         after = self.whole(case)
         if run.code != 0 or sorted(after.values(), key=str) != sorted(self.photos.values()):

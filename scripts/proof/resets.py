@@ -181,6 +181,6 @@ def deletion(trial, uploaded, file):
         if is_there and ("deleted" in states or run.code == 0):
             trial.wrong.append(f"{', '.join(map(str, states))}, exit {run.code}, and the file is on the server")
         if is_there and not trial.numbers():
-            trial.wrong.append("the token is gone, and the file is on the server")
+            trial.wrong.append("the token is missing, and the file is on the server")
     trial.expect("the file is on the server in the end", not is_there)
     trial.removed.add(number)

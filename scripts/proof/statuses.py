@@ -65,7 +65,7 @@ def at_deletion(trial, stage, status, when):
     if run.code == 0 and is_there:
         trial.wrong.append("exit 0, and the file is on the server")
     if is_there and not trial.numbers():
-        trial.wrong.append("the token is gone, and the file is on the server")
+        trial.wrong.append("the token is missing, and the file is on the server")
     trial.removed.add(numbers[0])
     return file
 

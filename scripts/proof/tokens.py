@@ -117,7 +117,7 @@ class TokenScenario:
             if identity in tokens and case.is_token(identity, tokens[identity]):
                 continue
             if self.must_have(case, identity):
-                case.fail("silent loss", f"the token of {identity} was on the disk and is gone; reported: {reported}")
+                case.fail("silent loss", f"the token of {identity} was on the disk and is missing; reported: {reported}")
             elif identity not in reported and on_server[identity] not in reported:
                 case.fail("silent loss", f"the token of {identity} is missing, and nothing was reported")
             else:

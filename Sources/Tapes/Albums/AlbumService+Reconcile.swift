@@ -9,7 +9,7 @@ extension AlbumService {
         guard policy.isEnabled else { return ReconcilePlan(tapes: [], tombstones: []) }
         let libraryID = try record()?.libraryID
         let tapes = try stored(store.tapesToAssociate(in: libraryID))
-        // With the flag off, old tombstones are ignored (rule R11).
+        // If the flag is not set, old tombstones are ignored (rule R11).
         return ReconcilePlan(tapes: tapes, tombstones: mayDelete ? try stored(store.albumTombstones()) : [])
     }
 

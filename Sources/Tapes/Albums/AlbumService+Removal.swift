@@ -4,11 +4,11 @@ public import MediaStore
 internal import MediaSystem
 
 extension AlbumService {
-    /// Removes clips from a tape; with the flag on, also from the album, unless another clip has the same original
+    /// Removes clips from a tape; if the flag is set, also from the album, unless another clip has the same original
     /// (rule R12). The album is then arranged in the order of the remaining clips.
     ///
     /// The album keeps its link even when empty. Assets that the library does not remove stay in the album, without a
-    /// clip. With the flag off, nothing is locked and no request is sent: ``rearrange(_:)`` updates the album.
+    /// clip. If the flag is not set, nothing is locked and no request is sent: ``rearrange(_:)`` updates the album.
     ///
     /// Cancellation interrupts the wait for another task that changes the album; nothing is removed then. It does not
     /// interrupt the removal itself, which would leave assets without clips in the album.
@@ -115,12 +115,12 @@ extension AlbumService {
     }
 }
 
-// Rule R11: an album is deleted with its tape only if the flag is on; the deletion stays pending until it succeeds.
+// Rule R11: an album is deleted with its tape only if the flag is set; the deletion stays pending until it succeeds.
 extension AlbumService {
-    /// Deletes a tape; with the flag on, also its album, unless `keepingAlbum` is true.
+    /// Deletes a tape; if the flag is set, also its album, unless `keepingAlbum` is true.
     ///
-    /// With the flag off, no request is sent to the library. Cancellation interrupts the wait for another task that
-    /// changes the album; nothing is deleted then. It does not interrupt the deletion itself.
+    /// If the flag is not set, no request is sent to the library. Cancellation interrupts the wait for another task
+    /// that changes the album; nothing is deleted then. It does not interrupt the deletion itself.
     ///
     /// - Parameters:
     ///   - tapeID: The tape.
@@ -152,7 +152,7 @@ extension AlbumService {
 
     enum Processing {
         case gone(AlbumDeletion)
-        /// The album now belongs to another tape, or the flag is off: no request was sent.
+        /// The album now belongs to another tape, or the flag is not set: no request was sent.
         case spared
         case pending(AlbumFailure)
     }
@@ -216,7 +216,7 @@ extension TapeDeletion.Album {
 public struct TapeDeletion: Sendable, Equatable {
     /// The result for an album.
     public enum Album: Sendable, Equatable {
-        /// Kept: the flag is off, the caller keeps it, or another tape has it.
+        /// Kept: the flag is not set, the caller keeps it, or another tape has it.
         case kept(AlbumLink)
         /// Deleted, now or earlier.
         case deleted(AlbumLink)

@@ -51,7 +51,7 @@ import Testing
         let order = playlist.split(separator: "\n").filter { $0.hasPrefix("./") }.map { $0.suffix(5) }
         #expect(order == ["d.jpg", "a.jpg", "c.jpg", "b.jpg"])
 
-        // R12: with the flag off the album keeps its clips.
+        // R12: if the flag is not set, the album keeps its clips.
         let removed = try await fixture.json("remove", "T", "#1", "#2", "--yes")
         #expect(removed.items.count == 2 && removed.result.exitCode == 0)
         #expect(try await fixture.names("T") == ["c.jpg", "b.jpg"])

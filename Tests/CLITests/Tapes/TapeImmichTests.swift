@@ -21,7 +21,7 @@ import Testing
         return path
     }
 
-    // Acceptance 1 and 2 on the server; acceptance 4 with the flag on.
+    // Acceptance 1 and 2 on the server; acceptance 4 if the flag is set.
     @Test func keysAreStoredAndClipsUploaded() async throws {
         _ = try await fixture.run("create", "Sea")
         let early = try await fixture.run("add", "Sea", try fixture.original("a.mp4"))
@@ -52,7 +52,7 @@ import Testing
         )
     }
 
-    // R9, R11: deleting with the flag off sends no request; listing never does.
+    // R9, R11: deleting without the flag sends no request; listing never does.
     @Test func unreachableLibrariesDoNotPreventTapeChanges() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]
         _ = try await fixture.run("create", "T")

@@ -170,7 +170,7 @@ struct AlbumStoreTests {
         #expect(try fixture.store.albumLinks(of: tape.id).count == 1)
     }
 
-    @Test("R11: with the flag off, no deletion is pending")
+    @Test("R11: if the flag is not set, no deletion is pending")
     func deleteKeeping() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1, clips: 1)

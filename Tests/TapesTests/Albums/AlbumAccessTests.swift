@@ -109,7 +109,7 @@ import Testing
         #expect(bench.library.calls.prefix(3) == [.access("add_only"), .request("add_only"), .identity])
     }
 
-    @Test("status queries and changes nothing; a request stores the result")
+    @Test("status sends a query and changes nothing; a request stores the result")
     func status() async throws {
         let bench = try AlbumBench()
         let status = try await bench.service().status()

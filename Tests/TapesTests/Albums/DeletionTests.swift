@@ -6,7 +6,7 @@ import Testing
 
 /// R11, R12 and traps 7, 8, 9: deletions along with a tape or a clip, which require the flag.
 @Suite struct DeletionTests {
-    @Test("R11: with the flag off, the album is kept and the library is not called; the same with --keep-album")
+    @Test("R11: if the flag is not set, the album is kept and the library is not called; the same with --keep-album")
     func flagOff() async throws {
         let bench = try AlbumBench()
         for service in [bench.service(), bench.service(AlbumBench.deleting)] {
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "R11: with the flag on, a tombstone replaces the tape, then the album is deleted, with read and write access"
+        "R11: if the flag is set, a tombstone replaces the tape, then the album is deleted, with read and write access"
     )
     func flagOn() async throws {
         let bench = try AlbumBench()
@@ -67,7 +67,7 @@ import Testing
             lastError: "words"
         )
         #expect(try bench.store.albumTombstones() == [stone])
-        // With the flag off the pending deletion is not carried out either; on again it is.
+        // If the flag is not set, the pending deletion is not carried out either; when it is set again, it is.
         bench.library.forgetCalls()
         #expect(try await bench.service().reconcile(limit: 20) { _, _ in }.deletedAlbums == 0)
         #expect(try bench.service().reconcilePlan().tombstones.isEmpty && bench.library.calls.isEmpty)
@@ -178,7 +178,7 @@ import Testing
         return outcome
     }
 
-    @Test("R12: with the flag off, clips are removed only from the tape, even while another process changes its album")
+    @Test("R12: without the flag, clips are removed only from the tape, even while another process changes its album")
     func removeFlagOff() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])
@@ -191,7 +191,7 @@ import Testing
         #expect(bench.library.calls == [.arrange("album-1", ["/b"])])
     }
 
-    @Test("R12: with the flag on, the asset is removed; the empty album and its link are kept")
+    @Test("R12: if the flag is set, the asset is removed; the empty album and its link are kept")
     func removeFlagOn() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])

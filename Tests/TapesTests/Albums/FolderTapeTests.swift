@@ -150,7 +150,7 @@ import Testing
         try bench.witness.check()
     }
 
-    @Test("trap 1: a new tape in another library at the place does not move the old ones there")
+    @Test("trap 1: a new tape in another library at the same place does not move the old tapes to it")
     func otherDisk() async throws {
         let bench = try Bench()
         _ = try await bench.service().associate(bench.tape)

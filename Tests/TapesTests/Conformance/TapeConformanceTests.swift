@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "acceptance 4, R8: renaming and deleting a tape keep its album, unless the flag is on",
+        "acceptance 4, R8: renaming and deleting a tape keep its album, unless the flag is set",
         arguments: LibraryKind.allCases
     )
     func renamingAndDeleting(_ kind: LibraryKind) async throws {
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "R12, trap 8: a clip is removed from the album with its last use, and only with the flag on",
+        "R12, trap 8: a clip is removed from the album with its last use, and only if the flag is set",
         arguments: LibraryKind.allCases
     )
     func removingClips(_ kind: LibraryKind) async throws {
