@@ -76,7 +76,7 @@ public final class HashCache: Sendable {
         enqueue(HashDatabase.Entry(identity: identity, digest: digest, usedOn: today))
     }
 
-    /// Writes pending entries. Blocks for 5 seconds at most, while another process has locked the cache.
+    /// Writes pending entries. Blocks for at most 5 seconds, while another process has locked the cache.
     public func flush() { writer.sync { write() } }
 
     private var today: Int64 { Int64(now().timeIntervalSince1970 / 86_400) }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). Times
 /// are stored to the millisecond. The methods without `async` block their thread while another process has locked the
-/// database, 30 seconds at most.
+/// database, at most 30 seconds.
 public final class TokenStore: Sendable {
     /// Repairs made while opening.
     public let warnings: [String]
@@ -167,14 +167,14 @@ extension TokenStore {
     }
 
     /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not
-    /// urgent waits for others, 2 ms at most.
+    /// urgent waits for others, at most 2 ms.
     ///
     /// - Throws: `StoreError`; `.other` when the ID is taken.
     public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
         try await commits.commit(isUrgent: isUrgent) { try UploadRow.insert(record, $0) }
     }
 
-    /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, 2 ms at most.
+    /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, at most 2 ms.
     package func withdraw(_ uploadID: String) async throws(StoreError) {
         try await commits.commit(isUrgent: false) { _ = try Stored<UploadRecord>.deleteOne($0, key: uploadID) }
     }

@@ -283,7 +283,7 @@ import Testing
         #expect(try bench.modificationTime("\(directory)/IMG_1.jpg") == seconds)
     }
 
-    /// Trap 14: the server is below a path, and IDs become part of it.
+    /// Trap 14: the server URL has a path, and IDs become part of it.
     @Test func addressesAreJoinedWithOneSlash() async throws {
         let server = try server(["a": "bytes"])
         let bench = try DownloadBench(server.address + "/photos/")

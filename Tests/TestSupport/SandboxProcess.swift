@@ -200,7 +200,7 @@ public final class SandboxProcess: Sendable {
         try JSONDecoder().decode([SeenRequest].self, from: try await control("GET", "requests"))
     }
 
-    /// Waits until the requests so far satisfy a condition, two minutes at most.
+    /// Waits until the requests so far satisfy a condition, at most two minutes.
     ///
     /// Polls fifty times a second: without a pause it would take the processor from those it waits for, if there is
     /// only one.

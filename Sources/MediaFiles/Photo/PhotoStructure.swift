@@ -148,7 +148,7 @@ struct ByteWindow {
         return byte
     }
 
-    /// The next bytes, a few kilobytes at most.
+    /// The next bytes, at most a few kilobytes.
     mutating func take(_ count: Int) throws(StructureError) -> [UInt8] {
         var taken: [UInt8] = []
         taken.reserveCapacity(count)

@@ -89,7 +89,7 @@ private enum CounterText {
         }
         defer { close(descriptor) }
         try FileStatus.requireOwnFile(FileStatus(descriptor: descriptor), at: path)
-        // A counter has 10 digits at most.
+        // A counter has at most 10 digits.
         guard let bytes = try? FileBytes.read(descriptor, at: 0, count: 12) else {
             throw StoreError(errno: errno, path: path, action: "cannot read")
         }

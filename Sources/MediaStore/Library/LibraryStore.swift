@@ -5,7 +5,7 @@ import GRDB
 /// devices, tapes and their albums. Safe for concurrent use by many processes and tasks.
 ///
 /// Every method that changes something returns only when the change has reached the disk (`synchronous=FULL`). The
-/// methods without `async` block their thread while another process has locked the database, 30 seconds at most.
+/// methods without `async` block their thread while another process has locked the database, for at most 30 seconds.
 public final class LibraryStore: Sendable {
     /// Repairs made while opening.
     public let warnings: [String]

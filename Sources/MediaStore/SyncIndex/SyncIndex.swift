@@ -8,7 +8,7 @@ import Glibc
 /// A change survives the death of the process when a method returns, but not a power failure (`synchronous=NORMAL`):
 /// the next run then repeats some pages.
 ///
-/// The methods block their thread while they work, and while another process is writing, 30 seconds at most; a task
+/// The methods block their thread while they work, and while another process is writing, for at most 30 seconds; a task
 /// calls them on a separate thread.
 public final class SyncIndex: Sendable {
     /// Repairs made while opening.

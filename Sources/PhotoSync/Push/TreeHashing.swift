@@ -37,7 +37,7 @@ package struct TreeHashing: Sendable {
     }
 
     /// - Parameters:
-    ///   - paths: A few thousand at most, since all outcomes are kept; `forEachBlock` takes any number.
+    ///   - paths: At most a few thousand, since all outcomes are kept; `forEachBlock` takes any number.
     ///   - control: A stop stops reading after the current block; files without a digest are then `.cancelled`.
     ///   - onRead: Called with the number of bytes read, block by block; from any thread, also concurrently.
     /// - Returns: The outcomes, in the order of the paths.

@@ -244,7 +244,7 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The kind of failure.
     public var kind: Kind
-    /// Message of the library or the system, 500 characters at most. May contain control characters.
+    /// Message of the library or the system, at most 500 characters. May contain control characters.
     public var detail: String
     /// Status of a server's response.
     public var httpStatus: Int?

@@ -17,7 +17,7 @@ import Testing
         var exitCode: Int32
         var code: String
         var message: String
-        /// Requests that carry a file or announce one, at most.
+        /// Maximum number of requests that contain or announce a file.
         var requests: Int
         /// All attempts.
         var warnings: Int

@@ -34,7 +34,7 @@ import Testing
         Refusal(text: "color: blue", line: 1, key: "color", value: "blue", excerpt: "auto, always, never"),
         Refusal(text: "pinned_key: abc", line: 1, key: "pinned_key", value: "abc", excerpt: "sha256//"),
         Refusal(text: "server: ftp://a", line: 1, key: "server", value: "ftp://a", excerpt: "neither http nor https"),
-        // Servers of photos may live below a path, those of uploads not.
+        // URLs of photo servers may have a path, those of upload servers may not.
         Refusal(
             text: "uploads_url: https://a/api",
             line: 1,

@@ -79,7 +79,7 @@ final class CaptureServer: Sendable {
     /// The requests so far.
     var requests: [Request] { log.all }
 
-    /// A client of it, below a path, without delays between attempts.
+    /// A client of it, with a path in the URL, without delays between attempts.
     func client(timeouts: TransferTimeouts = TransferTimeouts()) throws -> CaptureClient {
         try Self.client(of: server.address + "/base", timeouts: timeouts)
     }

@@ -48,7 +48,7 @@ struct SandboxSequenceTests {
         func receive(_ bytes: UnsafeRawBufferPointer) { self.bytes.withLock { $0 += Array(bytes) } }
     }
 
-    @Test("login, upload, listing, check, download, claim, below a path", .timeLimit(.minutes(2)))
+    @Test("login, upload, listing, check, download and claim on a server with a URL path", .timeLimit(.minutes(2)))
     func wholeSequence() async throws {
         let sandbox = try await SandboxProcess.start(
             arguments: ["--base-path", "/photo/sync", "--photosync-rewrite", "off"]

@@ -111,7 +111,7 @@ import Testing
 
     /// The library, account and key found in place of those of a tape's album, and whether they may be the same.
     @Test(
-        "trap 1, 4.2: another or unknown library at the address is not a loss of albums",
+        "trap 1, 4.2: another or unknown library at the address does not count as a loss of albums",
         arguments: [
             ("test:two", nil, nil, false), ("test:two", "him", "k2", false), ("test:two", nil, "k2", false),
             ("test:two", "me", "k2", true), ("test:two", nil, "k1", true), ("test:one", nil, nil, true),

@@ -199,7 +199,7 @@ struct InspectionTests {
         #expect(paired.map(\.durationMilliseconds) == [3000, nil, nil, nil])
     }
 
-    @Test("each file is in one pair at most; a leading dot does not start an extension")
+    @Test("each file is in at most one pair; a leading dot does not start an extension")
     func pairsOnce() throws {
         let editor = try bench.get().editor
         let twice = [clip("/1.heic", .image), clip("/1.mov", .video), clip("/1.jpg", .image), clip("/1.mp4", .video)]

@@ -130,7 +130,7 @@ import Testing
         let tape = ExportFixtures.tape(transition: kind, milliseconds: 1000)
         let clips = [
             ExportFixtures.video("/a.mov", 5000, trim: (500, 0)), ExportFixtures.still("/b.jpg", 3000),
-            // Half of 101 at most.
+            // At most half of 101.
             ExportFixtures.video("/c.mov", 101),
         ]
         let found = try await load(tape, clips)

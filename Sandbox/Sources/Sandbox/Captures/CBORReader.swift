@@ -17,7 +17,7 @@ struct CBORReader {
         return map
     }
 
-    /// The count in a head of this major type, at most the number of bytes left: each element has one at least.
+    /// The count in a head of this major type, at most the number of bytes left: each element has at least one.
     private mutating func count(ofType type: UInt8) throws(UnreadableCBOR) -> Int {
         guard let first = rest.popFirst(), first >> 5 == type else { throw UnreadableCBOR() }
         let information = Int(first & 31)

@@ -9,7 +9,7 @@ struct TPMCredential {
     /// TPM2B_ENCRYPTED_SECRET.
     let encryptedSecret: [UInt8]
 
-    /// Nil unless the key is RSA or P-256. A secret has 32 bytes at most.
+    /// Nil unless the key is RSA or P-256. A secret has at most 32 bytes.
     init?(_ secret: [UInt8], for name: [UInt8], to key: borrowing PublicKey) {
         guard let (seed, encrypted) = Self.seed(for: key) else { return nil }
         let symmetricKey = TPMDerivation.kdfA(seed, "STORAGE", name, byteCount: 16)
