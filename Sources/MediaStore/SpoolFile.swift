@@ -16,7 +16,7 @@ public final class SpoolFile: Sendable {
     /// Whether it outlives its object, for an upload that may be resumed later.
     private let isKept: Mutex<Bool>
 
-    /// Copies a descriptor to its end in bounded memory, `limit` bytes at most; `reserve` bytes stay free on the disk.
+    /// Copies a descriptor to its end in bounded memory, at most `limit` bytes; `reserve` bytes stay free on the disk.
     /// `isCancelled` is called between blocks, and five times a second while no input arrives. Throws `StoreError`
     /// (`.full`, `.notWritable`) or `SpoolError`; nothing is left then.
     public init(

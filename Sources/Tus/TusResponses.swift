@@ -29,7 +29,7 @@ public struct TusFeatures: Sendable, Equatable {
     public enum OffsetUnit: Sendable {
         /// The bytes that the server has stored, as in tus 1.0.0.
         case bytes
-        /// Chunks of the size of the first one: all chunks but the last must have this size, and 20 MiB at most
+        /// Chunks of the size of the first one: all chunks but the last must have this size, which is at most 20 MiB
         /// (gighive-d4 contract 4.2 and 4.3).
         case chunks
     }

@@ -28,7 +28,7 @@ struct CooldownTests {
         }
     }
 
-    @Test("every request of the client waits, of any kind", .timeLimit(.minutes(4)), arguments: [429, 503])
+    @Test("all requests of the client wait, whatever their kind", .timeLimit(.minutes(4)), arguments: [429, 503])
     func wait(status: Int) async throws {
         let server = try server(status)
         let http = try client(cap: .milliseconds(300))

@@ -59,7 +59,7 @@ public enum CaptureTimeSource: String, Sendable, CaseIterable {
     case container
     /// The camera's clock, with the offset specified by the user.
     case userOffset = "utc_offset"
-    /// The camera's clock without a zone.
+    /// The camera's local time without a zone.
     case localClock = "local_clock"
 }
 
@@ -97,8 +97,8 @@ extension CaptureFacts {
     /// nothing is guessed.
     ///
     /// `capturedAt` is the file's time with its offset; otherwise the GPS time, if it is plausible for the photo;
-    /// otherwise the container's UTC time. A clock without a zone is not treated as UTC but stored in `localTime`. So
-    /// is the time in the header of a movie, since many cameras write their local time there.
+    /// otherwise the container's UTC time. A local time without a zone is not treated as UTC but stored in `localTime`.
+    /// So is the time in the header of a movie, since many cameras write their local time there.
     ///
     /// - Parameter file: Read in a few places, 64 KiB in total.
     /// - Returns: The facts, unfiltered.

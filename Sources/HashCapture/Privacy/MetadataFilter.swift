@@ -34,7 +34,7 @@ package struct MetadataFilter: Sendable {
     }
 
     /// `captured_at`, RFC 3339 with `Z`: the second, its UTC day, or the UTC day of the submission (contract section
-    /// 4). For a clock without a zone, the day is the one that it shows. An unknown time is replaced with `now`, the
+    /// 4). For a local time without a zone, the day is its own. An unknown time is replaced with `now`, the
     /// time of the submission.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
         // The epoch is used for clocks outside the years 1 to 9999; a server rejects it by its time window.
@@ -47,7 +47,7 @@ package struct MetadataFilter: Sendable {
         }
     }
 
-    /// The level that applies to these facts: for a clock without a zone, only the day is disclosed.
+    /// The level that applies to these facts: for a local time without a zone, only the day is disclosed.
     package func timestampLevel(for facts: CaptureFacts) -> TimestampLevel {
         settings.timestamp == .exact && isZoneUnknown(in: facts) ? .dayOnly : settings.timestamp
     }

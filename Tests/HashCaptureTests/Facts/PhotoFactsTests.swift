@@ -168,7 +168,7 @@ import Testing
 
     /// `date -u -d … +%s` of 2024-03-01T20:15:07Z and of 09:15:09Z
     static let times: [(what: String, exif: [PhotoBytes.Entry], gps: [PhotoBytes.Entry], expected: Expected)] = [
-        ("a clock without a zone is not UTC", [wallClock], [], .clock(1_709_324_107)),
+        ("a local time without a zone is not UTC", [wallClock], [], .clock(1_709_324_107)),
         ("an offset that no zone has", [wallClock, .text(0x9011, "+15:00")], [], .clock(1_709_324_107)),
         ("a blank offset", [wallClock, .text(0x9011, "   :  ")], [], .clock(1_709_324_107)),
         ("GPS time is UTC", [wallClock], stamp, .utc(1_709_284_509, .satellites)),

@@ -1,7 +1,8 @@
 import Foundation
 import NIOCore
 
-/// A streaming parser of `multipart/form-data` (RFC 7578, RFC 2046 section 5.1). Buffers one chunk and one delimiter at most.
+/// A streaming parser of `multipart/form-data` (RFC 7578, RFC 2046 section 5.1). Buffers at most one chunk and one
+/// delimiter.
 struct MultipartParser {
     enum Event {
         case partBegan(PartHeader)
