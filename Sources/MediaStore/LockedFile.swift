@@ -4,8 +4,8 @@ internal import MediaCore
 import MediaSystem
 import Synchronization
 
-/// An open file with an exclusive `flock`, which shows whether its owner is alive. The lock ends with the process in
-/// any case, and is not inherited by programs that it starts.
+/// An open file with an exclusive `flock`, which shows whether its owner is alive. The lock is released with the
+/// process in any case, and is not inherited by programs that it starts.
 final class LockedFile: Sendable {
     private struct Name {
         var path: String
@@ -142,8 +142,8 @@ extension LockedFile {
     }
 }
 
-/// A lock on one byte of a file that many locks share, in `locks` of the data directory. It ends with the process in
-/// any case.
+/// A lock on one byte of a file that many locks share, in `locks` of the data directory. It is released with the
+/// process in any case.
 ///
 /// The byte is at the hash of a name, because creating and removing a file for each name costs more than sending a
 /// small file. Two names with one hash (63 bits) would only make one owner wait for another.

@@ -46,7 +46,7 @@ public final class SpoolFile: Sendable {
     deinit { release() }
 
     /// Removes the file unless it is kept. Also happens when the last reference is released; but a thread may still
-    /// have one when the program ends.
+    /// have one when the program exits.
     public func release() {
         if !isKept.withLock({ $0 }) { remove() }
     }

@@ -8,7 +8,7 @@ extension StoreConnection {
     ///
     /// Without a log, the file itself is read as immutable. With a log, SQLite would need to write beside it, and as
     /// immutable it would ignore the log. Therefore database and log are copied to a private directory, and the copy is
-    /// unlinked as soon as it is open, so that nothing is left, no matter how the process ends.
+    /// unlinked as soon as it is open, so that nothing is left, no matter how the process terminates.
     ///
     /// - Throws: `.corrupt`, `.newerVersion` and `.unsafe` as when the store is opened normally.
     static func snapshot(_ schema: StoreSchema, in directory: DataDirectory) throws(StoreError) -> StoreConnection {

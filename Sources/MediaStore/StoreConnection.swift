@@ -66,7 +66,7 @@ final class StoreConnection: Sendable {
 
     /// Creates a database without a name, for this connection only. Data that does not stay in memory is in files of
     /// the temporary directory, readable by this user only, that SQLite removes as soon as they are open: nothing is
-    /// left, no matter how the process ends (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
+    /// left, no matter how the process terminates (sqlite.org/tempfiles.html, sqlite.org/inmemorydb.html#temp_db).
     ///
     /// - Throws: `StoreError`; here and later its path is `temporary.sqlite` in the temporary directory, which does not
     ///   exist.

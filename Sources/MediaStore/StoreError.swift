@@ -2,7 +2,7 @@ import GRDB
 import Glibc
 import MediaSystem
 
-/// Why the local store cannot be used. Every case ends a command with exit code 12.
+/// Why the local store cannot be used. In every case the command exits with code 12.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The cause.
     public enum Kind: Sendable, Equatable {

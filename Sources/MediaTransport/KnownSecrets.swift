@@ -26,7 +26,7 @@ package enum KnownSecrets {
 
     private static let state = Mutex(State())
 
-    /// Adds a password or key, which is masked until the process ends.
+    /// Adds a password or key, which is masked until the process exits.
     package static func add(_ secret: String) {
         if secret.utf8.count >= shortest { state.withLock { _ = $0.credentials.insert(Array(secret.utf8)) } }
     }

@@ -102,7 +102,7 @@ struct BuiltClientTests {
         #expect(ending.output.isEmpty)
     }
 
-    @Test("nginx's own 413 ends with exit code 2")
+    @Test("nginx's own 413 results in exit code 2")
     func refusedByNginx() async throws {
         let scratch = try TemporaryDirectory()
         let sandbox = try await Self.sandbox(in: scratch)

@@ -136,7 +136,7 @@ struct FirstContactTests {
         #expect(try await fixture.sandbox.requests().isEmpty)
     }
 
-    @Test("--insecure is one warning, and unverified for doctor")
+    @Test("--insecure prints one warning, and doctor reports the server as unverified")
     func insecure() async throws {
         let fixture = try await Fixture()
         let upload = try await fixture.runner.run(["upload", try fixture.file("one"), "--insecure"])

@@ -120,7 +120,7 @@ import Testing
         #expect(pipeline.ring.allocated == 1)
     }
 
-    /// The thread owns the ring; when the ring is freed, the thread ends.
+    /// The thread owns the ring; when the ring is freed, the thread exits.
     @Test(.timeLimit(.minutes(4))) func anUnfinishedPipelineEndsItsThreadWhenReleased() async throws {
         weak var ring: HashRing?
         do {

@@ -66,14 +66,14 @@ struct UploadLockTests {
         }
     }
 
-    @Test("the lock ends with its object")
+    @Test("the lock is released with its object")
     func endsWithObject() throws {
         let directory = try fixture.get().directory
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
         #expect(try UploadLock.acquire("u-1", in: directory) != nil)
     }
 
-    @Test("a lock of another process is held until that process ends, for any reason")
+    @Test("a lock of another process is held until that process exits, for whatever reason")
     func otherProcess() throws {
         let directory = try fixture.get().directory
         let owner = try WorkerProcess(["lock", directory.path, "u-1"])

@@ -4,7 +4,7 @@ import FoundationNetworking
 /// A stand-in for an Immich server in a separate Python process (`Tests/TapesTests/scripts/immich_stand_in.py`),
 /// which parses every request with the models of immichpy before it responds.
 ///
-/// One process serves all tests: each creates its own server in it. It ends with the tests.
+/// One process serves all tests: each creates its own server in it. It exits with the tests.
 public final class ImmichStandIn: Sendable {
     /// A received request.
     public struct SeenRequest: Decodable, Sendable {

@@ -138,7 +138,7 @@ public final class SandboxProcess: Sendable {
     ///   - arguments: More command line arguments.
     ///   - data: The data directory; a new one if nil.
     /// - Returns: The running sandbox.
-    /// - Throws: ``Failure`` if it ends before it is ready.
+    /// - Throws: ``Failure`` if it exits before it is ready.
     public static func start(
         dialect: String = "d3",
         faults: [String] = [],

@@ -134,7 +134,7 @@ static int64_t position(int fd) {
 /* Opening */
 
 static int open_any(int at, const char *path, int flags, mode_t mode) {
-    /* libdispatch ends the process if it cannot read its thread list there: docs/proof.md. */
+    /* libdispatch terminates the process if it cannot read its thread list there: docs/proof.md. */
     int is_own = path && !strncmp(path, "/proc/", 6);
     if (!is_own && proof_fails(CALL_OPEN)) return -1;
     const char *name;

@@ -170,7 +170,7 @@ final class TusSlots: Sendable {
         return TusSlot(self)
     }
 
-    /// Waits until another upload of this process ends, which makes room on the server. False if there
+    /// Waits until another upload of this process finishes, which makes room on the server. False if there
     /// is none to wait for.
     func waitForAnother() async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
@@ -235,7 +235,7 @@ final class TusSlot: Sendable {
         if wasCreated { owner.noteEnded() }
     }
 
-    /// Waits until another upload of this process ends. False if there is none to wait for.
+    /// Waits until another upload of this process finishes. False if there is none to wait for.
     func waitForAnother() async -> Bool {
         noteAbandoned()
         return await owner.waitForAnother()

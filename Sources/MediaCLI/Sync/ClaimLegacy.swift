@@ -118,7 +118,7 @@ struct ClaimRun: Sendable {
                     }
                 }
             }
-            // The list ends when standard output is closed.
+            // The list stops when standard output is closed.
             let isStopped = count == nil && console.context.output.failure == nil
             let code = console.exitCode(isStopped ? .partly : .success)
             if count == 0 { console.note("all photos are assigned to a device; nothing to claim") }

@@ -45,7 +45,7 @@ package struct FileWalk: Sendable {
     ///
     /// Unreadable directories and dangling links are skipped. The root itself may be a link.
     ///
-    /// `isStopped` is called before each directory; if it returns true, the walk ends with the files found so far.
+    /// `isStopped` is called before each directory; if it returns true, the walk stops with the files found so far.
     package func files(below root: [UInt8], until isStopped: () -> Bool = { false }) -> Result {
         var walk = RunningWalk(root: root, filter: filter, reportedExcludes: reportedExcludes)
         return walk.run(until: isStopped)

@@ -13,8 +13,8 @@ internal import MediaSystem
 /// fails.
 package final class DirectoryWatch: Sendable {
     /// Paths of complete files, once per write. Ends when the task is canceled or the directory is removed or renamed;
-    /// watching ends when the last reference to the stream is released. A file open for writing is reported after it is
-    /// closed.
+    /// watching stops when the last reference to the stream is released. A file open for writing is reported after it
+    /// is closed.
     ///
     /// For one consumer. If events are lost (thousands at once), the directory is read again.
     package let files: AsyncStream<[UInt8]>

@@ -5,8 +5,8 @@ package import Outcomes
 
 /// A file that is written in the directory of its target under a temporary name, and renamed only when it is complete.
 ///
-/// It is locked by `flock`, so that no second process writes it; the lock ends with the process. The written bytes are
-/// kept for a later process, which opens the same name and continues.
+/// It is locked by `flock`, so that no second process writes it; the lock is released with the process. The written
+/// bytes are kept for a later process, which opens the same name and continues.
 ///
 /// Not for concurrent use: calling `write` on one thread, then the other methods on another, is allowed.
 package final class PartialFile: Sendable {

@@ -96,7 +96,7 @@ package final class TargetDirectory: Sendable {
         try check(name, allowing: [ENOENT]) { unlinkat(descriptor, name.cString, AT_REMOVEDIR) }
     }
 
-    /// Locks the directory until this object is freed or its process ends. Only other callers of this method are
+    /// Locks the directory until this object is freed or its process exits. Only other callers of this method are
     /// excluded, and only if the file system supports such locks.
     ///
     /// - Throws: `.busy` if another object or process has locked it.

@@ -26,7 +26,7 @@ struct AlbumFailure: Error, Equatable {
 
     /// Converts an error thrown while an album is updated.
     ///
-    /// - Throws: `TapesError` for store errors and cancellation, which end the command.
+    /// - Throws: `TapesError` for store errors and cancellation, which stop the command.
     init(caught error: any Error) throws(TapesError) {
         switch error {
         case let failure as AlbumFailure: self = failure

@@ -4,8 +4,8 @@ import Testing
 
 @testable import MediaCLI
 
-/// A failure of the login, the connection or the server ends a run of many files: one error, the files that were not started,
-/// and the command that continues.
+/// A failure of the login, the connection or the server stops a run of many files: one error, the files that were not
+/// started, and the command that continues.
 @Suite(.prompt) struct RunLevelFaultTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -53,7 +53,7 @@ import Testing
         }
         for look in TranscriptLook.allCases {
             for entry in sessions[look] ?? [] {
-                // A step that is rejected ends with an exit code; all others succeed.
+                // A step that is rejected has an exit code; all others succeed.
                 #expect(
                     (entry.exitCode == 0) == (entry.step.purpose != .refusal),
                     "\(look) \(entry.line)\n\(entry.raw)"

@@ -41,7 +41,7 @@ enum InputFile {
 }
 
 /// Input that can be read twice: a regular file, or an unlinked copy of a pipe in the temporary directory, readable
-/// only by this user and freed when the process ends.
+/// only by this user and freed when the process exits.
 final class SeekableInput: Sendable {
     /// Number of bytes from the starting position at the time of opening.
     let byteCount: Int64
