@@ -15,8 +15,8 @@ public struct TusRecord: Sendable, Equatable {
         /// When the response to its creation arrived; nil if unknown.
         public var createdAt: Date?
         /// The size of all chunks but the last in bytes, if the server counts chunks; nil if chunks may differ. A
-        /// version that does not know this key drops it with its first write, so that a part that still has it was sent
-        /// in chunks of this size only.
+        /// version that does not recognize this key drops it with its first write, so that a part that still has it was
+        /// sent in chunks of this size only.
         public var chunkBytes: Int64?
         /// The newest proofs of the bytes sent, oldest first; two are enough.
         public var proofs: [Proof] = []

@@ -71,7 +71,7 @@ struct JSONSchema: @unchecked Sendable {
                     try check(!isClosed || known[name] != nil, path, "unknown key \(name)")
                     try validate(member, known[name] as? [String: Any] ?? [:], path + "." + name, isClosed)
                 }
-            default: throw Failure(description: "the validator does not know \(word)")
+            default: throw Failure(description: "the validator does not support \(word)")
             }
         }
     }

@@ -322,7 +322,7 @@ def gone(context):
     context.expect("files after the deletion", Truth(context.server).count(event), 0)
 
 
-@scenario("an upload by an administrator, deleted by the same")
+@scenario("an upload by an administrator, deleted by the same user")
 def admin(context):
     machine, event = context.machine("admin"), context.event("admin")
     file = context.maker.file(machine)

@@ -63,7 +63,7 @@ import Testing
         #expect(server.requests.filter { $0.line == "POST /api/photos/upload" }.count == 2)
     }
 
-    /// Contract 3.1: no upload can succeed for a device that the server does not know.
+    /// Contract 3.1: no upload can succeed for a device that is unknown to the server.
     @Test func anUnknownDeviceEndsTheRun() async throws {
         let bench = try await PushBench()
         for number in 0..<4 { try bench.write("\(number).jpg") }
