@@ -55,7 +55,7 @@ struct RescueLogTests {
     }
 
     /// The value is that of an independent bit-by-bit CRC-32C, whose check value is e3069283.
-    @Test("the check is CRC-32C of the bytes, then of the header before it")
+    @Test("the check field is the CRC-32C of the bytes, then of the header before it")
     func check() {
         let page = RescuePage(
             uploadID: first,
