@@ -66,7 +66,7 @@ struct FixedChunkTests {
         #expect(delivery.digest == (try source.digest))
     }
 
-    @Test("a lost response to a stored chunk causes no byte to be sent again")
+    @Test("after a lost response to a stored chunk, no byte is sent again")
     func lostResponse() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in

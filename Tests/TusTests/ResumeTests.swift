@@ -49,7 +49,7 @@ struct ResumeTests {
         #expect(count == 0 || after.contains("HEAD"))
     }
 
-    @Test("a lost response to a stored chunk causes no byte to be sent again")
+    @Test("after a lost response to a stored chunk, no byte is sent again")
     func lostResponse() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, number in
