@@ -55,7 +55,7 @@ struct MultipartConformanceTests {
         NamedFile(name: String(repeating: "😀", count: 1023) + ".mp4"),
     ]
 
-    @Test("a file name arrives like curl's", arguments: names, Parser.allCases)
+    @Test("a file name is received as curl sends it", arguments: names, Parser.allCases)
     func fileName(_ file: NamedFile, _ parser: Parser) async throws {
         let servers = try #require(ForeignParsers.current)
         let form = SampleForm(fileName: file.name)
@@ -129,7 +129,7 @@ struct MultipartConformanceTests {
     }
 
     @Test(
-        "a field's name arrives as curl's does",
+        "a field's name is received as curl sends it",
         arguments: ["label", "a\"b", "a\r\nb", "a;b", "é😀", String(repeating: "n", count: 4096)],
         Parser.allCases
     )

@@ -11,7 +11,7 @@ import Testing
 struct TusServerTests {
     static let chunk = 1 << 20
 
-    @Test("the server's features are understood")
+    @Test("the server's features are parsed")
     func features() async throws {
         let bench = try await TusBench()
 

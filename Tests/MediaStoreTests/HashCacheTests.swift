@@ -188,7 +188,7 @@ struct HashCacheTests {
         #expect(try cache().digest(of: identity()) == nil)
     }
 
-    @Test("a file in the directory's place, or a link in the file's, behaves like an empty cache")
+    @Test("a file in place of the directory, or a link in place of the file, behaves like an empty cache")
     func unusablePlaces() throws {
         let path = try temporary.get().file("plain")
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
@@ -270,7 +270,7 @@ struct HashCacheTests {
         #expect(try self.cache().digest(of: identity()) == digest)
     }
 
-    @Test("a full disk only loses new entries", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
+    @Test("on a full disk only new entries are lost", .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
     func fullDisk() throws {
         let disk = try SmallDisk(kibibytes: 512)
         let cache = HashCache(directory: disk.path + "/cache")

@@ -46,7 +46,7 @@ struct PhotoDeletionTests {
         #expect(try store.deletions(ofPhotos: ["photo-2"], server: server).map(\.state) == [.accepted])
     }
 
-    @Test("only deletions on the server that were not accepted become doubtful")
+    @Test("only deletions on the server that were not accepted become uncertain")
     func doubt() throws {
         let store = try LibraryStore(in: fixture.get().directory)
         try store.add([deletion(1), deletion(2, state: .accepted), deletion(3, server: "https://other.example")])

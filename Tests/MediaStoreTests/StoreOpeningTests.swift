@@ -111,7 +111,7 @@ struct StoreOpeningTests {
         try database.close()
     }
 
-    @Test("a link in the database's place is refused", arguments: ["tokens.sqlite", "tokens.sqlite-wal"])
+    @Test("a link in place of the database is refused", arguments: ["tokens.sqlite", "tokens.sqlite-wal"])
     func symbolicLink(name: String) throws {
         let fixture = try fixture.get()
         let target = fixture.temporary.file("elsewhere")

@@ -117,7 +117,7 @@ struct SyncRunTests {
 
     // MARK: Deleted
 
-    @Test("a full run marks photos it did not see as deleted, and restores those that reappear")
+    @Test("a full run marks unseen photos as deleted, and restores those that reappear")
     func goneAndBack() throws {
         let index = try fixture.get().index()
         let photos = (1...5).map { samplePhoto($0, device: $0 == 2 ? nil : IndexFixture.phone) }
@@ -284,7 +284,7 @@ struct SyncRunTests {
         #expect(try index.state(of: server)?.watermark == expected)
     }
 
-    @Test("a temporary index works like any other, and leaves nothing", arguments: [6, 20_000])
+    @Test("a temporary index works like any other, and leaves no files", arguments: [6, 20_000])
     func temporary(totalCount: Int64) throws {
         let index = try SyncIndex.temporary()
         var moved = samplePhoto(2)
@@ -378,7 +378,7 @@ struct SyncRunTests {
         #expect(try index.state(of: server) == incremental)
     }
 
-    @Test("removing a server leaves nothing of it")
+    @Test("removing a server removes all of its data")
     func forget() throws {
         let fixture = try fixture.get()
         let index = try fixture.index()

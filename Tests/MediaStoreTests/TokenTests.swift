@@ -31,7 +31,7 @@ struct TokenTests {
         #expect(try store.tokens(host: "c").isEmpty)
     }
 
-    @Test("the newest of a key is primary, regardless of the order of arrival", arguments: [[1.0, 2.0], [2.0, 1.0]])
+    @Test("the newest entry of a key is primary, whatever the order", arguments: [[1.0, 2.0], [2.0, 1.0]])
     func superseding(times: [Double]) async throws {
         let store = try fixture.get().store()
         for seconds in times {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Stored details")
 struct UploadFieldsTests {
     @Test(
-        "a row reads back the details that were written",
+        "a row returns the details that were written",
         arguments: [
             [], [("label", "Encore")], [("label", "a \"b\" \\ c"), ("notes", "two\nlines\tand \u{1}")],
             [("label", "Zürich 日本 👩‍👩‍👧"), ("org_name", ""), ("notes", "\u{7f}\u{2028}")],

@@ -129,7 +129,7 @@ struct FaultTests {
         #expect(expectations.withLock { $0 } == requested)
     }
 
-    @Test("a server that broke off gets Expect again")
+    @Test("a server that disconnected gets Expect again")
     func unfamiliar() async throws {
         let expectations = Mutex<[Bool]>([])
         let server = try ScriptedServer { connection, _ in

@@ -81,7 +81,7 @@ struct ResponseBoundTests {
         #expect(try await failure(of: server, timeouts, .post, .receiver(Sink()))?.kind == .responseTimeout)
     }
 
-    @Test("a download may take as long as bytes arrive")
+    @Test("a download has no time limit while bytes arrive")
     func download() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()

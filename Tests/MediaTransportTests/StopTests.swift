@@ -20,7 +20,7 @@ struct StopTests {
         }
     }
 
-    @Test("canceling the task stops a stalled upload, body incomplete", .timeLimit(.minutes(4)))
+    @Test("canceling the task stops a stalled upload; the body is incomplete", .timeLimit(.minutes(4)))
     func cancelTask() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }

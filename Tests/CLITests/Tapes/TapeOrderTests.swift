@@ -100,7 +100,7 @@ import Testing
         #expect(missing.exitCode == 5 && missing.errors.contains("the tape has 3 clips"))
     }
 
-    @Test("removal is confirmed on a terminal, and needs --yes elsewhere") func confirmation() async throws {
+    @Test("removal is confirmed on a terminal, and requires --yes elsewhere") func confirmation() async throws {
         let fixture = try await fixture()
         let refused = try await fixture.run("remove", "T", "1")
         #expect(refused.exitCode == 2 && refused.errors.contains("--yes"))

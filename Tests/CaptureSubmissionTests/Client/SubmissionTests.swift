@@ -128,7 +128,7 @@ struct SubmissionTests {
     }
 
     @Test(
-        "409: the ID of the earlier capture is read from any of its places",
+        "409: the ID of the earlier capture is read from each of its possible places",
         arguments: [
             (#"{"error":{"code":"DUPLICATE_CAPTURE","details":{"capture_id":"\#(id)"}}}"#, id),
             (#"{"error":{"code":"DUPLICATE_CAPTURE","capture_id":"\#(id)"}}"#, id),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The body of a hash-only capture")
 struct HashOnlyBodyTests {
-    @Test("mediactl-1 signs everything but the assertion, including video members, as RFC 8785")
+    @Test("mediactl-1 signs everything but the assertion, including video members, in the form of RFC 8785")
     func canonical() throws {
         let expected = [
             #"{"capture_mode":"hash_only","captured_at":"2025-12-01T10:00:00Z","depth_analysis":{"algorithm_version":"1.0","#,
@@ -118,7 +118,7 @@ struct HashOnlyBodyTests {
         #expect((parts.first { $0.name == "metadata" }?.byteCount ?? 0) > 8000)
     }
 
-    @Test("bytes are a body only below the size limit")
+    @Test("bytes are accepted as a body only below the size limit")
     func bytes() {
         #expect(HashOnlyBody(bytes: []) == nil)
         #expect(HashOnlyBody(bytes: Array(repeating: 0x20, count: 10_240)) == nil)

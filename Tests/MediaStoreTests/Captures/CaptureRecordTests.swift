@@ -48,7 +48,7 @@ struct CaptureRecordTests {
         #expect(try store.captures() == [capture])
     }
 
-    @Test("newest first; a change does not move a capture")
+    @Test("captures are listed newest first; a change does not move one")
     func order() throws {
         let store = try library()
         for (number, seconds) in [(1, 30.0), (2, 10), (3, 20), (4, 30)] {

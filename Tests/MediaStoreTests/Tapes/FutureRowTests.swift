@@ -56,7 +56,7 @@ struct FutureRowTests {
         #expect(try text(column, of: "tapes", copy.id) == "later")
     }
 
-    @Test("1.3: a changed setting is known from then on")
+    @Test("1.3: a change replaces an unknown setting")
     func tapeSettingChanged() throws {
         let fixture = try fixture.get()
         let tape = try fixture.tape(1)
@@ -99,7 +99,7 @@ struct FutureRowTests {
         }
     }
 
-    @Test("1.3: a clip of an unknown kind makes only the clips of its tape unreadable, but no lists")
+    @Test("1.3: a clip of an unknown kind makes only the clips of its tape unreadable, not the lists")
     func clipKind() throws {
         let fixture = try fixture.get()
         let store = fixture.store

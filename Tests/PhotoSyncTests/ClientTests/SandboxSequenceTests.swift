@@ -127,7 +127,7 @@ struct SandboxSequenceTests {
     }
 
     @Test(
-        "a login by address voids the old key; a second user's is impossible there (traps 8 and 9)",
+        "a login by email address voids the old key; a second user cannot log in there (traps 8 and 9)",
         .timeLimit(.minutes(2))
     )
     func loginByAddress() async throws {

@@ -255,7 +255,7 @@ struct TransferTests {
     }
 
     @Test(
-        "the page of an error never reaches the receiver (contract section 6)",
+        "an error page never reaches the receiver (contract section 6)",
         arguments: [
             (Response.text(404, "Photo not found"), OutcomeCode.notFound, "Photo not found", false),
             (.text(403, "Access denied"), .forbidden, "Access denied", false),

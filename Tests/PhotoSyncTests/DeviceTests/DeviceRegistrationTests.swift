@@ -176,7 +176,7 @@ struct DeviceRegistrationTests {
         #expect(try library.logins().isEmpty)
     }
 
-    @Test("trap 9: a login by address stores the new key, since the old one is void")
+    @Test("trap 9: a login by email address stores the new key, since the old one is void")
     func byAddress() async throws {
         let users = try UserServer()
         let login = try await registration(users).logIn(email: "Ann@Example.Test", password: "secret")
@@ -197,7 +197,7 @@ struct DeviceRegistrationTests {
         #expect(try await registration.logIn(apiKey: kept.apiKey).deviceID == "d-1")
     }
 
-    @Test("a malformed response to a login by address loses neither the new key nor the device")
+    @Test("a malformed response to a login by email address loses neither the new key nor the device")
     func byAddressBroken() async throws {
         let broken = RecordingServer.Response(body: #"{"success":true,"apiKey":"key-bob","device":{"id":"#)
         let users = try UserServer(failing: (path: "auth/login", response: broken))
@@ -206,7 +206,7 @@ struct DeviceRegistrationTests {
         #expect(try library.login(for: login.server) == login)
     }
 
-    @Test("with a login by address, another user's device is replaced as well (trap 10)")
+    @Test("with a login by email address, another user's device is replaced as well (trap 10)")
     func byAddressForeignToken() async throws {
         let users = try UserServer()
         users.giveAway(try library.deviceToken(for: users.server.url.description, isRenewed: false))

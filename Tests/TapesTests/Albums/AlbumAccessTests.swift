@@ -77,7 +77,7 @@ import Testing
         #expect(!bench.library.work.contains("create"))
     }
 
-    @Test("R10: if the grant forbids new albums, none is created, and existing ones are added to")
+    @Test("R10: if the grant forbids new albums, none is created, and clips are added to existing ones")
     func forbidden() async throws {
         let bench = try AlbumBench()
         let old = try await bench.associated()

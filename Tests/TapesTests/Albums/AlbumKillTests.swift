@@ -157,7 +157,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b"])
     }
 
-    @Test("canceled after the library has already done it", arguments: ["create", "add"])
+    @Test("canceled after the library has already applied the change", arguments: ["create", "add"])
     func cancelledLate(_ place: String) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
@@ -169,7 +169,7 @@ import Testing
         #expect(try bench.assets(id) == ["/a", "/b"])
     }
 
-    @Test("canceled after a partial response, what was confirmed is kept")
+    @Test("if canceled after a partial response, confirmed results are kept")
     func cancelledPartly() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])

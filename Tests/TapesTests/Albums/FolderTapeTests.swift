@@ -76,7 +76,7 @@ import Testing
         try bench.witness.check()
     }
 
-    @Test("acceptance 3: one title twice is two albums; a deleted album is created again, complete")
+    @Test("acceptance 3: two tapes with one title have two albums; a deleted album is created again, complete")
     func twoAlbums() async throws {
         let bench = try Bench()
         let first = try await bench.service().associate(bench.tape)

@@ -6,7 +6,7 @@ import Testing
 
 /// R3, R5, R8 and traps 1, 3, 7: how an album is found, and when it counts as lost.
 @Suite struct IdentifierTests {
-    @Test("R3: an album of the right title is not adopted; one title twice is two albums, and is reported")
+    @Test("R3: an album with the right title is not adopted; two tapes with one title are reported")
     func title() async throws {
         let bench = try AlbumBench()
         bench.library.meddle { $0.albums["theirs"] = .init(title: "Tapes – Summer", tapeID: "") }

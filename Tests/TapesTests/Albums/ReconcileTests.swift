@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "R13: it stops at the first library-wide error, not at that of one tape",
+        "R13: reconciling stops at the first library-wide error, not at that of one tape",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason?.some(.unreachable), 1),
             (.quota, .quota, 1), (.unauthorized(.addOnly), .accessDenied, 1), (.rejected(status: 400), nil, 3),
@@ -60,7 +60,7 @@ import Testing
         #expect(outcome.stoppedBy == reason && outcome.done == done && outcome.left == 3 - done)
     }
 
-    @Test("R13: a full account stops it, an asset that fails individually does not")
+    @Test("R13: a full account stops reconciling, an asset that fails individually does not")
     func full() async throws {
         let bench = try AlbumBench()
         for name in ["a", "b"] { try bench.tape(name, [name]) }
@@ -158,7 +158,7 @@ import Testing
         #expect(verified.all.count == 2 && verified.all.contains("damaged"))
     }
 
-    @Test("R13, trap 1: another library at the address stops it at the first tape whose album is elsewhere")
+    @Test("R13, trap 1: another library at the address stops reconciling at the first tape whose album is elsewhere")
     func otherLibrary() async throws {
         let bench = try AlbumBench()
         var ids: [String] = []

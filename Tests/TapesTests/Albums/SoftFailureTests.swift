@@ -128,7 +128,7 @@ import Testing
         #expect(try bench.clips(id).first == (state.hasPrefix("failed") ? "a \(state)" : "a linked"))
     }
 
-    @Test("R14: an unavailable original is not waited for at every add, only when it is due")
+    @Test("R14: an add waits for an unavailable original only when it is due")
     func away() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])
@@ -143,7 +143,7 @@ import Testing
         #expect(bench.library.calls.contains(.resolve(["/a"])))
     }
 
-    @Test("R15: a clip without identity is retried with the next one, and without a path it has none")
+    @Test("R15: an unidentified clip is retried with the next one, and one without a path cannot be identified")
     func unidentified() async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a"])

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "acceptance 3: one title twice is two albums; a deleted one is created again, complete",
+        "acceptance 3: two tapes with one title have two albums; a deleted one is created again, complete",
         arguments: LibraryKind.allCases
     )
     func recreation(_ kind: LibraryKind) async throws {

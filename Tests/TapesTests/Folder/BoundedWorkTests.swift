@@ -28,7 +28,7 @@ import Testing
         #expect(second.withLock { $0 } == .cancelled)
     }
 
-    @Test("R14: the timeout is for each step, not for the whole") func slowButSteady() async throws {
+    @Test("R14: the timeout applies to each step, not to the whole operation") func slowButSteady() async throws {
         let value = try await BoundedWork.run(stallLimit: .milliseconds(100)) { steps throws(AlbumError) in
             let end = ContinuousClock.now + .milliseconds(250)
             var count = 0

@@ -60,7 +60,7 @@ import Testing
         #expect(try await fixture.library.albumMarked(FolderFixture.tapeID) == nil)
     }
 
-    @Test("R5: a damaged manifest at the album's place is an error, not a missing album") func damaged() async throws {
+    @Test("R5: a damaged manifest at the album's path is an error, not a missing album") func damaged() async throws {
         let fixture = try await FolderFixture.ready()
         let album = try await fixture.album()
         try fixture.write("{", to: fixture.path(".mediactl-album.json"))

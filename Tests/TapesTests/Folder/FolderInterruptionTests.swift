@@ -223,7 +223,7 @@ import Testing
         try witness.check()
     }
 
-    @Test("a library locked by another process is waited for") func locked() async throws {
+    @Test("opening waits for a library that another process has locked") func locked() async throws {
         let fixture = try await FolderFixture.ready()
         let id = try await fixture.library.identity().libraryID.dropFirst("folder:".count)
         let lock = try await AlbumLock.acquire(.folderLibrary(String(id)), in: fixture.data)

@@ -136,7 +136,7 @@ struct ImmichAccessTests {
 
     // Immich 1.107 moved the version to another address.
     @Test(
-        "6.1: version 2 is supported; version 1 is not, wherever it has its version",
+        "6.1: version 2 is supported; version 1 is not, wherever it reports its version",
         arguments: [([1, 106, 4], false), ([1, 107, 0], false), ([1, 144, 1], false), ([2, 0, 0], true)]
     )
     func version(_ version: [Int], isTaken: Bool) async throws {
@@ -156,7 +156,7 @@ struct ImmichAccessTests {
         #expect(error?.kind == .unreachable(retryAfter: nil))
     }
 
-    @Test("6.1: the base address has /api once", arguments: ["", "/", "/api", "/api/", "/photos", "/photos/api"])
+    @Test("6.1: the base URL contains /api once", arguments: ["", "/", "/api", "/api/", "/photos", "/photos/api"])
     func base(_ path: String) throws {
         let server = try ServerURL("https://photos.example.test" + path, allowingPath: true)
         let expected = path.hasPrefix("/photos") ? "/photos/api" : "/api"

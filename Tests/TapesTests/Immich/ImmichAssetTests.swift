@@ -73,7 +73,7 @@ struct ImmichAssetTests {
         #expect(error?.kind == .insufficient(["asset.upload"]))
     }
 
-    @Test("6.3: blocks of 5,000; elements without a response have failed")
+    @Test("6.3: blocks of 5,000; elements without a response count as failed")
     func blocks() async throws {
         let bench = try await ImmichBench()
         let files = (0..<5001).map { number in
@@ -157,7 +157,7 @@ struct ImmichAssetTests {
         #expect(isSilent)
     }
 
-    @Test("R14: other files on a file system that does not respond are not waited for")
+    @Test("R14: other files on a file system that does not respond cause no wait")
     func silentDirectory() async throws {
         let bench = try await ImmichBench()
         var reading = ClipChecksums(store: bench.store)
@@ -197,7 +197,7 @@ struct ImmichAssetTests {
         #expect(library.serverPath(of: Array("/photos/".utf8) + [0xff]) == nil)
     }
 
-    @Test("6.3: the server returns partial paths in any case, over pages; the exact one is used")
+    @Test("6.3: the server returns partial paths in any case, on several pages; the exact one is used")
     func externalLibrary() async throws {
         let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")

@@ -68,7 +68,7 @@ struct ImmichTapeTests {
     }
 
     @Test(
-        "acceptance 3: same title twice is two albums; one deleted elsewhere is created again, complete",
+        "acceptance 3: two tapes with one title have two albums; one deleted elsewhere is created again, complete",
         arguments: [2, 3]
     )
     func recreation(major: Int) async throws {
