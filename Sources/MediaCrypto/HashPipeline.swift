@@ -103,7 +103,7 @@ package enum FileReading {
     /// Reads exactly `byteCount` bytes from `offset` on with `pread`, in blocks of at most 1 MiB that are valid during
     /// the call only.
     ///
-    /// - Throws: What `body` throws; `CryptoError`, with `systemError` when reading failed, and when
+    /// - Throws: Errors thrown by `body`; `CryptoError`, with `systemError` when reading failed, and when
     ///   the file ends early.
     static func read(
         _ descriptor: Int32,

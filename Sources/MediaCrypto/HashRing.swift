@@ -3,7 +3,7 @@ internal import MediaSystem
 /// The buffers between the thread that appends bytes and the thread that hashes them.
 ///
 /// Unchecked: three rules guard the state.
-/// - `spare`, `filled` and the flags are touched with `condition` locked.
+/// - `spare`, `filled` and the flags are accessed with `condition` locked.
 /// - `open`, `byteCount`, `marked` and `markedByteCount` belong to the one caller of `append`, `mark`, `restart` and
 ///   `finish`.
 /// - `hasher` and the bytes of the oldest filled block belong to the thread that has set `isHashing`; while that is

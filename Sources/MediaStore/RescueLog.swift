@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// One file in the data directory for all uploads of a process, mode 0600, locked while the process runs. Its space is
 /// allocated before anything is sent, and responses that arrive together share one `fdatasync`. The bytes of a response
-/// are stored first; then they are parsed and their token is committed, and only then they are overwritten. The file is
+/// are stored first; then they are parsed and their token is committed, and only then are they overwritten. The file is
 /// removed with the last upload. Responses that a process leaves are adopted by the next one
 /// (`StoredResponse.abandoned`).
 ///

@@ -57,7 +57,7 @@ public final class SpoolFile: Sendable {
     // MARK: Keeping
 
     /// Keeps the file, synchronized, for an upload that may need it again: beyond this object and this process, until
-    /// it is removed or swept. If this fails, the file is unchanged.
+    /// it is removed or cleaned up. If this fails, the file is unchanged.
     public func keep(for uploadID: String, in directory: DataDirectory) throws(StoreError) {
         try UploadID.check(uploadID, path: directory.path)
         try StoreError.check(path, "cannot synchronize", fsync(descriptor))
@@ -78,7 +78,7 @@ public final class SpoolFile: Sendable {
         return nil
     }
 
-    /// Removes the files of dead processes. A file of a running process is locked and stays, and so does one that is
+    /// Removes the files of exited processes. A file of a running process is locked and stays, and so does one that is
     /// kept for an upload that needs it.
     public static func sweep(in directory: DataDirectory, keeping isNeeded: (_ uploadID: String) -> Bool) {
         // Files that cannot be checked now are removed later.

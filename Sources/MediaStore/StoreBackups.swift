@@ -172,7 +172,7 @@ package struct StoreBackups {
         for backup in try all() { try remove(backup) }
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return }
-        // Left by a process that died while copying.
+        // Left by a process that exited while copying.
         for name in try DataDirectory.entries(of: folder) where name.contains(".part-") { unlink(folder + "/" + name) }
     }
 

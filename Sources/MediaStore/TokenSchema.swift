@@ -82,7 +82,7 @@ extension StoreSchema {
         CREATE INDEX uploads_by_state ON uploads (state);
         CREATE INDEX uploads_by_file ON uploads (inode, device, host);
         """,
-        // A removed entry must not come back with an import from an older export.
+        // A removed entry must not be restored by an import from an older export.
         // 2: tombstones of removed entries
         """
         CREATE TABLE tombstones (

@@ -4,7 +4,7 @@ import MediaSystem
 /// A note beside a large database: records that its content was checked, and the state of the file at that time.
 ///
 /// Checking a million rows takes seconds, which is too long for every command. A change by another program, a restored
-/// copy, or a process that died while writing invalidates the note, and the next opening checks everything again.
+/// copy, or a process that was killed while writing invalidates the note, and the next opening checks everything again.
 struct WholeMark: Sendable {
     /// Smaller databases are checked at every opening, in a few milliseconds.
     static let minimumSize: Int64 = 1 << 20

@@ -60,7 +60,7 @@ public struct RetryPolicy: Sendable, Equatable {
 
 /// The schedules of the contracts.
 extension RetryPolicy {
-    /// An upload that another request has locked (423): tusd keeps the lock of a dead connection until it detects that.
+    /// An upload that another request has locked (423): tusd keeps the lock of a lost connection until it detects that.
     public static let tusLock = RetryPolicy(delays: [.seconds(1)], cap: .seconds(30), totalDelay: .seconds(300))
     /// Finalize before tusd's hook has notified the application of the last byte (gighive contract 4.4).
     package static let finalize = RetryPolicy(delays: [0.2, 0.5, 1, 2, 5, 10].map { .seconds($0) })

@@ -183,7 +183,7 @@ extension Transfer {
         }
     }
 
-    /// Whether the content is the purpose of the request, which may take any time while there is progress.
+    /// Whether the content is the purpose of the request, which has no time limit while there is progress.
     private var isDownload: Bool {
         if case .receiver = request.destination { request.method == .get } else { false }
     }

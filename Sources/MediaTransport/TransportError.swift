@@ -20,7 +20,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         /// Any other TLS failure; including a CA file that cannot be read.
         case tls
         /// The peer accepted no byte within the stall limit while the body was being sent, or sent none
-        /// of a begun response.
+        /// of a response that had begun.
         case stalled
         /// No response within the limit after the last body byte.
         case responseTimeout

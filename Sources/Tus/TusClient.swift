@@ -102,7 +102,7 @@ public struct TusClient: Sendable {
     }
 
     /// Discards an upload with its bytes on the server (`DELETE`, extension "termination"). Succeeds if
-    /// it is already gone.
+    /// it no longer exists.
     ///
     /// `lockLimit` is the maximum total wait for an upload that another request has locked (423); `onLock` is
     /// called before each wait.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GigHive
 
-/// The process dies at each failpoint; another one starts with the same data directory.
+/// The process is killed at each failpoint; another one starts with the same data directory.
 @Suite struct KillPointTests {
     private func upload(dyingAt point: UploadFailpoint, _ bench: Workbench, _ path: [UInt8]) async throws {
         let place = [point.rawValue, bench.directory.path, bench.server.address, String(decoding: path, as: UTF8.self)]

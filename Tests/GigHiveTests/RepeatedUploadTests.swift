@@ -183,7 +183,7 @@ import Testing
 
     // MARK: Rescue files
 
-    /// Leaves a rescue file, as a process that dies does.
+    /// Leaves a rescue file, as a killed process does.
     private func rescue(_ bench: Workbench, _ uploadID: String, status: Int?, _ response: String) throws {
         let file = try RescueLog(in: bench.directory).reserve(for: uploadID)
         if let status {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GigHive
 
-/// A tus upload dies at each failpoint; another process resumes it with the same data directory.
+/// The process is killed at each failpoint of a tus upload; another process resumes it with the same data directory.
 @Suite struct ResumableKillTests {
     static func upload(
         dyingAt point: UploadFailpoint,
@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: UploadFailpoint.ofTus, [true, false])
     func aDeadUploadIsResumedToExactlyOneObject(_ point: UploadFailpoint, _ byRepetition: Bool) async throws {
-        // An immediate response would leave no time to die before it.
+        // An immediate response would leave no time to kill the process before it.
         let faults = point == .finalizeSent ? ["finalize:delay-response=60,times=1"] : []
         let bench = try ResumableBench(try await SandboxProcess.start(faults: faults))
         let path = try bench.file()

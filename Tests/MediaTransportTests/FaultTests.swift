@@ -183,7 +183,7 @@ struct FaultTests {
         #expect(response.metrics.bodyBytesSent == 0)
     }
 
-    @Test("a GET whose kept-alive connection dies is repeated")
+    @Test("a GET whose kept-alive connection is lost is repeated")
     func safeIsRepeated() async throws {
         let server = try ScriptedServer { connection, number in
             try connection.readRequest()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// The process dies at each failpoint; another one starts with the same directories and has the same result as an
+/// The process is killed at each failpoint; another one starts with the same directories and has the same result as an
 /// uninterrupted run.
 @Suite struct DownloadKillTests {
     private typealias File = DownloadServer.File

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// The process dies at each failpoint of a pull; another one continues with the same data directory.
+/// The process is killed at each failpoint of a pull; another one continues with the same data directory.
 @Suite struct PullKillTests {
     private func pull(dyingAt point: SyncFailpoint, after passes: Int, _ bench: PullBench, full: Bool) async throws {
         let place = [point.rawValue, "\(passes)", bench.server.address, bench.directory.path, full ? "full" : ""]

@@ -60,8 +60,8 @@ import Testing
 
     // MARK: Kills
 
-    /// The process dies in the middle of the batch. Afterwards each file is on the server once, and each token is here,
-    /// or its loss is reported.
+    /// The process is killed in the middle of the batch. Afterwards each file is on the server once, and each token is
+    /// here, or its loss is reported.
     @Test(
         arguments: [
             "afterIntent", "midBody", "afterBody", "responseInRescueFile", "beforeTokenCommit", "afterTokenCommit",

@@ -40,7 +40,7 @@ import Testing
         #expect(!upload.output.contains("uploaded"))
         #expect(try await bench.listedIDs() == [1])
         #expect(try bench.journal().map(\.state) == [.done])
-        // The lock files of a dead process are empty and have no effect.
+        // The lock files of an exited process are empty and have no effect.
         #expect(bench.leftovers().allSatisfy { $0.hasPrefix("locks/") })
         try await expectDeletable(bench, sandbox)
     }

@@ -18,7 +18,7 @@ public enum OtherUser {
 
     /// Runs `body` as the other user. Other threads are not affected, so it must not use them.
     ///
-    /// - Throws: What `body` throws; `Refused`.
+    /// - Throws: Errors thrown by `body`; `Refused`.
     public static func run<Value>(_ body: () throws -> Value) throws -> Value {
         guard ctest_become(id) == 0 else { throw Refused() }
         defer {

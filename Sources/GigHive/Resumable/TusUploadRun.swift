@@ -459,7 +459,7 @@ extension [UploadField] {
 }
 
 extension GigHiveError {
-    /// Whether the server may still count a dead upload as unfinished: only a response with a status shows that it has
-    /// marked the upload as failed or no longer has it (gighive-d4 contract 4.4 and 4.5).
+    /// Whether the server may still count a failed upload as unfinished: only a response with a status shows that it
+    /// has marked the upload as failed or no longer has it (gighive-d4 contract 4.4 and 4.5).
     var mayBeUnfinished: Bool { httpStatus == nil }
 }

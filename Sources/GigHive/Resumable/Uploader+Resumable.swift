@@ -50,7 +50,7 @@ extension Uploader {
     }
 
     /// Whether `resume` can continue a row: an unfinished upload over tus, or one that failed while the server has a
-    /// part of it; or a multipart upload that a dead process left.
+    /// part of it; or a multipart upload that an exited process left.
     public static func isResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, record.state != .finalized else { return !record.state.isFinal }
         switch record.state {

@@ -215,7 +215,7 @@ extension TransferControl {
     }
 }
 
-/// Resolves a row that a dead process left (docs/architecture.md: a row in `sending` is never simply "not sent").
+/// Resolves a row that an exited process left (docs/architecture.md: a row in `sending` is never simply "not sent").
 struct UploadResolution {
     let uploader: Uploader
     /// Corrected details for a repeated finalize; nil for those of the row.

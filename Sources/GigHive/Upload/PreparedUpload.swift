@@ -52,7 +52,7 @@ extension Uploader {
     ///   - source: The path of the file, or the name given to standard input.
     ///   - spool: The copy of standard input; nil for a file.
     ///   - details: The details to send.
-    /// - Returns: What `upload` takes.
+    /// - Returns: The argument of `upload`.
     /// - Throws: `GigHiveError`: the file's own errors, `.fileTooLarge`, `.unknownExtension`.
     public func prepare(
         _ source: [UInt8],

@@ -184,7 +184,7 @@ extension UploadOutcomeRecorder {
         result.state = state
         result.error = error
         // The time for which a server may still be working counts from the loss of the response, or from the last
-        // record of a dead process. A query does not restart it.
+        // record of an exited process. A query does not restart it.
         if state != .unknownOutcome || (record.state != .unknownOutcome && !result.isResumed) {
             record.updatedAt = now()
         }

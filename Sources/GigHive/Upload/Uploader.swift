@@ -151,7 +151,7 @@ public struct Uploader: Sendable {
         return await direct.perform()
     }
 
-    /// Queries the server about an upload that a dead process left in `sending`, `sent` or `unknown_outcome`,
+    /// Queries the server about an upload that an exited process left in `sending`, `sent` or `unknown_outcome`,
     /// and resolves its row.
     ///
     /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running

@@ -31,7 +31,7 @@ struct CaptureContext: Sendable {
         )
     }
 
-    /// Opens the settings and stores of a command and completes unfinished work of dead processes. Sends nothing.
+    /// Opens the settings and stores of a command and completes unfinished work of exited processes. Sends nothing.
     ///
     /// - Throws: `SettingsError`, `StoreError`, `TransportError`, `ServerURLError`, `CaptureError`.
     static func open(
@@ -80,11 +80,11 @@ struct CaptureContext: Sendable {
         return try session(for: newest)
     }
 
-    /// Completes unfinished work of dead processes. Sends nothing.
+    /// Completes unfinished work of exited processes. Sends nothing.
     ///
     /// - Throws: `StoreError`, `ServerURLError`, `CaptureError`.
     func adopt() async throws {
-        // A process may have died before its first record; in this case the session of any server will do.
+        // A process may have exited before its first record; in this case the session of any server will do.
         if let newest = try library.captures().first {
             try await session(for: newest).adopt()
         } else if try settings.configuredServer(of: .captureURL) != nil {

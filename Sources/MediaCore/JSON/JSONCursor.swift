@@ -12,7 +12,7 @@ package struct JSONCursor {
         case null, bool, number, string, array, object
     }
 
-    /// Deeper nesting is an attack on the stack.
+    /// Deeper nesting could overflow the stack.
     package static let deepest = 512
 
     private let text: ArraySlice<UInt8>

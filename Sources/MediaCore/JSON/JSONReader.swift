@@ -11,7 +11,7 @@ package enum JSONReader {
         return cursor.isAtEnd() ? value : nil
     }
 
-    /// The value at the beginning of a text, leading blanks skipped, and the offset of what follows it.
+    /// The value at the beginning of a text, leading blanks skipped, and the offset of the text after it.
     package static func firstValue(
         of text: ArraySlice<UInt8>
     ) throws(JSONCursor.Broken) -> (value: JSONValue, end: Int) {

@@ -117,7 +117,7 @@ extension StreamingAEAD {
     /// only during the call.
     ///
     /// - Throws: `CryptoError` `.isDamaged` for a wrong key, wrong associated data, or a modified, truncated or
-    ///   extended ciphertext; what `read` and `body` throw.
+    ///   extended ciphertext; errors thrown by `read` and `body`.
     package static func decrypt(
         key: Key,
         associatedData: [UInt8],
@@ -197,7 +197,7 @@ extension StreamingAEAD {
     ///
     /// - Returns: The SHA-256 and the size of the plaintext.
     /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when
-    ///   reading failed; what `body` throws.
+    ///   reading failed; errors thrown by `body`.
     package static func decrypt(
         file descriptor: Int32,
         key: Key,

@@ -116,7 +116,7 @@ private enum CounterText {
         replaced: () -> Void
     ) throws(StoreError) {
         let draft = path + ".new"
-        // Left by a process that died: this process has the lock.
+        // Left by a process that exited: this process has the lock.
         unlink(draft)
         let descriptor = try openFile(draft, O_WRONLY | O_CREAT | O_EXCL, "cannot create")
         do throws(StoreError) {

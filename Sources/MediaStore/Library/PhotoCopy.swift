@@ -135,7 +135,7 @@ extension LibraryStore {
     /// Calls `body` with all copies of a server's photos, by path, in blocks of up to 500. A copy that is stored
     /// meanwhile may be missed.
     ///
-    /// - Throws: `StoreError`, and what `body` throws.
+    /// - Throws: `StoreError`, and errors thrown by `body`.
     public func forEachBlockOfCopies(of server: String, _ body: ([PhotoCopy]) throws -> Void) throws {
         var last: (path: Data, photoID: String) = (Data(), "")
         while true {

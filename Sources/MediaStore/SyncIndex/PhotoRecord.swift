@@ -4,7 +4,7 @@ internal import MediaCore
 public struct PhotoTime: Sendable, Hashable, Comparable {
     /// The text as received, kept because a server may compare it literally.
     public var text: String
-    /// Microseconds since 1970, UTC; further digits are cut off. Negative before 1970.
+    /// Microseconds since 1970, UTC; further digits are truncated. Negative before 1970.
     public var microseconds: Int64
 
     /// Creates a time from two equivalent forms.

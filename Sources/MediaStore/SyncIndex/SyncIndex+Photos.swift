@@ -4,7 +4,7 @@ import GRDB
 extension SyncIndex {
     /// Calls `body` with the photos that match, oldest upload first (by time, then ID), a block of up to 500 at a time,
     /// so that little memory is needed. Writers are not blocked, and a block includes the rows they wrote before it was
-    /// read. What `body` throws is rethrown.
+    /// read. Errors thrown by `body` are rethrown.
     public func forEachBlock(
         of server: String,
         where filter: PhotoFilter,

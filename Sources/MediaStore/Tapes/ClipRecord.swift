@@ -91,7 +91,7 @@ extension ClipRecord {
     }
 }
 
-/// Like with tapes, a value added by a later version is read as `unknown` and stays in the row; but a clip of unknown
+/// As with tapes, a value added by a later version is read as `unknown` and stays in the row; but a clip of unknown
 /// kind cannot be used, and makes the clips of its tape unreadable.
 extension ClipRecord: Storable {
     static let table = "clips"
@@ -288,9 +288,9 @@ extension LibraryStore {
     }
 
     /// Changes the current clips, all in one transaction: everything but ID, tape, position and association. Updates
-    /// `updatedAt` of the tapes of those that differ afterwards. Returns the clips as they are now; one that is gone is
-    /// skipped. A clip with another source is pending again and its assets are forgotten: libraries also identify
-    /// originals by their path.
+    /// `updatedAt` of the tapes of those that differ afterwards. Returns the clips as they are now; one that no longer
+    /// exists is skipped. A clip with another source is pending again and its assets are forgotten: libraries also
+    /// identify originals by their path.
     @discardableResult
     public func changeClips(
         _ ids: [String],
@@ -327,8 +327,8 @@ extension LibraryStore {
         new.nextAttemptAt = isMoved ? nil : old.nextAttemptAt
     }
 
-    /// Stores computed checksums, size and time; nothing else changes, not even `updatedAt`. A clip that is gone, or
-    /// has another source by now, is skipped.
+    /// Stores computed checksums, size and time; nothing else changes, not even `updatedAt`. A clip that no longer
+    /// exists, or has another source by now, is skipped.
     public func keepChecksums(of clips: [ClipRecord]) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in

@@ -9,7 +9,7 @@ internal import MediaTransport
 /// 1, 18, 19 and 22).
 ///
 /// Each page is stored together with its next cursor while the next page is being fetched. The following make a listing
-/// doubtful; it is restarted a few times before an error is thrown:
+/// unreliable; it is restarted a few times before an error is thrown:
 ///
 /// - an empty page after a cursor: the photo of the cursor was deleted, or the server has lost the cursor;
 /// - an empty page with `hasMore`, or a page whose cursor and `hasMore` contradict each other;
@@ -47,7 +47,7 @@ struct Listing: Sendable {
 
     /// Stores every page of a listing, and calls `progress` after each one.
     ///
-    /// - Throws: `PhotoSyncError`: the last doubt after `maximumRestarts`; `.stubServer` and `.cancelled` immediately.
+    /// - Throws: `PhotoSyncError`: the last inconsistency after `maximumRestarts`; `.stubServer` and `.cancelled` immediately.
     ///   Stored pages are kept; the run is not complete.
     func store(
         _ kind: SyncRun.Kind,

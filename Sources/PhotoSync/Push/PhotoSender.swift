@@ -329,7 +329,7 @@ struct OwnPhotos: Sendable {
 
     /// Stores, for `sync status`, whether an upload of this run was in the user's own listing.
     ///
-    /// A server that records no owners may have deleted photos by itself, so earlier deletions become doubtful.
+    /// A server that records no owners may have deleted photos by itself, so earlier deletions become uncertain.
     func remember(isOwned: Bool) async throws(PhotoSyncError) {
         try await queue.run { [account] in
             try account.index.setOwnsUploads(isOwned, at: account.server)

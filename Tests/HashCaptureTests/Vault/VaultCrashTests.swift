@@ -5,11 +5,11 @@ import Testing
 
 @testable import HashCapture
 
-/// Processes that die between two steps, and disks that fail.
+/// Processes that are killed between two steps, and disks that fail.
 @Suite struct VaultCrashTests {
     let fixture = Result { try VaultFixture() }
 
-    /// The state left by a process that dies after `keepMedia`.
+    /// The state left by a process that is killed after `keepMedia`.
     private func abandon(_ id: String = VaultFixture.id) async throws {
         let fixture = try fixture.get()
         let draft = try fixture.vault().begin(id: id)

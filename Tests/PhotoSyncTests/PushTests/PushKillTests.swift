@@ -6,7 +6,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// The process dies at each failpoint of a push; another one starts with the same data directory.
+/// The process is killed at each failpoint of a push; another one starts with the same data directory.
 @Suite struct PushKillTests {
     @Test(arguments: [SyncFailpoint.pushAfterHash, .pushAfterUpload, .pushBeforeRecord, .pushAfterRecord])
     func aDeadPushIsFinishedByTheNextOne(_ point: SyncFailpoint) async throws {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Tapes
 
-/// R2, R4, R7: the process dies between any two steps, is stopped, or is not alone: one album, each asset once, no clip
-/// lost.
+/// R2, R4, R7: the process is killed between any two steps, is stopped, or is not alone: one album, each asset once, no
+/// clip lost.
 @Suite struct AlbumKillTests {
     private static let ofAdding: [TapeFailpoint] = [
         .clipsCommitted, .lockTaken, .intentKept, .albumCreated, .linkKept, .assetsResolved, .assetsAdded,

@@ -32,7 +32,7 @@ struct UserFacingError: Error, Sendable, Equatable {
         self.isRetryable = isRetryable
     }
 
-    /// Wrong usage that the parser cannot detect.
+    /// A usage error that the parser cannot detect.
     static func usage(_ message: String, hint: String? = nil) -> UserFacingError {
         UserFacingError(.usage, message, hint: hint)
     }
