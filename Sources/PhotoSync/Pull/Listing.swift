@@ -47,8 +47,8 @@ struct Listing: Sendable {
 
     /// Stores every page of a listing, and calls `progress` after each one.
     ///
-    /// - Throws: `PhotoSyncError`: the last inconsistency after `maximumRestarts`; `.stubServer` and `.cancelled` immediately.
-    ///   Stored pages are kept; the run is not complete.
+    /// - Throws: `PhotoSyncError`: the last inconsistency after `maximumRestarts`; `.stubServer` and `.cancelled`
+    ///   immediately. Stored pages are kept; the run is not complete.
     func store(
         _ kind: SyncRun.Kind,
         control: TransferControl,
