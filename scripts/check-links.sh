@@ -50,6 +50,6 @@ while [ ${#waiting[@]} -gt 0 ]; do
     done <<<"${links[$document]:-}"
 done
 for document in $(git ls-files --cached --others --exclude-standard 'docs/*.md'); do
-    [ -n "${reached[$document]:-}" ] || complain "README.md leads nowhere to $document"
+    [ -n "${reached[$document]:-}" ] || complain "$document cannot be reached from README.md"
 done
 exit $failed

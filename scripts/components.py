@@ -75,7 +75,7 @@ def licence_of(text, path):
         return "Apache-2.0 WITH Swift-exception" if "Runtime Library Exception" in text else "Apache-2.0"
     if "Permission is hereby granted, free of charge" in text and "sublicense" in text:
         return "MIT"
-    fail(f"{path}: not a licence known here")
+    fail(f"{path}: not a license known here")
 
 
 def linked_packages(objects):
@@ -100,7 +100,7 @@ def package_components(objects):
         directory = CHECKOUTS / name
         files = sorted(directory.glob("LICENSE*"))
         if len(files) != 1 or name not in HOLDERS:
-            fail(f"{name} is linked, but it is unknown here: add its copyright to HOLDERS, and look at its licence")
+            fail(f"{name} is linked, but it is unknown here: add its copyright to HOLDERS, and check its license")
         texts = [path.read_text() for path in files + sorted(directory.glob("NOTICE*"))]
         pin = by_directory[name]
         version = pin["state"].get("version", pin["state"]["revision"])
@@ -163,7 +163,7 @@ def system_libraries(binary):
     for package, (version, names, is_debian) in sorted(packages.items()):
         licence = next((spdx for start, spdx in SYSTEM_LICENCES.items() if package.startswith(start)), None)
         if is_debian and licence is None:
-            fail(f"{package} ({', '.join(names)}) is linked, but its licence is unknown here")
+            fail(f"{package} ({', '.join(names)}) is linked, but its license is unknown here")
         yield package, version, licence or "NOASSERTION", names, is_debian
 
 
@@ -252,7 +252,7 @@ def notices(binary, objects):
     parts = inside(objects)
     rule = "=" * 78
     lines = [
-        "mediactl contains the following. Each is under its own licence; the texts follow.", "",
+        "mediactl contains the following. Each is under its own license; the texts follow.", "",
         *(f"  {' '.join(filter(None, [part.name, part.version])):<34} {part.licence:<40} (c) {part.holder}" for part in parts), "",
     ]
     for text in dict.fromkeys(text for part in parts for text in part.texts):
@@ -272,7 +272,7 @@ def debian_copyright(binary, objects):
     lines = [
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/",
         "Upstream-Name: mediactl",
-        "Comment: Besides its own sources, the program contains libraries that are linked into it. They stand below linked/ here,",
+        "Comment: Besides its own sources, the program contains libraries that are linked into it. They are listed below linked/,",
         " though only their objects are part of this package. Libraries of Debian that it uses at run time are not.",
         "",
         "Files: *",
@@ -291,7 +291,7 @@ def debian_copyright(binary, objects):
             exception = part.texts[0].partition("## Runtime Library Exception")[2].partition("\n")[2].strip("\n")
             text = f"{exception}\n\n{APACHE}" if exception else APACHE
             if ("exception" in name) != bool(exception):
-                fail(f"{part.name}: the exception of its licence was not found")
+                fail(f"{part.name}: the exception of its license was not found")
         # The same license with another copyright holder is a different text.
         if texts.get(name, indented(text)) != indented(text):
             name = f"{name}-{part.name}"

@@ -101,7 +101,7 @@ class Sandbox:
         deadline = time.monotonic() + 120
         while self.connections() or not all(request["is_over"] for request in self.requests()):
             if time.monotonic() > deadline:
-                raise Failure("the server is still busy with a dead client")
+                raise Failure("the server is still busy with a disconnected client")
             time.sleep(0.02)
 
     def __enter__(self):
@@ -151,7 +151,7 @@ class Client:
         process = self.start(*arguments)
         output, errors = process.communicate(timeout=120)
         if process.returncode < 0:
-            raise Failure(f"{arguments[0]} died of signal {-process.returncode}: {errors}")
+            raise Failure(f"{arguments[0]} was terminated by signal {-process.returncode}: {errors}")
         records = [json.loads(line) for line in output.splitlines()]
         if not records or records[-1]["type"] not in ("summary", "error"):
             raise Failure(f"{arguments}: the last record is missing: {output}{errors}")

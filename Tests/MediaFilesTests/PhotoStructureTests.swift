@@ -32,7 +32,7 @@ import Testing
         let third = bytes.count / 3
         for count in [1, 2, 8, 20, third, bytes.count / 2, 2 * third, bytes.count - 9, bytes.count - 1] {
             let structure = try examine(Array(bytes.prefix(count)))
-            #expect(isDamaged(structure), "\(name) cut to \(count) bytes: \(structure)")
+            #expect(isDamaged(structure), "\(name) truncated to \(count) bytes: \(structure)")
         }
     }
 
@@ -48,7 +48,7 @@ import Testing
         // The last bytes of the last scan may be padding.
         for count in stride(from: bytes.count - 24, to: bytes.count / 3, by: -97) {
             let structure = try examine(bytes.prefix(count) + [0xFF, 0xD9])
-            #expect(isDamaged(structure), "\(name) cut to \(count) bytes: \(structure)")
+            #expect(isDamaged(structure), "\(name) truncated to \(count) bytes: \(structure)")
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Signals while the server processes a complete upload: the token is waited for.
 @Suite struct StopSignalTests {
-    /// A server that has read the body, and responds when the test lets it.
+    /// A server that has read the body, and responds when the test allows it.
     private struct Processing {
         let bodyRead = Gate()
         let mayRespond = Gate()

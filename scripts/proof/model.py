@@ -42,7 +42,7 @@ GUARDS = [
     ("finalize", "WITHOUT_RESCUE_LOCK WITHOUT_ROW_LOCK_IN_ADOPTION", (1, 0, 0, 2), "the locks of adoption"),
     ("finalize", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue log"),
     ("finalize", "WITHOUT_COMMIT_SYNC", (0, 1, 0, 2), "the sync of the commit"),
-    ("finalize", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of a dead process's commit before its file goes"),
+    ("finalize", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of an exited process's commit before its file is removed"),
     ("finalize", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response is removed"),
     ("upload", "WITHOUT_INTENT", (1, 0, 0, 2), "the row, in the journal before the request"),
     ("upload", "WITHOUT_SOURCE_LOCK", (0, 0, 0, 2), "the lock of the source file"),
@@ -53,7 +53,7 @@ GUARDS = [
     ("upload", "WITHOUT_RESCUE_LOCK WITHOUT_ROW_LOCK_IN_ADOPTION", (1, 0, 0, 2), "the locks of adoption"),
     ("upload", "WITHOUT_RESCUE_SYNC", (0, 1, 0, 2), "the sync of the rescue log"),
     ("upload", "WITHOUT_COMMIT_SYNC", (0, 1, 0, 2), "the sync of the commit"),
-    ("upload", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of a dead process's commit before its file goes"),
+    ("upload", "WITHOUT_SYNC_BEFORE_RELEASE", (1, 1, 0, 2), "the sync of an exited process's commit before its file is removed"),
     ("upload", "RELEASE_BEFORE_COMMIT", (1, 0, 0, 2), "the commit before the response is removed"),
 ]
 # The beginning of each assertion of the model, after macro expansion.

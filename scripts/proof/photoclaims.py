@@ -138,7 +138,7 @@ class Judge:
                 old = {self.server.photos[identifier].row.hash for identifier in self.machine.repaired}
                 self.claim(row.hash in old, "repair uploaded something else", row)
             return
-        self.claim(not self.vanished, "photos vanished from the server", self.vanished)
+        self.claim(not self.vanished, "photos disappeared from the server", self.vanished)
         if not is_push:
             self.claim(not self.new, "photos were uploaded", self.new)
             return

@@ -124,7 +124,7 @@ class TokenScenario:
                 case.count("response not yet on the disk: reported, not forgotten")
         for identity in self.gone(case):
             if identity in tokens:
-                case.fail("undone", f"{identity} was printed as removed, and its token is back")
+                case.fail("undone", f"{identity} was printed as removed, and its token is stored again")
 
     def must_have(self, case, identity):
         printed = {record.get("file_id") for record in case.printed if record.get("has_delete_token")}

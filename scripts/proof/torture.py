@@ -127,9 +127,9 @@ class Upload(Operation):
             if number in tokens:
                 continue
             if name not in reports:
-                self.problems.append(f"the token of {name} is lost without a word: {run}; then {status}")
+                self.problems.append(f"the token of {name} is lost without a report: {run}; then {status}")
             if name in reported and reported[name]["has_delete_token"]:
-                self.problems.append(f"{name} is printed with a token, which is gone: {run}; then {status}")
+                self.problems.append(f"{name} is printed with a token, which is missing: {run}; then {status}")
         return run
 
 
@@ -155,7 +155,7 @@ class Delete(Operation):
             self.problems.append(f"printed as deleted, and on the server: {run}")
         listed = self.clean(machine.run("uploads", "list", "--show-token"))
         if is_there and number not in [item["file_id"] for item in listed.items]:
-            self.problems.append(f"not deleted, and its token is gone: {run}")
+            self.problems.append(f"not deleted, and its token is missing: {run}")
         if listed.items:
             again = self.clean(machine.run("uploads", "delete", number, "--yes"))
             if again.code not in (0, 5) or self.digest_of(number) is not None:

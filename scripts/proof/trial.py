@@ -17,7 +17,7 @@ from servers import ROOT, Row, SetupError
 EXIT_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13}
 PASSWORD = "canary-pass word/#42"
 LOGIN = ("uploader", PASSWORD)
-HUNG = "killed: it did not end"
+HUNG = "killed: it did not exit"
 # Seconds that mediactl waits by default after a lost response, plus a margin.
 PROCESSING_SECONDS = 340
 # The output of a crashed program.
@@ -138,7 +138,7 @@ class Trial:
         for run in self.runs:
             allowed = run.codes or codes or EXIT_CODES
             if HUNG in run.errors:
-                self.wrong.append("did not end")
+                self.wrong.append("did not exit")
             elif CRASH.search(run.errors):
                 self.wrong.append("trap")
             elif run.code < 0 and run.code not in allowed:

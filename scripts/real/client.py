@@ -96,7 +96,7 @@ class Machine:
         except subprocess.TimeoutExpired:
             process.kill()
             output, errors = process.communicate()
-            errors += "\nkilled: it did not end\n"
+            errors += "\nkilled: it did not exit\n"
         return Run(self, process.args, process.returncode, output, errors)
 
     def run(self, *arguments, limit=None):

@@ -141,7 +141,7 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The reader of the results is gone: uploads in flight continue without output.
+    /// The reader of the results has exited: uploads in flight continue without output.
     @Test func closedOutput() async throws {
         let sandbox = try await SandboxProcess.start()
         let fixture = try FaultFixture(sandbox.baseURL)

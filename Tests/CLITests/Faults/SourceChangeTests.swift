@@ -33,7 +33,7 @@ import Testing
     /// Far more than the buffers of a connection hold.
     private static let byteCount = 16 << 20
 
-    /// A server that reads some bytes, waits for the change, and reads on.
+    /// A server that reads some bytes, waits for the change, and continues reading.
     private struct Fixture {
         let site: ScriptedSite
         let client: FaultFixture
@@ -133,7 +133,7 @@ import Testing
     }
 }
 
-/// A server that reads the whole body and responds when the test lets it.
+/// A server that reads the whole body and responds when the test allows it.
 struct HeldResponse: Sendable {
     let site: ScriptedSite
     let client: FaultFixture

@@ -127,7 +127,7 @@ import Testing
         #expect(result.output.components(separatedBy: "sha-256").count == 4)
         #expect(result.output.components(separatedBy: "deleted").count == 4)
         #expect(try fixture.sandbox.storedFiles().count == 1)
-        // The entries of the deleted files are gone as well.
+        // The entries of the deleted files are removed as well.
         #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 

@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Deleting
 
-    // R11 off: the album is kept, and its name is printed.
+    // R11 disabled: the album is kept, and its name is printed.
     @Test func albumsAreKeptWhenTapesAreDeleted() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")

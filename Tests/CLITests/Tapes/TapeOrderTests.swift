@@ -205,7 +205,7 @@ import Testing
         let report = try await fixture.json("repair", "T")
         #expect(report.result.exitCode == 1 && report.states == ["failed"])
         #expect(try String(contentsOfFile: playlist, encoding: .utf8) == "mine")
-        // An album that was moved is not found at its place; the tape is shown.
+        // An album that was moved is not found at its previous path; the tape is shown.
         try FileManager.default.moveItem(
             atPath: fixture.album("Tapes – T"),
             toPath: fixture.album("Elsewhere")

@@ -25,7 +25,7 @@ struct HashOnlyBodyTests {
         let body = try payload.body(for: .mediactl1, assertion: "AA==")
         #expect(
             String(decoding: body.bytes, as: UTF8.self) == #"{"assertion":"AA==","# + expected.dropFirst(),
-            "the body has the same spelling, in order"
+            "the members of the body have the same spelling and order"
         )
     }
 

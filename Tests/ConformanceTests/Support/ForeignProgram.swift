@@ -51,7 +51,7 @@ enum ForeignProgram {
     }
 }
 
-/// A server in a child process. Ends with its last reference.
+/// A server in a child process. Stopped when its last reference is released.
 final class ForeignServer: Sendable {
     let port: Int
     private let process: ChildProcess

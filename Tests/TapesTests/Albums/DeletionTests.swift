@@ -129,7 +129,7 @@ import Testing
                 )
         )
         #expect(bench.library.calls.isEmpty && bench.library.albums.count == 1)
-        // A tombstone from before the other tape got the album.
+        // A tombstone created before the other tape got the album.
         let stone = AlbumTombstone(libraryID: "test:one", albumID: "album-1", tapeTitle: "")
         try bench.store.keep(stone)
         #expect(try await service.reconcile(limit: 0) { _, _ in }.deletedAlbums == 0)

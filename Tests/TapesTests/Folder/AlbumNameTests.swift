@@ -36,7 +36,7 @@ import Testing
         (String(repeating: "a", count: 180) + "👨‍👩‍👧‍👦" + "b", 180),
         // Trailing characters are also trimmed after truncation.
         (String(repeating: "a", count: 198) + ". b", 198),
-        // One character of 400 bytes is cut between its scalars.
+        // One character of 400 bytes is split between its scalars.
         ("a" + String(repeating: "\u{327}", count: 200), 199),
     ])
     func longFolders(title: String, byteCount: Int) throws {

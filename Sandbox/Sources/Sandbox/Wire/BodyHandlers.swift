@@ -53,7 +53,7 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         context.fireUserInboundEventTriggered(event)
-        // A client that closes its side is gone. Otherwise a stall would continue, and keep its lock.
+        // A client that closes its side has disconnected. Otherwise a stall would continue, and keep its lock.
         guard case .inputClosed? = event as? ChannelEvent else { return }
         if endWatch(), let interruption { interruption.send(instead: context) } else { context.close(promise: nil) }
     }
