@@ -124,7 +124,7 @@ struct ChecksumTests {
         try FileManager.default.moveItem(atPath: bench.originals + "/" + old, toPath: url.path)
     }
 
-    @Test("moved originals are found by checksum, those in place left alone, others not found; none is changed")
+    @Test("moved originals are found by checksum, unmoved ones are kept, others are reported missing; none is changed")
     func relink() async throws {
         let bench = try bench.get()
         for (number, name) in ["here.jpg", "moved.jpg", "gone.jpg", "unread.jpg"].enumerated() {
