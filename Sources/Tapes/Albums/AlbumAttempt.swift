@@ -323,7 +323,7 @@ extension AlbumAttempt {
     private func namesakes(of made: MadeAlbum, _ opened: OpenLibrary) throws -> String {
         let links = try service.store.albumLinks(in: opened.id)
         let others = links.filter { $0.titleAtCreation == made.title && $0.albumID != made.id }.map(\.albumID)
-        return others.isEmpty ? "" : "its title is also that of \(others.joined(separator: ", "))"
+        return others.isEmpty ? "" : "other albums with this title: \(others.joined(separator: ", "))"
     }
 
 }

@@ -239,7 +239,7 @@ import Testing
             arguments + ["--yes", "--host", fixture.scope, "--server", other.baseURL]
         )
         report.expect(
-            ExpectedFault(2, "usage", "--host \(fixture.scope) and --server \(other.baseURL) are two servers")
+            ExpectedFault(2, "usage", "--host \(fixture.scope) and --server \(other.baseURL) are different servers")
         )
         #expect(try await other.requests().count == before)
         try await fixture.expectUntouched(posts: 0)

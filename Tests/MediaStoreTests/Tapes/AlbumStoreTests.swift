@@ -179,7 +179,7 @@ struct AlbumStoreTests {
         #expect(try fixture.store.albumTombstones().isEmpty)
     }
 
-    @Test("R11: an album that another tape uses is not pending deletion, the same identifier in another library is")
+    @Test("R11: an album that another tape uses is not pending deletion; the same identifier in another library is")
     func sharedAlbum() throws {
         let fixture = try fixture.get()
         let store = fixture.store

@@ -56,7 +56,7 @@ struct OldHostOption: ParsableArguments {
         if let scope, scope != host {
             let server = ErrorCatalog.clean(choice.server ?? scope)
             throw UserFacingError.usage(
-                "--host \(ErrorCatalog.clean(host)) and --server \(server) are two servers",
+                "--host \(ErrorCatalog.clean(host)) and --server \(server) are different servers",
                 hint: "omit --host, which is the old name of --server"
             )
         }
