@@ -13,7 +13,7 @@ struct TapesExport: ContextCommand {
         abstract: "Export a tape as a playlist, a timeline, JSON, or one video.",
         discussion: """
             m3u8 is a playlist for any player, otio an OpenTimelineIO timeline for editors, and json contains everything. \
-            A timeline has the frame rates and the sound of the videos if ffprobe is installed, otherwise milliseconds. \
+            A timeline has the frame rates and the audio of the videos if ffprobe is installed, otherwise milliseconds. \
             --render requires ffmpeg, and checks first that it can decode every clip. A tape without an album gets one \
             now; the video is added to it only with --add-to-album.
 

@@ -259,7 +259,7 @@ extension ClipChange {
         }
         if let scaleOverride { clip.scaleOverride = scaleOverride }
         if let volume {
-            try Self.check(clip.kind != .image, .notForThisKind, "images have no sound")
+            try Self.check(clip.kind != .image, .notForThisKind, "images have no audio")
             // NaN is outside every range.
             if let volume { try Self.check((0...1).contains(volume), "volume must be 0 to 1", volume) }
             clip.volume = volume

@@ -134,7 +134,7 @@ import Testing
         #expect(try await fixture.run("remove", "T", "#3", "--yes").exitCode == 0)
     }
 
-    // The frame rate and the sound of fixtures/media/clip.mp4, according to ffprobe: 15/1, 3 s, and aac.
+    // The frame rate and the audio of fixtures/media/clip.mp4, according to ffprobe: 15/1, 3 s, and aac.
     @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
     func timelinesHaveFramesAndSound() async throws {
         let (fixture, _) = try await twoTapes()

@@ -37,7 +37,7 @@ struct FilmKit {
 
     // MARK: Originals
 
-    /// Makes a video with images and sound from lavfi: `color=red:s=64x36:r=30:d=0.5`, `sine=440:d=0.5`.
+    /// Makes a video with images and audio from lavfi: `color=red:s=64x36:r=30:d=0.5`, `sine=440:d=0.5`.
     @discardableResult
     func video(
         _ name: String,
@@ -97,7 +97,7 @@ struct FilmKit {
             .render(tape, clips: clips, to: Array(home.file(name).utf8), options: options, progress: progress)
     }
 
-    /// All decoded images and sound.
+    /// All decoded images and audio.
     func look(_ path: [UInt8]) async throws -> Film {
         // A name that is valid for any program.
         let copy = home.file("copy")

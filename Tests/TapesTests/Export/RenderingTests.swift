@@ -6,10 +6,10 @@ import Testing
 
 @testable import Tapes
 
-/// `tapes export --render`: images and sound, decoded with the installed ffmpeg.
+/// `tapes export --render`: images and audio, decoded with the installed ffmpeg.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct RenderingTests {
-    /// Mixed sizes, rates and kinds in one video of one codec, with silence where there is no sound. R6: no original
+    /// Mixed sizes, rates and kinds in one video of one codec, with silence where there is no audio. R6: no original
     /// is changed.
     @Test func clipsOfAllKindsBecomeOneVideo() async throws {
         let kit = try FilmKit()
@@ -131,7 +131,7 @@ struct RenderingTests {
         #expect(film.colors(18, edges) == [.red, .blue])
         #expect(film.colors(36, edges) == [.other, .other])
         #expect(film.colors(48, edges) == [.red, .green])
-        // The sound fades with its image.
+        // The audio fades with its image.
         let (half, whole, gone) = (film.loudness(1.19..<1.21), film.loudness(0.85..<0.95), film.loudness(1.45..<2.15))
         #expect(whole > 1000)
         #expect((whole / 4..<whole * 3 / 4).contains(half))

@@ -90,7 +90,7 @@ import Testing
         )
         #expect(found.duration == 17_040)
         #expect(found.children.map(\.metadata?.path_base64) == [nil, nil, nil, nil, "L/8="])
-        // Whether an unread file has sound is not known: it is in the timeline.
+        // Whether an unread file has audio is not known: it is in the timeline.
         #expect(found.sound.map(\.type) == ["clip", "gap", "clip", "gap", "clip"])
         #expect(found.sound.map(\.source_range) == [[1500, 8000], [0, 3000], [0, 2000], [0, 4000], [0, 40]])
         #expect(
@@ -190,7 +190,7 @@ import Testing
     }
 
     /// A transition's halves are in frames of their clips: half of 500 ms is 250 ms, which is 6.25, rounded to 6, of
-    /// 25, and 7.5, rounded to 8, of 30. Sound cross-fades where both clips have it.
+    /// 25, and 7.5, rounded to 8, of 30. Audio cross-fades where both clips have it.
     @Test func transitionsAreFramesOfBothClips() async throws {
         let tape = ExportFixtures.tape(transition: .slideLeftToRight, milliseconds: 500)
         let clips = [

@@ -27,7 +27,7 @@ struct UndecodableClipTests {
 
     init() throws { kit = try FilmKit() }
 
-    /// By position: #1 an image, #2 an HEIC photo, #3 a video, #4 only sound, #5 not a media file.
+    /// By position: #1 an image, #2 an HEIC photo, #3 a video, #4 only audio, #5 not a media file.
     private func clips() async throws -> [ClipRecord] {
         try FileManager.default.copyItem(at: Self.photo, to: URL(filePath: kit.home.file("b.heic")))
         try await FilmKit.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=1", kit.home.file("d.wav")])
@@ -77,7 +77,7 @@ struct UndecodableClipTests {
         #expect(try await kit.film(FilmKit.tape(), [live]).frameCount == 9)
     }
 
-    /// Sound in a format that ffmpeg does not support, as some phones record in addition to the usual one.
+    /// Audio in a format that ffmpeg does not support, as some phones record in addition to the usual one.
     @Test func soundThatCannotBeDecoded() async throws {
         var clip = try await kit.video("a.mov", "color=red:s=64x36:r=30:d=0.3", sound: "sine=440:d=0.3")
         let url = URL(filePath: kit.home.file("a.mov"))
@@ -88,7 +88,7 @@ struct UndecodableClipTests {
         let clips = [clip]
         let error = await #expect(throws: TapesError.self) { try await kit.render(clips: clips) }
         #expect((error?.underlying as? UndecodableClips)?.clips.map(\.number) == [1])
-        // Sound that is muted is not decoded.
+        // Audio that is muted is not decoded.
         clip.volume = 0
         #expect(try await kit.film(FilmKit.tape(), [clip]).frameCount == 9)
     }
