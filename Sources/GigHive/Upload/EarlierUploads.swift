@@ -71,8 +71,9 @@ struct EarlierUploads {
 
     // MARK: Guests
 
-    /// A guest cannot query files. Only an approved upload is known to be stored: a deletion makes it rejected (gighive
-    /// contract section 5), but leaves a pending one pending, so that one is uploaded again and the server decides.
+    /// A guest cannot query files. Only an approved upload is known to be stored: a deletion changes it to rejected
+    /// (gighive contract section 5), but leaves a pending one pending, so that one is uploaded again and the server
+    /// decides.
     private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         var row = row
         if try uploader.mayBeFinalizing(row) {

@@ -30,7 +30,8 @@ struct RegistrationEndpoint {
         return ["device_id": .string(id), "attestation_level": .string(device.level), "has_lidar": .bool(hasLidar)]
     }
 
-    /// Verifies possession of the key, and for `tpm2` the evidence. Without evidence the level is lower; invalid one is refused.
+    /// Verifies possession of the key, and for `tpm2` the evidence. Without evidence the level is lower; invalid
+    /// evidence is refused.
     private func linuxDevice(_ attestation: TypedFields, _ model: String) throws -> CaptureDevice {
         let format = try attestation.string("format")
         guard ["self", "tpm2"].contains(format) else { throw CaptureRefusal.invalid("format must be self or tpm2") }
