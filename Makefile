@@ -35,7 +35,7 @@ build: ## debug build of everything
 	@scripts/setup.sh build
 	scripts/build.sh
 
-test: ## install what is missing, build without warnings, run every test
+test: ## install missing dependencies, build without warnings, run every test
 	@scripts/setup.sh test
 	scripts/build.sh --build-tests
 	scripts/test.sh

@@ -106,7 +106,7 @@ IMPORT = re.compile(
 
 
 class Target:
-    """A target of a Package.swift, with what its files import."""
+    """A target of a Package.swift, with the imports of its files."""
 
     def __init__(self, root, package, manifest):
         self.package = root / package

@@ -113,7 +113,7 @@ extension StoreSchema {
         ) STRICT;
         """,
         // A file may belong to several events, and the last known state of a guest's upload is kept.
-        // 4: what the server stored, and the state of guest uploads
+        // 4: details that the server stored, and the state of guest uploads
         """
         CREATE TABLE stored_files (
             host TEXT NOT NULL,

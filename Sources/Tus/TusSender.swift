@@ -23,8 +23,8 @@ struct TusSender {
     private var failedAttempts = 0
     private var retriedFailures = 0
     private var bytesSent: Int64 = 0
-    /// The end of what any attempt may have sent: bytes up to there can appear on the server even after it reported
-    /// fewer. Whole chunks, because libcurl does not count the bytes of a failing write.
+    /// The end of the bytes that any attempt may have sent: those before it can appear on the server even after it
+    /// reported fewer. Whole chunks, because libcurl does not count the bytes of a failing write.
     private var sentEnd: Int64 = 0
 
     init(

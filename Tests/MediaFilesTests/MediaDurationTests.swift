@@ -8,7 +8,7 @@ import Testing
 @Suite struct MediaDurationTests {
     private typealias Build = MediaCreationTimeTests
 
-    /// ISO/IEC 14496-12 section 8.2.2: version and flags, two times, time scale, duration, and what follows.
+    /// ISO/IEC 14496-12 section 8.2.2: version and flags, two times, time scale, duration, and the rest.
     static func mvhd(_ scale: UInt64, _ duration: UInt64, version: UInt8 = 0) -> [UInt8] {
         let size = version == 0 ? 4 : 8
         let fields = [UInt8](repeating: 0, count: 2 * size) + Build.number(scale, 4) + Build.number(duration, size)

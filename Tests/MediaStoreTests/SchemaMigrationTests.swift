@@ -36,7 +36,7 @@ struct SchemaMigrationTests {
         #expect(try store.add(tokens[0]) == false)
     }
 
-    @Test("a migrated database stores what only the latest schema has", arguments: earlierVersions)
+    @Test("a migrated database stores data that only the latest schema supports", arguments: earlierVersions)
     func usable(version: Int) async throws {
         let fixture = try fixture.get()
         try makeDatabase(version, fixture)

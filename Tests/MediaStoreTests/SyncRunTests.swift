@@ -140,7 +140,7 @@ struct SyncRunTests {
         #expect((counts.thisDevice, counts.legacy, counts.gone, counts.total) == (4, 1, 0, 5))
     }
 
-    @Test("an incremental run marks nothing as deleted, and restores what it sees")
+    @Test("an incremental run marks nothing as deleted, and restores the photos that it sees")
     func incremental() throws {
         let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }
@@ -153,7 +153,7 @@ struct SyncRunTests {
         #expect(try index.all(PhotoFilter(isGone: true)) == [photos[2]])
     }
 
-    @Test("a restarted run discards what the earlier one had seen")
+    @Test("a restarted run discards the records of the earlier one")
     func seenBelongsToRun() throws {
         let index = try fixture.get().index()
         let photos = (1...3).map { samplePhoto($0) }

@@ -156,7 +156,7 @@ struct TokenTests {
         #expect(try store.tokens(host: nil).isEmpty)
     }
 
-    @Test("clearing keeps the journal rows of what is in flight", arguments: UploadState.allCases)
+    @Test("clearing keeps the journal rows of uploads in flight", arguments: UploadState.allCases)
     func clearKeepsRowsInFlight(state: UploadState) throws {
         let store = try fixture.get().store()
         let record = sampleRecord(state: state)

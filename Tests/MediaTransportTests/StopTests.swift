@@ -142,7 +142,7 @@ struct StopTests {
         #expect(await task.value?.kind == .cancelled)
     }
 
-    @Test("progress never exceeds what the reader has read plus the socket buffers")
+    @Test("progress never exceeds the bytes read by the reader plus the socket buffers")
     func honestProgress() async throws {
         let readSoFar = Mutex(0)
         let (step, processing) = (Gate(), Gate())

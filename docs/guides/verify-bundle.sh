@@ -24,7 +24,7 @@ field authenticator_data | base64 -d > "$work/authenticator" || fail "authentica
 field signature | base64 -d > "$work/signature.der" || fail "signature"
 printf '%b' "$(field public_key)" > "$work/key.pem"
 
-# The media, the bundle and what was signed have the same hash.
+# The media, the bundle and the signed bytes have the same hash.
 hash=$(sha256sum < "$media" | cut -c 1-64)
 [ "$hash" = "$(field media_hash)" ] || fail "file hash"
 grep -q '"media_hash":"'"$hash"'"' "$work/signed.json" || fail "signed hash"

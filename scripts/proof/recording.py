@@ -89,7 +89,7 @@ class Recording:
             mine, theirs = state.get(path), real.get(path)
             if path not in volatile and (type(mine) is not type(theirs) or (
                     isinstance(mine, Remainder) and mine.content != theirs.content) or isinstance(mine, str) and mine != theirs):
-                raise SetupError(f"the recorder missed something: {path} is not what the trace makes of it")
+                raise SetupError(f"the recorder missed something: replaying the trace does not reproduce {path}")
 
     def disk(self, ignored=lambda node, event: False):
         """The disk before the run, in a model that ignores some syncs."""

@@ -26,7 +26,7 @@ MEDIACTL_SANDBOX another sandbox.
 
 The truth is the server's listing, requested by this program, and the rows of the database; both must agree. Digests are
 computed here. Nothing that mediactl prints is an expected value. Exit code 1: a claim was false, or a scenario did not
-reach what it must.
+reach its required state.
 """
 
 import argparse

@@ -34,7 +34,7 @@ extension GigHiveClient {
     /// reports are requested if a filter needs them, for the files that are left; size and MIME type are not.
     /// `control.abandon()` cancels the request in flight.
     ///
-    /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report what a filter needs,
+    /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report a value that a filter needs,
     ///   `.unexpectedResponse` if the listing stays incomplete.
     public func media(
         matching query: MediaQuery = MediaQuery(),

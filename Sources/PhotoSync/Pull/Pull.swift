@@ -266,7 +266,7 @@ public struct PullResult: Sendable, Equatable {
     public var pages: Int64 = 0
     /// Number of restarts.
     public var restarts: Int = 0
-    /// What changed in the index.
+    /// The changes to the index.
     public var changes: SyncChanges = SyncChanges()
     /// The index as it is now.
     public var counts: PhotoCounts = PhotoCounts()

@@ -158,7 +158,7 @@ import Testing
         case mediaHash = "body_hash"
         case body = "body_hash in the body"
         case signature = "members"
-        case signedBytes = "members of what was signed"
+        case signedBytes = "members of the signed bytes"
         case key = "signature"
         case relyingParty = "signature of the relying party"
         case counter = "counter"

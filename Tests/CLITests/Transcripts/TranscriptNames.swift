@@ -1,6 +1,6 @@
 import Foundation
 
-/// Replaces what differs between runs by a name of the same width, so that tables stay aligned.
+/// Replaces values that differ between runs with names of the same width, so that tables stay aligned.
 struct TranscriptNames {
     /// The home directory, 16 characters: see `TranscriptWorld`.
     let home: String

@@ -15,7 +15,7 @@ struct TranscriptStep: Sendable {
         case refusal
         /// It is a dry run, or writes records. On the pipe only: it must not change anything.
         case look
-        /// It prepares what follows, and is not shown.
+        /// It prepares the following steps, and is not shown.
         case preparation
         /// It deletes the photo with this name on the photo server. It is not a command.
         case removal

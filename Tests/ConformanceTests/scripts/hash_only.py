@@ -148,7 +148,7 @@ def check(case, profile, expected, key, samples):
     members = parsed(body)
     assertion = members.pop("assertion")
     if profile == "mediactl-1" and rfc8785.dumps(members) != signed:
-        return "the body without its assertion is not what was signed"
+        return "the body without its assertion differs from the signed bytes"
     for name, value in parsed(signed).items():
         if json.dumps(members[name]) != json.dumps(value):
             return f"{profile}: {name} is spelled differently in the body"

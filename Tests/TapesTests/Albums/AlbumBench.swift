@@ -78,7 +78,7 @@ struct AlbumBench {
         )
     }
 
-    /// In another process: what `tapes add` does.
+    /// In another process: the work of `tapes add`.
     static func addAndAssociate(_ name: String, in path: String, _ tapeID: String) async throws {
         let service = try service(in: path)
         let clip = ClipRecord(

@@ -196,7 +196,7 @@ struct ResponseRenderer: Sendable {
         case (.empty, _): return response.status == .noContent ? nil : 0
         // Apache sends the length of its error pages.
         case (.plainText, _), (.json, .captures), (.html, .webServer): return count
-        // Go sends the length of what fits into one buffer.
+        // Go sends the length of data that fits into one buffer.
         case (.json, .photoSync): return count <= 2048 ? count : nil
         case (.json, _), (.html, _), (.endlessJSON, _): return nil
         }
