@@ -4,7 +4,7 @@ internal import Synchronization
 /// Random bits of the system, drawn 256 bytes at a time, since a system call for each name would take
 /// longer than the rest.
 ///
-/// For names and boundaries. Unused bits of a block stay in memory, so keys must not be made of them.
+/// For names and boundaries. Unused bits of a block stay in memory, so keys must not be generated from them.
 package struct RandomBlock: RandomNumberGenerator, Sendable {
     private struct Words {
         var values = [UInt64](repeating: 0, count: 32)

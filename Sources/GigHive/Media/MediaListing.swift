@@ -159,8 +159,8 @@ public struct MediaQuery: Sendable, Equatable {
     public var eventType: String?
     /// The whole label, compared like `orgName`.
     public var label: String?
-    /// The served name (`<sha256>.<ext>`), the readable name that the server made, or the name of the original file,
-    /// which no server stores: see `guessesFileName`.
+    /// The served name (`<sha256>.<ext>`), the readable name that the server generated, or the name of the original
+    /// file, which no server stores: see `guessesFileName`.
     public var fileName: String?
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?

@@ -76,7 +76,7 @@ struct BundleReading: Sendable {
         "public_key",
     ]
 
-    /// The record from which a bundle was made, without the members that only the server can confirm.
+    /// The record from which a bundle was created, without the members that only the server can confirm.
     private static func record(_ members: JSONObject) -> CaptureRecord? {
         guard let id = members["capture_id"]?.text, let server = members["server"]?.text,
             let profile = members["profile"]?.text, let hash = members["media_hash"]?.text,

@@ -41,7 +41,7 @@ public struct MultipartForm: RequestBody {
         self.boundary = boundary
         self.tap = tap
         content = file
-        // Bytes are appended without making a string of each line: a form is made for every small file.
+        // Bytes are appended without creating a string for each line: a form is created for every small file.
         var head: [UInt8] = []
         head.reserveCapacity(1024)
         func begin(_ name: String) {
