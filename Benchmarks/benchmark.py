@@ -398,7 +398,7 @@ def main():
     text = f"""# Benchmarks
 
 Written by `make bench`; see [how it measures](../Benchmarks/README.md). Times are the minimum of {options.pairs} runs
-(or a multiple of it for short ones) with the median in brackets; ratios are of minima. The programs of a row ran
+(or a multiple for short ones), with the median in brackets; ratios compare the minima. The programs of a row ran
 alternately against the same sink.
 
 ## Machine

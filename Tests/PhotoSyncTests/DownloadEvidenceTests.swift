@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// Which files are accepted whose hash is not the listed one (photosync contract, new facts 1 and 2).
+/// Which files with a hash other than the listed one are accepted (photosync contract, new facts 1 and 2).
 @Suite struct DownloadEvidenceTests {
     private typealias File = DownloadServer.File
 
