@@ -19,7 +19,7 @@ struct TokenTests {
         #expect(found == entry)
     }
 
-    @Test("entries are listed newest first, by host or all")
+    @Test("entries are listed newest first, for one host or for all")
     func order() async throws {
         let store = try fixture.get().store()
         for (fileID, seconds, host) in [(1, 10.0, "a"), (2, 30.0, "a"), (3, 20.0, "b"), (4, 20.0, "a")] {
