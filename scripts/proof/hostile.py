@@ -63,8 +63,10 @@ def status_page(status):
 class Exchange:
     """One received request."""
 
-    def __init__(self, head, body, whole):
+    def __init__(self, head, body, whole, arrived=None):
         self.head, self.body, self.whole = head, body, whole
+        # When the head was read, in seconds since 1970.
+        self.arrived = arrived or time.time()
         self.line = head.split(b"\r\n")[0]
         self.stage = stage_of(self.line)
 
@@ -89,6 +91,8 @@ class Hostile:
         self.target, self.rules = (host, int(port)), list(rules)
         # The requests, the tokens in completely sent responses, and the number of open connections.
         self.exchanges, self.tokens, self.active = [], set(), 0
+        # When the last response with a token was sent completely (time.monotonic()).
+        self.token_sent_at = None
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
@@ -134,15 +138,17 @@ class Hostile:
         """The number of complete requests of a stage."""
         return sum(each.stage == stage and each.whole for each in self.exchanges)
 
-    def unqueried(self, stage):
-        """The number of complete requests of a stage that followed another one without a query in between."""
-        repeats, is_asked = 0, True
+    def unqueried(self, stage, pause=None):
+        """The number of complete requests of a stage that followed another one without a query in between. pause: those
+        before its start may be followed by one after its end, in seconds since 1970."""
+        repeats, earlier = 0, None
         for each in self.exchanges:
             if each.stage in QUERIES:
-                is_asked = True
+                earlier = None
             elif each.stage == stage and each.whole:
-                repeats += not is_asked
-                is_asked = False
+                is_settled = pause and earlier and earlier.arrived < pause[0] and each.arrived >= pause[1]
+                repeats += earlier is not None and not is_settled
+                earlier = each
         return repeats
 
     def serve(self, connection):
@@ -156,6 +162,7 @@ class Hostile:
                 pass
 
     def exchange(self, client, head):
+        arrived = time.time()
         rule = self.rule_of(stage_of(head.split(b"\r\n")[0]))
         moments = rule.moments if rule else {}
         call(moments, "head")
@@ -168,7 +175,7 @@ class Hostile:
             body += piece
             if len(body) * 2 >= length:
                 call(moments, "half")
-        exchange = Exchange(head, body, chunked or len(body) == length)
+        exchange = Exchange(head, body, chunked or len(body) == length, arrived)
         with self.lock:
             self.exchanges.append(exchange)
         if not exchange.whole:
@@ -187,7 +194,9 @@ class Hostile:
         call(moments, "inside")
         client.connection.sendall(response[cut:])
         with self.lock:
-            self.tokens.update(token.decode() for token in TOKEN.findall(response))
+            tokens = {token.decode() for token in TOKEN.findall(response)}
+            self.tokens |= tokens
+            self.token_sent_at = time.monotonic() if tokens else self.token_sent_at
         call(moments, "passed")
 
     def forward(self, head, body):

@@ -37,6 +37,8 @@ WEIGHTS = {"upload": 3, "batch": 4, "tus": 3, "delete": 2, "clear": 2, "import":
 # Tried at every point, followed by random choices.
 PLAIN = [("all", "all"), ("none", "none"), ("all", "none"), ("none", "all")]
 SHOWN_FAILURES = 12
+# The interval of the messages while a recording is explored.
+REPORT_SECONDS = 60
 
 
 class Result:
@@ -145,8 +147,13 @@ class Explorer:
             pending = sum(len(node.pending) for node in disk.nodes.values() if hasattr(node, "pending"))
             weights.append(math.log2(2 + pending) if event.op != Op.SYNC else 0.5)
         left, disk = sum(weights), self.recording.disk(self._is_forgotten)
-        seen = set()
+        seen, began = set(), time.monotonic()
+        reported = began
         for number, event in enumerate(self.recording.events):
+            if time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
+                note(f"  {self.result.name} {self.result.seed}: {len(self.result.digests)} of up to {self.target} states,"
+                     f" {reported - began:.0f} s")
             disk.apply(event)
             wanted = (self.target - len(self.result.digests)) * weights[number] / left
             left -= weights[number]
@@ -257,7 +264,8 @@ def report(results, seconds, seed):
 
 def main():
     parser = argparse.ArgumentParser(description="Simulate power losses in recorded runs, and check the states.")
-    parser.add_argument("--states", type=int, default=22_000, help="maximum number of distinct states (default: 22000)")
+    parser.add_argument("--states", type=int,
+                        help="maximum number of distinct states (default: 22000, with --only the share of its scenarios)")
     parser.add_argument("--long", action="store_true", help="up to 140,000 states, with 4 recordings of each scenario")
     parser.add_argument("--seed", type=int, default=1, help="seed, to repeat a run (default: 1)")
     parser.add_argument("--only", help="scenarios, comma-separated: " + ", ".join(SCENARIOS))
@@ -266,9 +274,9 @@ def main():
     parser.add_argument("--oracle", action="store_true", help="ignore the syncs of one kind of file at a time")
     arguments = parser.parse_args()
     names = arguments.only.split(",") if arguments.only else list(SCENARIOS)
-    states, runs = (140_000, 4) if arguments.long else (arguments.states, arguments.runs)
+    states, runs = (140_000, 4) if arguments.long else (arguments.states or 22_000, arguments.runs)
     # Some recordings have fewer states than their share.
-    unit = states * 1.05 / runs / sum(WEIGHTS.get(name, 1) for name in names)
+    unit = states * 1.05 / runs / sum(WEIGHTS.get(name, 1) for name in (names if arguments.states else SCENARIOS))
     began = time.monotonic()
     mediactl(), sandbox_program()
     with tempfile.TemporaryDirectory(prefix="mediactl-proof-") as directory:

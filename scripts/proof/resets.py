@@ -10,7 +10,7 @@ import breaking
 from breaking import DATA, END_HEADERS, ERROR_CODES, GOAWAY, HEADERS, PING, POINTS, PUSH_PROMISE, SETTINGS, WINDOW_UPDATE
 from breaking import Break, Breaking, Broken, Http2, frame
 from faultproxy import reset
-from trial import Facts, Trial
+from trial import SETTLE_OPTIONS, Facts, Trial
 
 # The transport of the upload, the stage whose exchange is broken, and the points of that exchange.
 TARGETS = [
@@ -158,7 +158,7 @@ def run_row(sandbox, seed, name, version, transport, stage, point, action):
         trial.expect(f"exit code {run.code}", not is_whole or run.code == 0)
         # The user's next step.
         trial.age_journal()
-        trial.command("uploads", "status", "--settle-timeout", "1s")
+        trial.command("uploads", "status", *SETTLE_OPTIONS)
         again = trial.upload(file, transport=transport)
         truth = trial.check(again, file)
         trial.expect("the file is not on the server in the end", truth.has(file, trial.event))

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 import tempfile
+import time
 import urllib.request
 
 import hostile
@@ -20,6 +21,9 @@ LOGIN = ("uploader", PASSWORD)
 HUNG = "killed: it did not exit"
 # Seconds that mediactl waits by default after a lost response, plus a margin.
 PROCESSING_SECONDS = 340
+# settle_timeout of the commands: how long mediactl waits for a server that may still be working on a request.
+SETTLE_SECONDS = 1
+SETTLE_OPTIONS = ("--settle-timeout", f"{SETTLE_SECONDS}s")
 # The output of a crashed program.
 CRASH = re.compile(r"Fatal error|Illegal instruction|fatalError|Assertion failed|AddressSanitizer")
 
@@ -89,6 +93,9 @@ class Trial:
         self.removed = set()
         # Whether the program may have exited before it read a completely sent response.
         self.may_lose = False
+        # When the commands until now have ended, and when no server can be working on their last finalize any longer, in
+        # seconds since 1970: from then on it may be sent again without a query.
+        self.pause = None
 
     def file(self, size=3000):
         return self.maker.file(self.machine, size)
@@ -98,7 +105,7 @@ class Trial:
 
     def start_upload(self, file, *options, transport="multipart"):
         """A running upload."""
-        options = ("--retries", "1", "--settle-timeout", "1s", *self.options, *options)
+        options = ("--retries", "1", *SETTLE_OPTIONS, *self.options, *options)
         return self.machine.start(*self.machine.upload_arguments([file], self.event, *options, transport=transport))
 
     def command(self, *words, limit=60):
@@ -151,7 +158,7 @@ class Trial:
         if file and truth.has(file, self.event) and not self.removed:
             self.check_token(file, truth, held)
         for stage in {"upload", "finalize"} - self.retryable:
-            if self.proxy.unqueried(stage):
+            if self.proxy.unqueried(stage, self.pause if stage == "finalize" else None):
                 self.unmet.append(f"{stage} sent again without a query")
         self.proxy.close()
         self.machine.close()
@@ -177,13 +184,18 @@ class Trial:
                 self.wrong.append(f"the token is lost, and the journal has {', '.join(sorted(states)) or 'nothing'}")
 
     def age_journal(self):
-        """Sets the times in the journal back, since the server has finished and mediactl need not wait for it."""
+        """Sets the times in the journal back, since the server has finished and mediactl need not wait for it. Those of
+        finalize requests stay: a loaded machine may take longer than settle_timeout for the next command, which then
+        may send one again without a query."""
         database = pathlib.Path(self.machine.path, "data/tokens.sqlite")
         if database.exists():
             with contextlib.closing(sqlite3.connect(database, timeout=30)) as connection, connection:
                 newest, = connection.execute("SELECT max(updated_at) FROM uploads").fetchone()
                 unit = 1000 if (newest or 0) > 10**11 else 1
                 connection.execute("UPDATE uploads SET updated_at = updated_at - ?", (PROCESSING_SECONDS * unit,))
+                started, = connection.execute("SELECT max(finalize_started_at) FROM tus_uploads").fetchone()
+                if started is not None:
+                    self.pause = time.time(), started / unit + SETTLE_SECONDS
 
     def journal(self):
         database = pathlib.Path(self.machine.path, "data/tokens.sqlite")
