@@ -127,7 +127,7 @@ extension JSONRenderer {
     /// `userFacingError` replaces the error of the result.
     static func upload(_ result: UploadResult, contact: String, userFacingError: UserFacingError? = nil) -> JSONObject {
         [
-            "path": path(result.path), "upload_id": JSONValue(result.uploadID),
+            "path": .path(result.path), "upload_id": JSONValue(result.uploadID),
             "state": .string(result.state.rawValue), "server": .string(result.server),
             "file_id": JSONValue(result.fileID), "file_name": .string(result.fileName),
             "file_type": JSONValue(result.fileType), "size_bytes": size(result),
