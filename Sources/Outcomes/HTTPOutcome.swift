@@ -5,8 +5,8 @@ package struct HTTPOutcome: Sendable, Equatable {
 }
 
 extension OutcomeTable {
-    /// A type of server: how it is recognized, and the responses whose meaning differs from that of their status. Each system
-    /// has its own.
+    /// A type of server: the setting with its address, how it is recognized, and the responses whose meaning differs from that
+    /// of their status. Each system has its own.
     package struct Server: Sendable, CustomStringConvertible {
         /// A page that identifies a type of server without a login.
         package struct Page: Sendable {
@@ -27,14 +27,23 @@ extension OutcomeTable {
         package let kind: String
         /// As in "GigHive server".
         package let description: String
+        /// The name of the setting with its address; nil for a protocol that other servers have.
+        package let setting: String?
         /// Empty if `doctor` does not recognize the type.
         package let pages: [Page]
         /// The first matching row applies.
         let refinements: [Refinement]
 
-        init(_ kind: String, name: String? = nil, pages: [Page] = [], refinements: [Refinement] = []) {
+        init(
+            _ kind: String,
+            name: String? = nil,
+            setting: String? = nil,
+            pages: [Page] = [],
+            refinements: [Refinement] = []
+        ) {
             self.kind = kind
             description = name ?? kind
+            self.setting = setting
             self.pages = pages
             self.refinements = refinements
         }

@@ -55,6 +55,7 @@ extension OutcomeTable.Server {
     package static let gigHive = Self(
         "gighive",
         name: "GigHive",
+        setting: "uploads_url",
         pages: [Page("/db/health.php", "status", ["ok", "error"])],
         refinements: [
             // A finalize request for an upload that the application does not have, or no longer has.
@@ -92,6 +93,7 @@ extension OutcomeTable.Server {
     package static let photoSync = Self(
         "photosync",
         name: "PhotoSync",
+        setting: "sync_url",
         pages: [Page("/db/health.php", "setupUrl"), Page("/api/health", "status", ["healthy"])],
         refinements: [
             // All uploads of this client are well-formed multipart, so the body did not arrive in time.
@@ -133,6 +135,7 @@ extension OutcomeTable.Server {
     package static let captures = Self(
         "capture",
         name: "hash-only capture",
+        setting: "capture_url",
         pages: [Page("/api/v1/verify/00000000-0000-4000-8000-000000000000", "meta.request_id")],
         refinements: ([
             ("TIMESTAMP_EXPIRED", .clockWrong), ("TIMESTAMP_INVALID", .clockWrong),
@@ -192,6 +195,7 @@ extension OutcomeTable.Server {
     /// A photo library with albums.
     package static let immich = Self(
         "immich",
+        setting: "library_url",
         refinements: [
             Refinement(400...400, .text("Album not found"), "tapes 6.4, trap 2", .albumNotFound),
             Refinement(400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", .albumNotFound),

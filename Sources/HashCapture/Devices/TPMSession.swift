@@ -22,9 +22,7 @@ struct TPMSession: Sendable {
     private static let longestFile = 64 << 10
     private static let signingAttributes = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign"
 
-    private let parent: TargetDirectory
-    private let directory: TargetDirectory
-    private let name: String
+    private let files: PrivateDirectory
     private let control: TransferControl
 
     /// Creates the private directory. A stop of `control` stops a running tool.
@@ -32,24 +30,21 @@ struct TPMSession: Sendable {
     /// - Throws: `.storeUnusable`, `.tpmUnusable`.
     static func open(in directory: DataDirectory, control: TransferControl) throws(CaptureError) -> TPMSession {
         let keys = try CaptureError.stored(directory.make(.captureKeys))
-        let name = ".tpm-" + UUID().uuidString.lowercased()
         do throws(FileWriteError) {
-            guard let parent = try TargetDirectory.open(Array(keys.utf8), creating: false),
-                let own = try parent.makePrivateSubdirectory(name)
-            else { throw FileWriteError(.unsafe, path: Array(keys.utf8)) }
-            return TPMSession(parent: parent, directory: own, name: name, control: control)
+            guard let parent = try TargetDirectory.open(Array(keys.utf8), creating: false) else {
+                throw FileWriteError(.unsafe, path: Array(keys.utf8))
+            }
+            let files = try PrivateDirectory(in: parent, ".tpm-" + UUID().uuidString.lowercased())
+            return TPMSession(files: files, control: control)
         } catch {
             throw Self.unusable(error)
         }
     }
 
     /// Removes the files.
-    func close() {
-        var names: [[UInt8]] = []
-        try? directory.forEachName { names.append($0) }
-        for name in names { try? directory.remove(name) }
-        try? parent.removeDirectory(Array(name.utf8))
-    }
+    func close() { files.remove() }
+
+    private var directory: TargetDirectory { files.directory }
 
     // MARK: Steps
 

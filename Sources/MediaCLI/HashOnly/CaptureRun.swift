@@ -258,7 +258,7 @@ struct CaptureReading: RunReading {
 
     func record(elapsed: Duration) -> JSONObject {
         [
-            "path": JSONRenderer.path(path), "bytes_read": .integer(done), "media_bytes": .integer(whole),
+            "path": .path(path), "bytes_read": .integer(done), "media_bytes": .integer(whole),
             "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
         ]
     }
@@ -274,7 +274,7 @@ extension JSONRenderer {
             members = capture(item.record)
         }
         return [
-            "path": path(item.path ?? item.record?.path), "state": .string(item.state.rawValue),
+            "path": .path(item.path ?? item.record?.path), "state": .string(item.state.rawValue),
         ] + members + [
             "known": .bool(item.isKnown), "time_source": JSONValue(item.timeSource?.rawValue),
             "earlier_id": JSONValue(item.preview?.earlierID),

@@ -59,7 +59,7 @@ extension CaptureRecord {
 extension JSONRenderer {
     static func captureRow(_ record: CaptureRecord) -> JSONObject {
         [
-            "path": path(record.path), "state": .string(record.state.rawValue),
+            "path": .path(record.path), "state": .string(record.state.rawValue),
         ] + capture(record) + [
             "updated_at": time(record.updatedAt),
             "error_code": JSONValue(record.errorCode), "error_detail": JSONValue(record.errorDetail),

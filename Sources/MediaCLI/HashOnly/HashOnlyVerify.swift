@@ -142,10 +142,10 @@ struct HashOnlyVerify: ContextCommand {
             JSONValue(verification.findings.count { JSONRenderer.result(of: $0.finding) == result })
         }
         console.summary([
-            "path": JSONRenderer.path(path), "capture_id": .string(record.id), "server": .string(record.server),
+            "path": .path(path), "capture_id": .string(record.id), "server": .string(record.server),
             "server_capture_id": JSONValue(record.serverCaptureID), "media_hash": .string(record.mediaHash),
             "level": JSONValue(record.keyLevel), "offline": .bool(offline || bundle != nil),
-            "bundle": JSONRenderer.path(bundle?.path), "key_sha256": JSONValue(bundle?.keyHash),
+            "bundle": .path(bundle?.path), "key_sha256": JSONValue(bundle?.keyHash),
             "items": JSONValue(verification.findings.count), "passed": count("passed"),
             "failed": count("failed"), "skipped": count("skipped"),
             "unsigned_members": .array(unsigned.map { .string($0) }),

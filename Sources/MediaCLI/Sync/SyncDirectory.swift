@@ -282,7 +282,7 @@ struct DirectoryRun: Sendable {
             return .object(JSONObject(members.filter { !common.contains($0.name) }))
         }
         return [
-            "server": .string(account.server), "directory": JSONRenderer.path(directory.absolutePath),
+            "server": .string(account.server), "directory": .path(directory.absolutePath),
             "dry_run": .bool(isDryRun), "confirmed": .bool(isAgreed),
             "pull": counts("pull"), "push": counts("push"), "download": counts("download"),
         ] + console.exitFields(code, after: duration)

@@ -129,7 +129,7 @@ struct DownloadRun: Sendable {
         console.record(
             .start,
             [
-                "server": .string(account.server), "to": JSONRenderer.path(directory),
+                "server": .string(account.server), "to": .path(directory),
                 "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
                 "jobs": JSONValue(options.jobs),
             ]
@@ -278,7 +278,7 @@ extension JSONRenderer {
     static func download(_ item: DownloadItem) -> JSONObject {
         [
             "photo_id": .string(item.id), "file_name": JSONValue(item.originalFilename),
-            "state": .string(item.state.rawValue), "path": path(item.path),
+            "state": .string(item.state.rawValue), "path": .path(item.path),
             "size_bytes": JSONValue(item.sizeBytes), "checksum_sha256": JSONValue(item.sha256),
             "server_checksum_sha256": JSONValue(item.serverSHA256), "bytes_received": .integer(item.bytesReceived),
             "resumed": .bool(item.isResumed), "attempts": JSONValue(item.attempts),

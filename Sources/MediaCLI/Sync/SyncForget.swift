@@ -67,7 +67,7 @@ extension DeletionAcceptance.Item {
 extension JSONRenderer {
     static func acceptance(_ item: DeletionAcceptance.Item) -> JSONObject {
         [
-            "target": path(item.target), "state": .string(item.state.rawValue),
+            "target": .path(item.target), "state": .string(item.state.rawValue),
             "photo_id": JSONValue(item.photoID), "file_name": JSONValue(item.fileName),
             "exit_code": exitCode(item.exitCode), "error": error(item.userFacingError),
         ]

@@ -373,7 +373,7 @@ struct PushReading: RunReading {
 extension JSONRenderer {
     static func push(_ item: PushItem) -> JSONObject {
         [
-            "path": path(item.path), "state": .string(item.state.rawValue), "size_bytes": JSONValue(item.sizeBytes),
+            "path": .path(item.path), "state": .string(item.state.rawValue), "size_bytes": JSONValue(item.sizeBytes),
             "checksum_sha256": JSONValue(item.sha256), "photo_id": JSONValue(item.photoID),
             "taken_at": JSONValue(item.takenAt?.text), "bytes_sent": .integer(item.bytesSent),
             "attempts": JSONValue(item.attempts), "exit_code": exitCode(item.exitCode),

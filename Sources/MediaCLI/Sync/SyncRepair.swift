@@ -177,7 +177,7 @@ extension JSONRenderer {
     static func repair(_ item: Repair.Item) -> JSONObject {
         [
             "photo_id": .string(item.photo.id), "file_name": .string(item.photo.originalFilename),
-            "state": .string(item.state.rawValue), "problem": .string(item.problem.rawValue), "path": path(item.path),
+            "state": .string(item.state.rawValue), "problem": .string(item.problem.rawValue), "path": .path(item.path),
             "new_photo_id": JSONValue(item.newID), "exit_code": exitCode(item.exitCode), "error": error(item.error),
         ]
     }

@@ -243,7 +243,7 @@ extension JSONRenderer {
     static func difference(_ difference: SyncDifference) -> JSONObject {
         [
             "kind": .string(difference.kind.rawValue), "photo_id": .string(difference.photoID),
-            "path": path(difference.path), "expected": JSONValue(difference.expected),
+            "path": .path(difference.path), "expected": JSONValue(difference.expected),
             "found": JSONValue(difference.found), "uploaded_as": JSONValue(difference.uploadedAs),
         ]
     }

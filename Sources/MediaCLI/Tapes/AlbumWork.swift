@@ -208,7 +208,7 @@ extension JSONRenderer {
         [
             "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
             "title_at_creation": JSONValue(link?.titleAtCreation), "owner_id": JSONValue(link?.ownerID),
-            "place": path(link?.hint),
+            "place": .path(link?.hint),
             "album_created_at": time(link?.createdAt),
             "verified_at": time(link?.verifiedAt),
         ]

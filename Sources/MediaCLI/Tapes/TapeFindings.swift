@@ -115,8 +115,8 @@ extension JSONRenderer {
             "finding": .string(finding.kind.rawValue), "state": .string(item.state.rawValue),
             "tape_id": JSONValue(item.tape?.id), "title": JSONValue(item.tape?.title),
             "clip_id": JSONValue(finding.clip?.id), "number": JSONValue(finding.clip?.number),
-            "path": path(finding.path), "path_base64": pathBase64(finding.path), "other_path": path(finding.other),
-            "other_path_base64": pathBase64(finding.other), "reason": JSONValue(item.shownReason?.rawValue),
+            "path": .path(finding.path), "path_base64": .pathBase64(finding.path), "other_path": .path(finding.other),
+            "other_path_base64": .pathBase64(finding.other), "reason": JSONValue(item.shownReason?.rawValue),
             "detail": text(item.detail.isEmpty ? finding.detail : item.detail),
         ]
     }

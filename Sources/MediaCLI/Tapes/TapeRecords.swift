@@ -20,9 +20,9 @@ extension JSONRenderer {
     static func clip(_ clip: ClipRecord) -> JSONObject {
         [
             "clip_id": .string(clip.id), "tape_id": .string(clip.tapeID), "position": JSONValue(clip.position),
-            "number": JSONValue(clip.number), "kind": .string(clip.kind.rawValue), "path": path(clip.source),
-            "path_base64": pathBase64(clip.source), "paired_path": path(clip.pairedSource),
-            "paired_path_base64": pathBase64(clip.pairedSource), "size_bytes": JSONValue(clip.size),
+            "number": JSONValue(clip.number), "kind": .string(clip.kind.rawValue), "path": .path(clip.source),
+            "path_base64": .pathBase64(clip.source), "paired_path": .path(clip.pairedSource),
+            "paired_path_base64": .pathBase64(clip.pairedSource), "size_bytes": JSONValue(clip.size),
             "checksum_sha1": JSONValue(clip.sha1), "checksum_sha256": JSONValue(clip.sha256),
             "duration_ms": JSONValue(clip.durationMilliseconds),
             "trim_start_ms": .integer(clip.trimStartMilliseconds), "trim_end_ms": .integer(clip.trimEndMilliseconds),

@@ -330,7 +330,7 @@ extension JSONRenderer {
         let clip = item.clip
         let isKept = item.state == .added
         return [
-            "path": path(item.path), "path_base64": pathBase64(item.path), "state": .string(item.state.rawValue),
+            "path": .path(item.path), "path_base64": .pathBase64(item.path), "state": .string(item.state.rawValue),
             "clip_id": isKept ? JSONValue(clip?.id) : .null, "position": isKept ? JSONValue(clip?.position) : .null,
             "number": isKept ? JSONValue(clip?.number) : .null,
             "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),

@@ -298,7 +298,7 @@ struct TapeExportRun: Sendable {
         console.summary(
             [
                 "tape_id": .string(tape.id), "title": .string(tape.title), "format": .string(form.name),
-                "output": JSONRenderer.path(target), "clips": JSONValue(clips.count),
+                "output": .path(target), "clips": JSONValue(clips.count),
                 "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
             ] + JSONRenderer.album(outcome) + [
                 "dry_run": .bool(isDryRun), "exit_code": JSONRenderer.exitCode(code),

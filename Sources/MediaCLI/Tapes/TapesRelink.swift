@@ -121,8 +121,8 @@ extension JSONRenderer {
             "clip_id": .string(result.clip.id), "tape_id": .string(result.clip.tapeID),
             "position": JSONValue(result.clip.position), "number": JSONValue(result.clip.number),
             "state": .string(state),
-            "path": path(result.clip.source), "path_base64": pathBase64(result.clip.source),
-            "found": path(found), "found_base64": pathBase64(found),
+            "path": .path(result.clip.source), "path_base64": .pathBase64(result.clip.source),
+            "found": .path(found), "found_base64": .pathBase64(found),
         ]
     }
 }

@@ -279,7 +279,7 @@ struct TapeReading: RunReading {
 
     func record(elapsed: Duration) -> JSONObject {
         [
-            "phase": .string(phase.rawValue), "path": JSONRenderer.path(path), "done": .integer(done),
+            "phase": .string(phase.rawValue), "path": .path(path), "done": .integer(done),
             "whole": .integer(whole), "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
         ]
     }

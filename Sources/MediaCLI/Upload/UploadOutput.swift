@@ -127,7 +127,7 @@ extension JSONRenderer {
     /// `userFacingError` replaces the error of the result.
     static func upload(_ result: UploadResult, contact: String, userFacingError: UserFacingError? = nil) -> JSONObject {
         [
-            "path": path(result.path), "upload_id": JSONValue(result.uploadID),
+            "path": .path(result.path), "upload_id": JSONValue(result.uploadID),
             "state": .string(result.state.rawValue), "server": .string(result.server),
             "file_id": JSONValue(result.fileID), "file_name": .string(result.fileName),
             "file_type": JSONValue(result.fileType), "size_bytes": size(result),
@@ -142,7 +142,7 @@ extension JSONRenderer {
             "planned_transport": JSONValue(result.plannedTransport?.transport.rawValue),
             "transport_reason": JSONValue(result.plannedTransport?.reason),
             "guest_job_id": JSONValue(result.guest?.jobID),
-            "warnings": .array(result.warnings.map { warning($0, in: result, contact: contact) }),
+            "warnings": .array(result.warnings.map { warning($0, contact: contact) }),
             "exit_code": exitCode(result.exitCode),
             "error": userFacingError.map { error($0) } ?? error(of: result),
         ]
@@ -178,7 +178,7 @@ extension JSONRenderer {
         return isKnown ? .integer(result.sizeBytes) : .null
     }
 
-    private static func warning(_ warning: UploadWarning, in result: UploadResult, contact: String) -> JSONValue {
+    private static func warning(_ warning: UploadWarning, contact: String) -> JSONValue {
         let message =
             warning == .noDeleteToken ? NoTokenMessage(contact: contact).sentence : TextRenderer.warning(warning)
         return .object(["code": .string(warning.code), "message": .string(message)])

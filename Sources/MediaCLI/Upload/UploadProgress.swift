@@ -77,7 +77,7 @@ struct UploadProgress: Sendable, Equatable {
 extension JSONRenderer {
     static func progress(_ progress: UploadProgress) -> JSONObject {
         [
-            "path": path(progress.path), "phase": .string(progress.phase.rawValue),
+            "path": .path(progress.path), "phase": .string(progress.phase.rawValue),
             "bytes_acknowledged": .integer(progress.bytesAcknowledged), "size_bytes": .integer(progress.byteCount),
             "attempt": JSONValue(progress.attempt), "elapsed_ms": .integer(Formats.milliseconds(progress.elapsed)),
         ]

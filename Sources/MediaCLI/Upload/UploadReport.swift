@@ -39,8 +39,8 @@ struct UploadReport: Sendable {
     private static func item(_ upload: UploadBatch.Item, _ result: UploadResult?) -> JSONObject {
         let details = result?.details ?? upload.details
         return [
-            "path": JSONRenderer.path(upload.path),
-            "path_base64": JSONRenderer.pathBase64(upload.path),
+            "path": .path(upload.path),
+            "path_base64": .pathBase64(upload.path),
             "state": .string(result?.state.rawValue ?? "not_started"),
             "upload_id": JSONValue(result?.uploadID), "file_id": JSONValue(result?.fileID),
             "size_bytes": upload.sizeBytes > 0 ? .integer(upload.sizeBytes) : .null,

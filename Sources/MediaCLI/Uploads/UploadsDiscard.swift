@@ -193,7 +193,7 @@ extension JSONRenderer {
     static func discarded(_ row: DiscardedUpload) -> JSONObject {
         let record = row.record
         return [
-            "upload_id": .string(record.uploadID), "path": path(record.path), "result": .string(row.end.rawValue),
+            "upload_id": .string(record.uploadID), "path": .path(record.path), "result": .string(row.end.rawValue),
             "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
             "host": .string(record.host), "server": .string(record.baseURL),
             "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),

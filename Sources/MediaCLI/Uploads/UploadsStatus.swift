@@ -270,7 +270,7 @@ extension JSONRenderer {
     static func journal(_ row: JournalRow) -> JSONObject {
         let record = row.record
         return [
-            "upload_id": .string(record.uploadID), "path": path(record.path),
+            "upload_id": .string(record.uploadID), "path": .path(record.path),
             "previous_state": .string(record.state.rawValue), "state": .string(row.state.rawValue),
             "host": .string(record.host), "server": .string(record.baseURL),
             "file_id": JSONValue(row.result?.fileID ?? record.fileID),

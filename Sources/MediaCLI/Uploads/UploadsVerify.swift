@@ -182,7 +182,7 @@ extension JSONRenderer {
             "missing": .array(
                 verification.missing.map { file in
                     .object([
-                        "path": path(file.path), "file_id": .integer(file.upload.fileID),
+                        "path": .path(file.path), "file_id": .integer(file.upload.fileID),
                         "checksum_sha256": .string(file.upload.checksumSHA256),
                         "event_date": .string(file.upload.eventDate), "org_name": .string(file.upload.orgName),
                     ])

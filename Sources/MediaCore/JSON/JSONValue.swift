@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A JSON value (RFC 8259), as read or as written.
 ///
 /// The accessors are nil for a value of another type.
@@ -103,4 +105,17 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
     package init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }
     package init(_ value: Int64?) { self = value.map(JSONValue.integer) ?? .null }
     package init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
+}
+
+extension JSONValue {
+    /// Null without a path. Invalid UTF-8 is replaced; `pathBase64` has the original bytes.
+    package static func path(_ path: [UInt8]?) -> JSONValue {
+        JSONValue(path.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    /// The bytes of a path that is not UTF-8; otherwise null.
+    package static func pathBase64(_ path: [UInt8]?) -> JSONValue {
+        guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
+        return .string(Data(path).base64EncodedString())
+    }
 }

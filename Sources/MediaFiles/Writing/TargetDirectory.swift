@@ -369,3 +369,27 @@ package struct DirectoryRights: Sendable, Equatable {
     /// Whether entries of other users cannot be removed (sticky bit).
     package var keepsEntriesOfOthers: Bool { mode & 0o1000 != 0 && owner != geteuid() && geteuid() != 0 }
 }
+
+/// A directory (0700) that only this process uses.
+package struct PrivateDirectory: Sendable {
+    package let directory: TargetDirectory
+    private let parent: TargetDirectory
+    private let name: [UInt8]
+
+    /// Creates it.
+    package init(in parent: TargetDirectory, _ name: String) throws(FileWriteError) {
+        (self.parent, self.name) = (parent, Array(name.utf8))
+        guard let directory = try parent.makePrivateSubdirectory(name) else {
+            throw FileWriteError(.unsafe, path: parent.path(of: self.name))
+        }
+        self.directory = directory
+    }
+
+    /// Removes it with its files, as far as possible.
+    package func remove() {
+        var names: [[UInt8]] = []
+        try? directory.forEachName { names.append($0) }
+        for name in names { try? directory.remove(name) }
+        try? parent.removeDirectory(name)
+    }
+}

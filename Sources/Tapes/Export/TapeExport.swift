@@ -119,10 +119,10 @@ struct TapeDocument {
             "id": .string(clip.id),
             "position": .integer(Int64(clip.position)),
             "kind": .string(clip.kind.rawValue),
-            "path": path(clip.source),
-            "path_base64": base64(clip.source),
-            "paired_path": path(clip.pairedSource),
-            "paired_path_base64": base64(clip.pairedSource),
+            "path": .path(clip.source),
+            "path_base64": .pathBase64(clip.source),
+            "paired_path": .path(clip.pairedSource),
+            "paired_path_base64": .pathBase64(clip.pairedSource),
             "size_bytes": JSONValue(clip.size),
             "modified_at_ns": JSONValue(clip.modifiedNanoseconds),
             "sha1": JSONValue(clip.sha1),
@@ -139,17 +139,6 @@ struct TapeDocument {
             "attempts": .integer(Int64(clip.attempts)),
             "next_attempt_at": clip.nextAttemptAt.map(time) ?? .null,
         ])
-    }
-
-    // MARK: Values
-
-    /// Lossless only if `base64` is null.
-    static func path(_ path: [UInt8]?) -> JSONValue { JSONValue(path.map { String(decoding: $0, as: UTF8.self) }) }
-
-    /// Null if the path is valid UTF-8.
-    static func base64(_ path: [UInt8]?) -> JSONValue {
-        guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
-        return .string(Data(path).base64EncodedString())
     }
 
     private static func time(_ date: Date) -> JSONValue {

@@ -154,7 +154,7 @@ struct TapeTimeline {
         var value: JSONValue {
             let metadata: JSONObject = [
                 "clip_id": .string(clip.id), "kind": .string(clip.kind.rawValue),
-                "path_base64": TapeDocument.base64(clip.source),
+                "path_base64": .pathBase64(clip.source),
                 "trim_start_ms": .integer(clip.trimStartMilliseconds),
                 "trim_end_ms": .integer(clip.trimEndMilliseconds),
                 "rotate_quarter_turns": .integer(Int64(clip.rotateQuarterTurns)),

@@ -26,15 +26,6 @@ enum JSONRenderer {
 
     // MARK: Values
 
-    /// Invalid UTF-8 is replaced; `pathBase64` has the original bytes.
-    static func path(_ path: [UInt8]?) -> JSONValue { JSONValue(path.map { String(decoding: $0, as: UTF8.self) }) }
-
-    /// The bytes of a path that is not UTF-8; otherwise null.
-    static func pathBase64(_ path: [UInt8]?) -> JSONValue {
-        guard let path, String(validating: path, as: UTF8.self) == nil else { return .null }
-        return .string(Data(path).base64EncodedString())
-    }
-
     /// Null for an empty text.
     static func text(_ text: String?) -> JSONValue { JSONValue(text.flatMap { $0.isEmpty ? nil : $0 }) }
 

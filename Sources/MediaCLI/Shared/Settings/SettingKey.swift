@@ -2,43 +2,59 @@ internal import CaptureSubmission
 internal import Foundation
 internal import GigHive
 internal import MediaTransport
+internal import Outcomes
 
 /// The name of a setting in the settings file. Flags and environment variables are derived from it.
-enum SettingKey: String, CaseIterable, Sendable {
-    case server
-    case uploadsURL = "uploads_url"
-    case syncURL = "sync_url"
-    case captureURL = "capture_url"
-    case libraryURL = "library_url"
-    case user
-    case caFile = "cacert"
-    case pinnedKey = "pinned_key"
-    case insecure
-    case allowHTTP = "allow_http"
-    case http2
-    case connectTimeout = "connect_timeout"
-    case stallTimeout = "stall_timeout"
-    case responseTimeout = "response_timeout"
-    case finishTimeout = "finish_timeout"
-    case settleTimeout = "settle_timeout"
-    case limitRate = "limit_rate"
-    case retries
-    case fullInterval = "full_interval"
-    case maxBytes = "max_bytes"
-    case contact
-    case orgName = "org_name"
-    case eventType = "event_type"
-    case color
-    case jobs
-    case transport
-    case chunkSize = "chunk_size"
-    case captureProfile = "capture_profile"
-    case captureRPID = "capture_rp_id"
-    case albumsEnabled = "albums.enabled"
-    case albumsLibrary = "albums.library"
-    case albumsFolderRoot = "albums.folder.root"
-    case albumsUpload = "albums.upload"
-    case deleteAssociatedAlbum = "features.deleteAssociatedAlbum"
+struct SettingKey: RawRepresentable, CaseIterable, Hashable, Sendable {
+    let rawValue: String
+
+    static let server = Self("server")
+    static let uploadsURL = Self(addressOf: .gigHive)
+    static let syncURL = Self(addressOf: .photoSync)
+    static let captureURL = Self(addressOf: .captures)
+    static let libraryURL = Self(addressOf: .immich)
+    static let user = Self("user")
+    static let caFile = Self("cacert")
+    static let pinnedKey = Self("pinned_key")
+    static let insecure = Self("insecure")
+    static let allowHTTP = Self("allow_http")
+    static let http2 = Self("http2")
+    static let connectTimeout = Self("connect_timeout")
+    static let stallTimeout = Self("stall_timeout")
+    static let responseTimeout = Self("response_timeout")
+    static let finishTimeout = Self("finish_timeout")
+    static let settleTimeout = Self("settle_timeout")
+    static let limitRate = Self("limit_rate")
+    static let retries = Self("retries")
+    static let fullInterval = Self("full_interval")
+    static let maxBytes = Self("max_bytes")
+    static let contact = Self("contact")
+    static let orgName = Self("org_name")
+    static let eventType = Self("event_type")
+    static let color = Self("color")
+    static let jobs = Self("jobs")
+    static let transport = Self("transport")
+    static let chunkSize = Self("chunk_size")
+    static let captureProfile = Self("capture_profile")
+    static let captureRPID = Self("capture_rp_id")
+    static let albumsEnabled = Self("albums.enabled")
+    static let albumsLibrary = Self("albums.library")
+    static let albumsFolderRoot = Self("albums.folder.root")
+    static let albumsUpload = Self("albums.upload")
+    static let deleteAssociatedAlbum = Self("features.deleteAssociatedAlbum")
+
+    static var allCases: [SettingKey] { Settings.keys }
+
+    private init(_ name: String) { rawValue = name }
+
+    /// The setting with the address of a type of server.
+    init(addressOf server: OutcomeTable.Server) { rawValue = server.setting ?? Self.server.rawValue }
+
+    /// nil for an unknown name.
+    init?(rawValue: String) {
+        guard let key = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+        self = key
+    }
 
     /// For example `--stall-timeout`.
     var flag: String { self == .albumsLibrary ? "--library" : "--" + rawValue.replacing("_", with: "-") }
@@ -74,7 +90,7 @@ enum SettingKey: String, CaseIterable, Sendable {
     )
 
     /// The address of each type of server; it defaults to `server`.
-    static let services: [SettingKey] = [.uploadsURL, .syncURL, .captureURL, .libraryURL]
+    static let services = OutcomeTable.servers.filter { $0.setting != nil }.map(SettingKey.init(addressOf:))
 
     static let addresses: [SettingKey] = [.server] + services
 }

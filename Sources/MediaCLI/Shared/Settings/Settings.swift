@@ -211,6 +211,9 @@ extension Settings {
         [SettingRow(.server, \.server, SettingValue.addressBelowPath)]
         + SettingKey.services.map { $0 == .uploadsURL ? uploadsURL : SettingRow(address: $0) } + values
 
+    /// Every key, in the same order.
+    static let keys = table.map(\.key)
+
     private static let values: [SettingRow] = [
         SettingRow(.user, \.user, SettingValue.text),
         SettingRow(.caFile, \.caFile, SettingValue.text),

@@ -241,29 +241,8 @@ extension TapesError {
 /// The names of the links are generated, so that no user-controlled name reaches ffmpeg: none that looks like an
 /// option, a protocol or a pattern, and no invalid UTF-8. Originals are only read, through these links.
 struct RenderWorkplace: Sendable {
-    /// A directory used by this process only.
-    private struct Private: Sendable {
-        var parent: TargetDirectory
-        var name: String
-        var directory: TargetDirectory
-
-        init(in parent: TargetDirectory, _ name: String) throws(FileWriteError) {
-            guard let directory = try parent.makePrivateSubdirectory(name) else {
-                throw FileWriteError(.unsafe, path: parent.path(of: Array(name.utf8)))
-            }
-            (self.parent, self.name, self.directory) = (parent, name, directory)
-        }
-
-        func remove() {
-            var names: [[UInt8]] = []
-            try? directory.forEachName { names.append($0) }
-            for name in names { try? directory.remove(name) }
-            try? parent.removeDirectory(Array(name.utf8))
-        }
-    }
-
-    private let parts: Private
-    private let links: Private
+    private let parts: PrivateDirectory
+    private let links: PrivateDirectory
     private let draft: PartialFile
     /// Allows `RenderLeftovers` to find all files after a kill.
     private let mark: RenderMark?
@@ -292,9 +271,9 @@ struct RenderWorkplace: Sendable {
         system: TargetDirectory,
         mark: RenderMark?
     ) throws(FileWriteError) {
-        let parts = try Private(in: parent, name)
+        let parts = try PrivateDirectory(in: parent, name)
         do throws(FileWriteError) {
-            let links = try Private(in: system, name + RenderLeftovers.linksSuffix)
+            let links = try PrivateDirectory(in: system, name + RenderLeftovers.linksSuffix)
             do throws(FileWriteError) {
                 draft = try PartialFile.open("\(name).part", in: parent)
             } catch {
