@@ -23,6 +23,7 @@ if grep -rnE '(^|[^a-zA-Z_.])(print|exit)\(' Sources --include='*.swift' |
     complain "only the command line prints or exits"
 fi
 scripts/check-imports.py || failed=1
+scripts/check-comments.py || failed=1
 scripts/check-once.py || failed=1
 scripts/check-phrases.py || failed=1
 scripts/check-frozen.sh || failed=1

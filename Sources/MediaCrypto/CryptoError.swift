@@ -10,7 +10,6 @@ public struct CryptoError: Error, Sendable, Equatable {
     /// sealed with. Which of these cannot be determined.
     public var isDamaged: Bool
 
-    /// Creates an error.
     public init(_ detail: String, systemError: Int32? = nil, isDamaged: Bool = false) {
         self.detail = detail
         self.systemError = systemError

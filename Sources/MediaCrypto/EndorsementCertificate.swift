@@ -4,7 +4,6 @@ internal import COpenSSL
 public struct EndorsementCertificate: Sendable, Equatable {
     /// The kind of a certificate's key, as far as an endorsement key of `tpm2_createek` can be.
     public enum KeyKind: Sendable, Equatable {
-        /// RSA.
         case rsa
         /// P-256.
         case p256
@@ -14,7 +13,6 @@ public struct EndorsementCertificate: Sendable, Equatable {
 
     /// X.509 in DER.
     public let der: [UInt8]
-    /// The kind of its public key.
     public let keyKind: KeyKind
 
     /// Reads a certificate at the start of `bytes`. A TPM may pad the area in which it stores one.

@@ -105,7 +105,6 @@ public struct SourceFileError: Error, Sendable, Equatable {
         case notFound
         /// No permission to read it.
         case permissionDenied
-        /// It is a directory.
         case isDirectory
         /// It is a FIFO, a socket or a device.
         case notRegular
@@ -117,7 +116,6 @@ public struct SourceFileError: Error, Sendable, Equatable {
 
     /// The cause.
     public var kind: Kind
-    /// The path as given.
     public var path: [UInt8]
 
     package init(_ kind: Kind, path: [UInt8]) {

@@ -9,7 +9,6 @@ public struct GuestReceipt: Sendable, Equatable, CustomStringConvertible {
     /// `upload_job_id`.
     public var jobID: Int64
 
-    /// Creates a receipt.
     public init(nonce: String, jobID: Int64) {
         self.nonce = nonce
         self.jobID = jobID
@@ -26,7 +25,6 @@ public struct GuestStanding: Sendable, Equatable {
     /// When the server reported the state.
     public var notedAt: Date
 
-    /// Creates a state.
     public init(state: String, notedAt: Date) {
         self.state = state
         self.notedAt = notedAt

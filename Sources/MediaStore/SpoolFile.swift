@@ -9,7 +9,6 @@ public final class SpoolFile: Sendable {
     public var descriptor: Int32 { file.descriptor }
     /// Length in bytes.
     public let byteCount: Int64
-    /// The path of the file.
     public var path: String { file.path }
 
     private let file: LockedFile

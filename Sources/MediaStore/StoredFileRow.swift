@@ -25,7 +25,6 @@ public struct StoredFacts: Sendable, Equatable {
     /// Comma-separated keywords; nil for none.
     public var keywords: String?
 
-    /// Creates empty facts.
     public init() {}
 }
 
@@ -40,7 +39,6 @@ public struct StoredFile: Sendable, Equatable {
     /// The facts from the server.
     public var facts: StoredFacts
 
-    /// Creates a file.
     public init(host: String, fileID: Int64, checksumSHA256: String, facts: StoredFacts) {
         self.host = host
         self.fileID = fileID

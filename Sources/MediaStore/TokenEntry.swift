@@ -46,7 +46,6 @@ public struct TokenEntry: Sendable, Equatable {
     public var host: String
     /// The server's `id`.
     public var fileID: Int64
-    /// The token.
     public var token: DeleteToken
     /// When the response arrived.
     public var createdAt: Date
@@ -71,7 +70,6 @@ public struct TokenEntry: Sendable, Equatable {
     /// Whether a newer row for the same host, ID and checksum replaces this one.
     public var isSuperseded: Bool
 
-    /// Creates an entry.
     public init(
         rowID: Int64? = nil,
         host: String,

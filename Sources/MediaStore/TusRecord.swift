@@ -33,7 +33,6 @@ public struct TusRecord: Sendable, Equatable {
         /// SHA-256, 64 lowercase hexadecimal characters.
         public var digest: String
 
-        /// Creates a proof.
         public init(offset: Int64, digest: String) {
             self.offset = offset
             self.digest = digest

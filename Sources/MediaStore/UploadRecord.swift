@@ -118,7 +118,6 @@ public struct UploadRecord: Sendable, Equatable {
     var modifiedNanoseconds: Int64?
     var changedNanoseconds: Int64?
 
-    /// Creates a record.
     public init(
         uploadID: String,
         path: [UInt8],
@@ -159,7 +158,6 @@ public struct UploadField: Sendable, Equatable, Codable {
     /// Its value as sent.
     public var value: String
 
-    /// Creates a field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -168,7 +166,6 @@ public struct UploadField: Sendable, Equatable, Codable {
 
 /// The changes to a journal row.
 public struct UploadChange: Sendable, Equatable {
-    /// The new state.
     public var state: UploadState?
     /// SHA-256 of the bytes sent.
     public var checksumSHA256: String?
@@ -189,7 +186,6 @@ public struct UploadChange: Sendable, Equatable {
     /// When it changed; nil for now.
     public var updatedAt: Date?
 
-    /// Creates a change.
     public init(
         state: UploadState? = nil,
         checksumSHA256: String? = nil,

@@ -13,7 +13,6 @@ public struct FileIdentity: Sendable, Equatable {
     /// Time of the last change of status, nanoseconds since 1970.
     public var changeNanoseconds: Int64
 
-    /// Creates an identity.
     public init(
         device: UInt64,
         inode: UInt64,

@@ -241,7 +241,6 @@ public struct HTTPClientConfiguration: Sendable {
     /// Called before the wait for a retry; must return quickly.
     public var onRetry: (@Sendable (RetryNotice) -> Void)?
 
-    /// Creates a configuration.
     public init(
         trust: ServerTrust = ServerTrust(),
         http2: Bool = false,
@@ -282,13 +281,11 @@ public struct RetryNotice: Sendable {
 
 /// One attempt of a request, for a log line.
 public struct ExchangeRecord: Sendable {
-    /// The method.
     public let method: HTTPMethod
     /// The address.
     public let url: RequestURL
     /// The status of the response, or why there was none.
     public let outcome: Result<Int, TransportError>
-    /// Body bytes sent.
     public let bodyBytesSent: Int64
     /// Content bytes received.
     public let bytesReceived: Int64

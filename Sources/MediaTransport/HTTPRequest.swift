@@ -90,7 +90,6 @@ public protocol ResponseReceiver: Sendable {
 
 /// One HTTP request, complete and ready to send.
 public struct HTTPRequest: Sendable {
-    /// The request method.
     public var method: HTTPMethod
     /// The address.
     public var url: RequestURL
@@ -112,7 +111,6 @@ public struct HTTPRequest: Sendable {
     public var expectsContinue: Bool
     /// Timeouts for silence.
     public var timeouts: TransferTimeouts
-    /// The destination of the response.
     public var destination: ResponseDestination
 
     /// Creates a request. `Accept: application/json` is added by default, and never `text/html` (trap T1).
@@ -244,7 +242,6 @@ extension RequestBodyReader {
 public struct BytesBody: RequestBody {
     let bytes: [UInt8]
 
-    /// A body of these bytes.
     public init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }

@@ -20,7 +20,6 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     public var value: String?
     /// The exceeded limit, in bytes.
     public var limit: Int64?
-    /// ID of the photo.
     public var photoID: String?
     /// The underlying error of the store.
     public var store: StoreError?

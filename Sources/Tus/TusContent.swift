@@ -8,7 +8,6 @@ public struct TusProof: Sendable, Equatable {
     /// SHA-256 of these bytes.
     public var digest: SHA256Digest
 
-    /// Creates a proof.
     public init(offset: Int64, digest: SHA256Digest) {
         self.offset = offset
         self.digest = digest
@@ -29,7 +28,6 @@ public struct TusContent: Sendable {
     /// the server never has a chunk without a stored proof. An error that it throws ends the sending as `.journal`.
     public var keep: @Sendable (TusProof) async throws -> Void
 
-    /// Creates a content.
     public init(
         start: Int64 = 0,
         byteCount: Int64,

@@ -42,7 +42,6 @@ enum TusLocation {
 
 /// A pair of `Upload-Metadata`: the key in ASCII without blanks and commas, the value sent in base64.
 public struct TusMetadata: Sendable, Equatable {
-    /// The key.
     public var key: String
     /// The value, sent as UTF-8.
     public var value: String

@@ -35,7 +35,6 @@ public enum CaptureProfile: String, Sendable, CaseIterable {
 
 /// The media type of a capture (contract 1.2).
 public enum CaptureMediaType: String, Sendable, CaseIterable {
-    /// A photo.
     case photo
     /// A video, with hash chain, frame count and duration.
     case video
@@ -43,7 +42,6 @@ public enum CaptureMediaType: String, Sendable, CaseIterable {
 
 /// The precision of the disclosed location.
 public enum LocationLevel: String, Sendable, CaseIterable {
-    /// No location.
     case none
     /// City and country; coordinates with one decimal if the server does not accept names and the user requests it.
     case coarse

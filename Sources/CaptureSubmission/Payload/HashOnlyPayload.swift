@@ -6,7 +6,6 @@ public import MediaCrypto
 public struct HashOnlyPayload: Sendable, Equatable {
     /// SHA-256 of the media file's bytes.
     public var mediaHash: SHA256Digest
-    /// The type of the media.
     public var mediaType: CaptureMediaType
     /// Required for videos as well (M2).
     public var depthAnalysis: DepthAnalysis
@@ -16,7 +15,6 @@ public struct HashOnlyPayload: Sendable, Equatable {
     public var flags: MetadataFlags
     /// RFC 3339 with `Z`. Always public on the server (trap 15).
     public var capturedAt: String
-    /// For videos only.
     public var video: VideoMembers?
 
     /// Makes a payload.

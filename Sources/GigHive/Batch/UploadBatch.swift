@@ -8,7 +8,6 @@ internal import Synchronization
 public struct UploadBatch: Sendable {
     /// The order in which files are started.
     public enum Order: String, Sendable, CaseIterable {
-        /// In the order given.
         case asGiven = "given"
         /// Largest first, so that no large file is left to run alone at the end.
         case largestFirst = "largest-first"
@@ -24,7 +23,6 @@ public struct UploadBatch: Sendable {
         /// including refused items.
         public var failFast: Bool
 
-        /// Creates a set of options.
         public init(jobs: Int = 1, order: Order = .asGiven, failFast: Bool = false) {
             self.jobs = jobs
             self.order = order
@@ -75,7 +73,6 @@ public struct UploadBatch: Sendable {
     public enum Event: Sendable {
         /// A file is started.
         case began(Int)
-        /// An event of its upload.
         case upload(Int, UploadEvent)
         /// It was started and has sent nothing when a failure of another item stopped the run: it counts as not
         /// started.
@@ -87,10 +84,8 @@ public struct UploadBatch: Sendable {
 
     /// Sends the files.
     public let uploader: Uploader
-    /// Options of the batch.
     public let options: Options
 
-    /// Creates a batch.
     public init(uploader: Uploader, options: Options) {
         self.uploader = uploader
         self.options = options

@@ -379,7 +379,6 @@ public struct ServerCheck: Sendable, Equatable {
     public var facts: [String: String]
     /// Why it failed.
     public var error: GigHiveError?
-    /// Duration of the check.
     public var duration = Duration.zero
 
     /// `CheckList.run` sets the name.

@@ -311,7 +311,6 @@ public struct AdminDeletion: Sendable, Equatable {
     /// The local entry, if any.
     public var entry: TokenEntry?
 
-    /// Creates a deletion.
     public init(fileID: Int64, checksumSHA256: String, sizeBytes: Int64? = nil, entry: TokenEntry? = nil) {
         self.fileID = fileID
         self.checksumSHA256 = checksumSHA256
@@ -350,7 +349,6 @@ public struct DeleteResult: Sendable {
 
     /// The server's ID.
     public var fileID: Int64
-    /// The result.
     public var state: State
     /// The local entry.
     public var entry: TokenEntry?

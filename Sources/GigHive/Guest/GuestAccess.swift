@@ -16,7 +16,6 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
         public var eventType: String
     }
 
-    /// The event.
     public var event: Event
     /// Name shown to the organizer, at most 100 characters; nil for none.
     public var displayName: String?

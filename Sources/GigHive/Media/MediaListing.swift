@@ -311,7 +311,6 @@ public struct ServerMedia: Sendable, Equatable {
     public var durationSeconds: Int64?
     /// When the media was recorded, as the server found it in the file; no zone.
     public var mediaCreatedAt: String?
-    /// Path of the media on the server.
     public var path: String?
     /// When it was stored, `YYYY-MM-DD HH:MM:SS` in the server's time zone.
     public var createdAt: String?

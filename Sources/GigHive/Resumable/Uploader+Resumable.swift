@@ -313,11 +313,9 @@ extension PreparedUpload {
 
 /// The transport for a file, and the reason.
 public enum PlannedTransport: String, Sendable, CaseIterable {
-    /// The transport is set to multipart.
     case multipartAsSet = "multipart_set"
     /// The file is below the size limit for tus.
     case multipartForSize = "multipart_small"
-    /// The transport is set to tus.
     case tusAsSet = "tus_set"
     /// The file is large: tus if the server supports it, otherwise multipart.
     case tusForSize = "tus_large"

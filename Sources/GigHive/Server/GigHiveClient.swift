@@ -17,7 +17,6 @@ public struct GigHiveClient: Sendable {
     var now: @Sendable () -> Date = { Date() }
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
 
-    /// Creates a client.
     public init(
         server: ServerURL,
         http: HTTPClient,

@@ -55,7 +55,6 @@ public struct UploadResult: Sendable {
     public var bytesSent: Int64 = 0
     /// From preflight to the result.
     public var duration = Duration.zero
-    /// Attempts.
     public var attempts: Int = 0
     /// Whether it was resumed from an earlier run.
     public var isResumed = false

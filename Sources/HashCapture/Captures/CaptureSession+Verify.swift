@@ -151,7 +151,6 @@ extension CaptureSession {
 public struct CaptureMatch: Sendable {
     let subject: CaptureRequest.Subject
     let digest: SHA256Digest
-    /// The record.
     public let record: CaptureRecord
 }
 
@@ -184,7 +183,6 @@ public struct CaptureVerification: Sendable {
 
     /// The result of a check.
     public enum Finding: Sendable, Equatable {
-        /// Passed.
         case passed
         /// Failed, with the reason.
         case failed(String)
@@ -192,7 +190,6 @@ public struct CaptureVerification: Sendable {
         case skipped(String)
     }
 
-    /// The record.
     public var record: CaptureRecord
     /// The checks, in the order of `Check.allCases`.
     public var findings: [(check: Check, finding: Finding)]

@@ -15,7 +15,6 @@ public struct CaptureSession: Sendable {
 
     /// The dependencies of a session.
     public struct Dependencies: Sendable {
-        /// The data directory.
         public var directory: DataDirectory
         /// Stores records and devices.
         public var library: LibraryStore
@@ -397,7 +396,6 @@ extension CaptureSession {
 
 /// A planned submission.
 public struct CapturePreview: Sendable {
-    /// The payload.
     public var payload: HashOnlyPayload
     /// Identical to the body to be sent, except for the assertion.
     public var body: HashOnlyBody
@@ -419,15 +417,11 @@ public enum CaptureNotice: Sendable, Equatable {
     public enum Option: String, Sendable, CaseIterable {
         /// The depth analysis.
         case depth
-        /// The time.
         case time
-        /// The location.
         case location
-        /// The device model.
         case deviceModel = "device_model"
         /// Chain, frames and duration of a video.
         case video
-        /// The privacy levels.
         case privacyLevels = "privacy_levels"
     }
 

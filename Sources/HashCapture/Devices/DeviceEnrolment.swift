@@ -19,7 +19,6 @@ public struct DeviceEnrolment: Sendable {
     public enum Key: Sendable, Equatable {
         /// A new key in a file of the data directory (PKCS#8, 0600).
         case new
-        /// An existing key.
         case existing(CaptureDeviceRecord.KeySource)
     }
 

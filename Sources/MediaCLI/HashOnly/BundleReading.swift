@@ -14,7 +14,6 @@ struct BundleReading: Sendable {
     /// Far above the two bodies of 10 KiB and the key that a bundle contains.
     private static let limit = 1 << 20
 
-    /// Path of the bundle.
     let path: [UInt8]
     /// Path of the media file that was compared.
     let media: [UInt8]?

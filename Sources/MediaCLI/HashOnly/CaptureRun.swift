@@ -216,7 +216,6 @@ struct CaptureItem: Sendable {
     /// Name for messages.
     var name: String { (path ?? record?.path).map { ErrorCatalog.quoted($0) } ?? digestName }
 
-    /// Name for results.
     var resultName: String { (path ?? record?.path).map { TerminalText.escaped($0) } ?? digestName }
 
     private var digestName: String {

@@ -94,7 +94,6 @@ struct SyncDirectory: ContextCommand {
 
 /// The directory of `sync DIR`.
 struct SyncedDirectory: Sendable {
-    /// As given.
     let path: [UInt8]
     /// Without `.` and empty components, the same as for stored copies.
     let absolutePath: [UInt8]

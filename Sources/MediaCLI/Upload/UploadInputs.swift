@@ -91,13 +91,11 @@ struct UploadInput: Sendable, Equatable {
         case named
         /// A directory.
         case found
-        /// A line of a manifest.
         case manifest(line: Int)
         /// The report of an earlier run.
         case report
     }
 
-    /// As given.
     var path: [UInt8]
     /// The name for standard input, whose path is `-`.
     var standardInputName: String?

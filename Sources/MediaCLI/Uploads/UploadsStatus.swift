@@ -69,7 +69,6 @@ struct StatusRun: Sendable {
     let settings: SettingsSession
     let store: StoreSession
     let servers: ServerSession
-    /// Whether to query servers.
     let queriesServers: Bool
 
     /// The uploads of the journal that are unfinished, resumable, or awaiting an organizer's decision, newest first,

@@ -5,7 +5,6 @@ internal import Synchronization
 ///
 /// Safe to use from several threads; signatures are computed one at a time.
 public final class SigningKey: Sendable {
-    /// The public key.
     public let publicKey: VerifyingKey
 
     private let secret: Secret

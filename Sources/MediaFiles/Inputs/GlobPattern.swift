@@ -10,7 +10,6 @@
 ///
 /// Matching always takes at most time proportional to the length of the path times the length of the pattern.
 public struct GlobPattern: Sendable, Equatable {
-    /// The pattern as given.
     public let text: String
 
     private let program: GlobProgram
@@ -58,7 +57,6 @@ public struct GlobPattern: Sendable, Equatable {
 
 /// An invalid pattern.
 public struct GlobError: Error, Sendable, Equatable {
-    /// The pattern.
     public var pattern: String
     /// The reason, for the user.
     public var reason: String

@@ -8,7 +8,6 @@ internal import SystemPackage
 /// Runs a user's program until it exits: bytes to its standard input, bytes from its standard output. It is run without
 /// a shell; its standard error is passed to the user, unless it is kept.
 package struct ProgramRun: Sendable {
-    /// Program and arguments.
     package var arguments: [String]
     /// `PATH` to search for a program without a slash.
     package var searchPath: String

@@ -376,7 +376,6 @@ package struct PrivateDirectory: Sendable {
     private let parent: TargetDirectory
     private let name: [UInt8]
 
-    /// Creates it.
     package init(in parent: TargetDirectory, _ name: String) throws(FileWriteError) {
         (self.parent, self.name) = (parent, Array(name.utf8))
         guard let directory = try parent.makePrivateSubdirectory(name) else {

@@ -29,7 +29,6 @@ public struct CaptureDeviceRecord: Sendable, Equatable {
     /// When it was registered.
     public var createdAt: Date
 
-    /// Creates a record.
     public init(
         server: String,
         deviceID: String,

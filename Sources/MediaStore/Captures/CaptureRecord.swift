@@ -45,7 +45,6 @@ public struct CaptureRecord: Sendable, Equatable {
     /// nil in a record made before modes existed: local only until the user decides otherwise (hash-only contract
     /// section 8).
     public var mode: Mode?
-    /// The state.
     public var state = State.pending
     /// SHA-256 of the media, 64 lowercase hexadecimal characters.
     public var mediaHash: String
@@ -100,7 +99,6 @@ public struct CaptureRecord: Sendable, Equatable {
     /// Duration of the analysis in milliseconds.
     public var analysisMilliseconds: Int64?
 
-    /// Creates a record of a new capture.
     public init(
         id: String,
         server: String,

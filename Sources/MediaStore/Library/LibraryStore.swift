@@ -40,7 +40,6 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
     /// The user's email address, if known.
     public var email: String?
 
-    /// Creates a login.
     public init(
         server: String,
         apiKey: String,

@@ -35,9 +35,7 @@ public struct PhotoCopy: Sendable, Equatable {
     public var path: [UInt8]
     /// Name of the temporary file beside `path`, for one that is not `present`.
     public var temporaryName: String?
-    /// The state.
     public var state: State
-    /// The source.
     public var source: Source
     /// SHA-256 of the local bytes, 64 lowercase hexadecimal characters; nil until the download is complete; for a
     /// planned copy, the digest of the missing file with its name. A server rewrites files, so this may differ from
@@ -62,7 +60,6 @@ public struct PhotoCopy: Sendable, Equatable {
     var modifiedNanoseconds: Int64?
     var changedNanoseconds: Int64?
 
-    /// Creates a copy.
     public init(
         server: String,
         photoID: String,

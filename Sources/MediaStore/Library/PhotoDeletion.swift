@@ -23,12 +23,10 @@ public struct PhotoDeletion: Sendable, Equatable {
     public var sha256: String
     /// The name as uploaded. Untrusted text; empty when unknown.
     public var name: String
-    /// The state.
     public var state: State
     /// When the deletion was found, by this machine's clock.
     public var foundAt: Date
 
-    /// Creates a deletion.
     public init(
         server: String,
         photoID: String,

@@ -52,7 +52,6 @@ struct PhotoReader {
 public struct PhotoFilter: Sendable, Equatable {
     /// Origin of a photo.
     public enum Origin: Sendable, Equatable {
-        /// Any.
         case any
         /// One device.
         case device(String)
@@ -62,7 +61,6 @@ public struct PhotoFilter: Sendable, Equatable {
         case legacy
     }
 
-    /// The origin.
     public var origin: Origin
     /// Only those uploaded at or after this time.
     public var uploadedSince: PhotoTime?

@@ -26,7 +26,6 @@ public struct PhotoDevice: Sendable, Hashable {
     /// `ios` or `android`.
     public var platform: String
 
-    /// Creates a device.
     public init(id: String, name: String, platform: String) {
         self.id = id
         self.name = name
@@ -55,7 +54,6 @@ public struct PhotoRecord: Sendable, Hashable {
     /// Height in pixels, if the server reports it.
     public var height: Int?
 
-    /// Creates a record.
     public init(
         id: String,
         sha256: String,

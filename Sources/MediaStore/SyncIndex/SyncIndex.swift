@@ -67,7 +67,6 @@ public struct SyncState: Sendable, Equatable {
 public struct PhotoCounts: Sendable, Equatable {
     /// From this machine's device.
     public var thisDevice: Int64 = 0
-    /// From other devices.
     public var otherDevices: Int64 = 0
     /// From no device.
     public var legacy: Int64 = 0
@@ -214,7 +213,6 @@ extension SyncIndex {
 
 /// The photos of one device.
 public struct DevicePhotos: Sendable, Equatable {
-    /// The device.
     public var device: PhotoDevice
     /// Its photos that are not gone.
     public var photos: Int64

@@ -44,7 +44,6 @@ public struct SyncChanges: Sendable, Equatable {
     /// Photos that a full run no longer found.
     public var gone: Int64 = 0
 
-    /// Creates empty changes.
     public init() {}
 }
 

@@ -2,7 +2,6 @@ public import Foundation
 
 /// The album of a tape in one library (tapes contract 1.3): an album is found only by the stored identifier.
 public struct AlbumLink: Sendable, Equatable {
-    /// The tape.
     public var tapeID: String
     /// One library instance.
     public var libraryID: String
@@ -19,7 +18,6 @@ public struct AlbumLink: Sendable, Equatable {
     /// When the library last confirmed that it exists.
     public var verifiedAt: Date?
 
-    /// Creates a link.
     public init(
         tapeID: String,
         libraryID: String,
@@ -43,7 +41,6 @@ public struct AlbumLink: Sendable, Equatable {
 
 /// The creation of an album in flight (rule R4).
 public struct AlbumIntent: Sendable, Equatable {
-    /// The tape.
     public var tapeID: String
     /// One library instance.
     public var libraryID: String
@@ -52,7 +49,6 @@ public struct AlbumIntent: Sendable, Equatable {
     /// When it began.
     public var startedAt: Date
 
-    /// Creates an intent.
     public init(tapeID: String, libraryID: String, title: String, startedAt: Date) {
         self.tapeID = tapeID
         self.libraryID = libraryID
@@ -65,7 +61,6 @@ public struct AlbumIntent: Sendable, Equatable {
 public struct AlbumTombstone: Sendable, Equatable {
     /// One library instance.
     public var libraryID: String
-    /// The album.
     public var albumID: String
     /// Title of the deleted tape.
     public var tapeTitle: String
@@ -96,7 +91,6 @@ public struct AlbumLibraryRecord: Sendable, Equatable {
 
 /// The result of one attempt for one clip.
 public struct ClipOutcome: Sendable, Equatable {
-    /// The clip.
     public var clipID: String
     /// Its state now.
     public var association: ClipRecord.Association
@@ -109,7 +103,6 @@ public struct ClipOutcome: Sendable, Equatable {
     /// Not retried automatically before.
     public var nextAttemptAt: Date?
 
-    /// Creates an outcome.
     public init(
         clipID: String,
         association: ClipRecord.Association,

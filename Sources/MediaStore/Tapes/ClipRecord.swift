@@ -5,7 +5,6 @@ import GRDB
 public struct ClipRecord: Sendable, Equatable {
     /// The kind of medium.
     public enum Kind: String, Sendable, CaseIterable, Codable {
-        /// A video.
         case video
         /// A still image.
         case image
@@ -27,7 +26,6 @@ public struct ClipRecord: Sendable, Equatable {
 
     /// UUID, lower case.
     public var id: String
-    /// The tape it is in.
     public var tapeID: String
     /// Position in the tape, from 0 without gaps.
     public var position: Int

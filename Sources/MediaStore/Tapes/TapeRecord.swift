@@ -21,7 +21,6 @@ public struct TapeRecord: Sendable, Equatable {
 
     /// The transition between two clips; used by exports only.
     public enum Transition: String, Sendable, CaseIterable {
-        /// No transition.
         case none
         /// One fades into the other.
         case crossfade
@@ -69,7 +68,6 @@ public struct TapeRecord: Sendable, Equatable {
     /// The title of a tape created without one.
     public static let untitled = "New Tape"
 
-    /// Creates an empty tape.
     public init(id: String, title: String, createdAt: Date) {
         self.id = id
         self.title = title
@@ -114,7 +112,6 @@ public enum AssociationReason: String, Sendable, CaseIterable {
 
 /// A tape as `list` shows it.
 public struct TapeSummary: Sendable, Equatable {
-    /// The tape.
     public var tape: TapeRecord
     /// Number of clips.
     public var clipCount: Int

@@ -190,13 +190,11 @@ public struct DownloadItem: Sendable {
 
 /// Progress of a download.
 public struct DownloadProgress: Sendable, Equatable {
-    /// Photos to download.
     public var photos: Int64 = 0
     /// Finished photos.
     public var photosDone: Int64 = 0
     /// Bytes to download, by the uploaded sizes; the sizes of the stored files may differ slightly.
     public var bytes: Int64 = 0
-    /// Bytes received.
     public var bytesReceived: Int64 = 0
 
     package init() {}
@@ -206,7 +204,6 @@ public struct DownloadProgress: Sendable, Equatable {
 public struct DownloadResult: Sendable, Equatable {
     /// Number of photos by state.
     public var counts: [DownloadItem.State: Int] = [:]
-    /// Bytes received.
     public var bytesReceived: Int64 = 0
 
     package init() {}

@@ -128,7 +128,6 @@ public struct PushItem: Sendable {
         case skipped
         /// Excluded by default, such as trash and thumbnails: a file, or a directory that was not entered.
         case excluded
-        /// Failed.
         case failed
         /// Not started, or interrupted because the run was stopped.
         case cancelled

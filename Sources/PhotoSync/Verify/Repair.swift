@@ -24,7 +24,6 @@ public struct Repair: Sendable {
             case skipped
             /// No file on this machine has the uploaded bytes; `path` is a file that had them and was modified.
             case noOriginal = "no_original"
-            /// Failed.
             case failed
             /// Not started because the run was stopped.
             case cancelled

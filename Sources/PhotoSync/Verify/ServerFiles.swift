@@ -26,7 +26,6 @@ enum QueueThread {
 /// The checks that `Verification` runs on the server's stored files. The server's listing, counts and `/check` do not
 /// access files (photosync contract, new fact 2).
 public enum ServerCheck: Sendable, Equatable {
-    /// No check.
     case none
     /// Each file exists and has a plausible length: one request for one byte each.
     case lengths

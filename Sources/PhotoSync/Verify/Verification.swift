@@ -359,15 +359,12 @@ public struct SyncDifference: Sendable, Equatable {
         case serverUnverified = "server_unverified"
     }
 
-    /// The kind of difference.
     public var kind: Kind
-    /// The photo.
     public var photoID: String
     /// The local file, for a copy.
     public var path: [UInt8]?
     /// The value in the index or in the copy's record.
     public var expected: String?
-    /// The value found.
     public var found: String?
     /// ID of the photo as which the changed bytes were uploaded.
     public var uploadedAs: String?
@@ -381,7 +378,6 @@ public struct VerificationResult: Sendable, Equatable {
     public var copies: Int64 = 0
     /// Photos whose server files were checked, including those with a difference.
     public var serverFiles: Int64 = 0
-    /// Differences by kind.
     public var counts: [SyncDifference.Kind: Int] = [:]
 
     package init() {}

@@ -46,7 +46,6 @@ public struct PhotoPage: Sendable, Equatable {
 public struct RegisteredDevice: Sendable, Equatable {
     /// The server's ID.
     public var id: String
-    /// Its name.
     public var name: String
     /// `ios` or `android`.
     public var platform: String

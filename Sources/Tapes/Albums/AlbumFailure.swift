@@ -95,7 +95,6 @@ public enum AlbumPresence: Sendable, Equatable {
 public struct MadeAlbum: Sendable, Equatable {
     /// The ID to be stored.
     public var id: String
-    /// Its title.
     public var title: String
     /// The account that owns it.
     public var ownerID: String?
@@ -121,15 +120,12 @@ public enum AssetResolution: Sendable, Equatable {
 public struct AlbumAsset: Sendable, Equatable {
     /// The library's ID.
     public var id: [UInt8]
-    /// The kind of its clip.
     public var kind: ClipRecord.Kind
 }
 
 /// The result of `add` for one asset.
 public enum AddResult: Sendable, Equatable {
-    /// Added.
     case added
-    /// Already in the album.
     case alreadyInAlbum
     /// Not owned by the user, unknown or locked: the library does not distinguish these cases.
     case notAllowed
@@ -153,7 +149,6 @@ public enum RemoveResult: Sendable, Equatable {
 
 /// The result of `deleteAlbum`.
 public enum AlbumDeletion: Sendable, Equatable {
-    /// Deleted.
     case deleted
     /// No longer existed.
     case alreadyGone

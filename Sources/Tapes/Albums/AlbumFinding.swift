@@ -26,7 +26,6 @@ public struct AlbumFinding: Sendable, Equatable {
         case linkMisnumbered = "link_misnumbered"
         /// A process was killed while renaming links.
         case renamingInterrupted = "renaming_interrupted"
-        /// The playlist is missing.
         case playlistMissing = "playlist_missing"
         /// The playlist does not contain the clips of the tape in order.
         case playlistOutdated = "playlist_outdated"
@@ -77,7 +76,6 @@ public struct AlbumFinding: Sendable, Equatable {
 
 /// A tape compared with its album.
 public struct AlbumCheck: Sendable, Equatable {
-    /// The tape.
     public var tape: TapeRecord
     /// Whether the tape has an album in this library.
     public var hasAlbum: Bool
@@ -98,7 +96,6 @@ public struct AlbumCheck: Sendable, Equatable {
 
 /// The result of repairing the album of one tape.
 public struct AlbumRepair: Sendable, Equatable {
-    /// The tape.
     public var tape: TapeRecord
     /// Whether the tape has an album in this library.
     public var hasAlbum: Bool

@@ -156,11 +156,8 @@ public struct AlbumEvent: Sendable, Equatable {
         case pending
     }
 
-    /// The kind of event.
     public var kind: Kind
-    /// The tape.
     public var tapeID: String
-    /// The album.
     public var albumID: String?
     /// Message without titles or paths.
     public var message: String
@@ -182,7 +179,6 @@ public struct AlbumOutcome: Sendable, Equatable {
         case pending
     }
 
-    /// The state of the album.
     public var state: State
     /// The album; nil if there is none.
     public var link: AlbumLink?
@@ -217,7 +213,6 @@ public struct AlbumOutcome: Sendable, Equatable {
 public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure, the only property on which the service bases decisions.
     public enum Kind: Sendable, Equatable {
-        /// No access.
         case unauthorized(AccessLevel)
         /// These permissions are missing.
         case insufficient([String])

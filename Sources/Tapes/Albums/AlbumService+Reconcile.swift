@@ -138,7 +138,6 @@ public struct ReconcileOutcome: Sendable, Equatable {
     public var done: Int
     /// Tapes remaining.
     public var left: Int
-    /// Albums deleted.
     public var deletedAlbums: Int
     /// Why it stopped early; nil if it did not.
     public var stoppedBy: AssociationReason?

@@ -63,7 +63,6 @@ public struct FolderLibrary: AlbumLibrary {
     /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so that addresses are unique.
     public var address: String { Self.address(of: path) }
 
-    /// The path without trailing slashes.
     var path: [UInt8] { Self.withoutTrailingSlashes(root.path) }
 
     static func address(of path: [UInt8]) -> String {
