@@ -13,7 +13,7 @@ import re
 import sys
 
 FILLERS = set(
-    "a an and are as be been by create creates empty for from given had has have in is it its new no of on or set that "
+    "a an and are as be been by create creates empty for from given had has have in is it its make makes new no of on or set that "
     "the these this to value values was were whether which with".split()
 )
 DECLARATION = re.compile(r"\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:\w+(?:\(set\))?\s+)*?(case|init|let|var)\b(.*)")

@@ -16,7 +16,6 @@ public struct SyncAccount: Sendable {
     /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
 
-    /// Makes an account.
     public init(client: PhotoSyncClient, deviceID: String?, index: SyncIndex, library: LibraryStore) {
         self.client = client
         self.deviceID = deviceID

@@ -17,7 +17,6 @@ public struct HashOnlyPayload: Sendable, Equatable {
     public var capturedAt: String
     public var video: VideoMembers?
 
-    /// Makes a payload.
     public init(
         mediaHash: SHA256Digest,
         mediaType: CaptureMediaType,
@@ -48,7 +47,6 @@ public struct VideoMembers: Sendable, Equatable {
         /// At most 3.
         public var checkpointCount: Int32
 
-        /// Makes a chain.
         public init(finalHash: SHA256Digest, chainLength: Int32, checkpointCount: Int32 = 0) {
             self.finalHash = finalHash
             self.chainLength = chainLength
@@ -65,7 +63,6 @@ public struct VideoMembers: Sendable, Equatable {
     /// The combined depth analysis of the keyframes.
     public var temporalAnalysis: TemporalDepthAnalysis?
 
-    /// Makes the members.
     public init(
         hashChain: HashChain,
         frameCount: Int32,

@@ -14,7 +14,6 @@ public struct CaptureClient: Sendable {
     package let http: HTTPClient
     package let timeouts: TransferTimeouts
 
-    /// Makes a client.
     public init(server: ServerURL, http: HTTPClient, timeouts: TransferTimeouts = TransferTimeouts()) {
         self.server = server
         self.http = http

@@ -19,7 +19,6 @@ public struct TPM2Evidence: Sendable, Equatable {
     /// software, and no server may return the level `tpm2`.
     public var activation: TPM2Activation?
 
-    /// Makes evidence.
     public init(
         keyPublicArea: [UInt8],
         attestationKeyPublicArea: [UInt8],

@@ -147,7 +147,6 @@ public struct CaptureRequest: Sendable {
     /// On `reference`: whether to send a coarse location as coordinates with one decimal.
     public var sendsCoarseCoordinates: Bool
 
-    /// Makes a request.
     public init(
         _ subject: Subject,
         mediaType: CaptureMediaType? = nil,

@@ -49,7 +49,6 @@ public struct CaptureSession: Sendable {
     /// Shared by the whole session, so that its key is fetched only once.
     let vault: CaptureVault
 
-    /// Makes a session.
     public init(client: CaptureClient, profile: CaptureProfile, dependencies: Dependencies) {
         self.client = client
         self.profile = profile

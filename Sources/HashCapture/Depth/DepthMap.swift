@@ -54,7 +54,6 @@ public enum DepthMapFile {
         /// Meters per unit of a PNG.
         public var scale: Double?
 
-        /// Makes a layout.
         public init(width: Int? = nil, height: Int? = nil, scale: Double? = nil) {
             self.width = width
             self.height = height

@@ -40,7 +40,6 @@ public struct DeviceEnrolment: Sendable {
         /// Whether to replace an earlier registration with this server.
         public var replacesEarlier: Bool
 
-        /// Makes a plan.
         public init(
             key: Key,
             model: String,

@@ -62,7 +62,6 @@ public struct PathFilter: Sendable, Equatable {
     /// Patterns of which none may match; an excluded directory is not entered.
     public var excludes: [GlobPattern]
 
-    /// Makes a filter.
     public init(includes: [GlobPattern] = [], excludes: [GlobPattern] = []) {
         self.includes = includes
         self.excludes = excludes

@@ -22,7 +22,6 @@ public struct Download: Sendable {
         /// When to retry a failed download; a retry resumes where the download stopped.
         public var retry: RetryPolicy
 
-        /// Makes options.
         public init(jobs: Int = 4, isDryRun: Bool = false, retry: RetryPolicy = RetryPolicy()) {
             self.jobs = jobs
             self.isDryRun = isDryRun

@@ -31,7 +31,6 @@ public struct Pull: Sendable {
         /// How long to wait while another process lists the photos of this server.
         public var lockTimeout: Duration = .seconds(600)
 
-        /// Makes options.
         public init(
             isFull: Bool = false,
             pageSize: Int = 500,

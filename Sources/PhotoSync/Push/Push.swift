@@ -29,7 +29,6 @@ public struct Push: Sendable {
         /// Whether to exclude hidden directories, trash, thumbnails and system files in directories.
         public var usesDefaultExcludes: Bool
 
-        /// Makes options.
         public init(
             filter: PathFilter = PathFilter(),
             jobs: Int = 2,

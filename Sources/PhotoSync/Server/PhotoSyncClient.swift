@@ -16,7 +16,6 @@ public struct PhotoSyncClient: Sendable {
     let http: HTTPClient
     let timeouts: TransferTimeouts
 
-    /// Makes a client.
     public init(
         server: ServerURL,
         http: HTTPClient,

@@ -7,11 +7,6 @@ public struct ServerVersion: Sendable, Equatable {
     public var version: String
     /// Its commit; nil if unknown.
     public var commit: String?
-
-    package init(version: String, commit: String? = nil) {
-        self.version = version
-        self.commit = commit
-    }
 }
 
 extension PhotoSyncClient {

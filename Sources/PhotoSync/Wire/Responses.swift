@@ -14,20 +14,6 @@ public struct SyncStatus: Sendable, Equatable {
     public var otherDevicePhotos: Int64
     /// When the device last received a non-empty page, not when its listing was last complete (trap 20).
     public var lastSyncAt: PhotoTime?
-
-    package init(
-        totalPhotos: Int64,
-        devicePhotos: Int64,
-        legacyPhotos: Int64,
-        otherDevicePhotos: Int64,
-        lastSyncAt: PhotoTime? = nil
-    ) {
-        self.totalPhotos = totalPhotos
-        self.devicePhotos = devicePhotos
-        self.legacyPhotos = legacyPhotos
-        self.otherDevicePhotos = otherDevicePhotos
-        self.lastSyncAt = lastSyncAt
-    }
 }
 
 /// A page of `POST /api/sync/photos` (photosync contract section 5).
@@ -63,11 +49,6 @@ public struct PhotoReceipt: Sendable, Equatable {
     public var id: String
     /// Whether the bytes were already on the server. Does not imply that the user owns the photo (trap 11).
     public var isDuplicate: Bool
-
-    package init(id: String, isDuplicate: Bool) {
-        self.id = id
-        self.isDuplicate = isDuplicate
-    }
 }
 
 /// The response of `POST /api/mobile/auth/login` (photosync contract 1.2 no. 2).
@@ -78,12 +59,6 @@ public struct LoginResponse: Sendable, Equatable {
     public var device: RegisteredDevice?
     /// The user's email address; nil if only the key could be parsed.
     public var email: String?
-
-    package init(apiKey: String, device: RegisteredDevice?, email: String?) {
-        self.apiKey = apiKey
-        self.device = device
-        self.email = email
-    }
 }
 
 /// State of a server; the request needs no key (photosync contract section 2).

@@ -244,7 +244,6 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Status of a server's response.
     public var httpStatus: Int?
 
-    /// Makes an error.
     public init(_ kind: Kind, detail: String = "", httpStatus: Int? = nil) {
         self.kind = kind
         self.detail = detail

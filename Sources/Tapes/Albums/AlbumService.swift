@@ -70,7 +70,6 @@ public struct AlbumService: Sendable {
     /// This machine's clock.
     public let now: @Sendable () -> Date
 
-    /// Makes a service.
     public init(
         store: LibraryStore,
         directory: DataDirectory,

@@ -156,7 +156,6 @@ public struct AlbumAccess: Sendable, Equatable {
     /// Whether the permissions forbid creating or filling a new album; if so, none is created.
     public var forbidsNewAlbums: Bool
 
-    /// Makes an access.
     public init(_ state: State, fingerprint: String, detail: String = "", forbidsNewAlbums: Bool = false) {
         self.state = state
         self.fingerprint = fingerprint

@@ -12,7 +12,6 @@ public struct TapeEditor: Sendable {
     /// This machine's clock.
     public let now: @Sendable () -> Date
 
-    /// Makes an editor.
     public init(store: LibraryStore, now: @escaping @Sendable () -> Date = { Date() }) {
         self.store = store
         self.now = now

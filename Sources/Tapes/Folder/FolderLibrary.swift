@@ -17,7 +17,6 @@ public struct FolderLibrary: AlbumLibrary {
         /// Whether it is configured; the default root is created only if the pictures directory exists.
         public var isConfigured: Bool
 
-        /// Makes a root.
         public init(path: [UInt8], picturesDirectory: [UInt8]?, isConfigured: Bool) {
             self.path = path
             self.picturesDirectory = picturesDirectory

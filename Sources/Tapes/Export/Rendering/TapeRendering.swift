@@ -28,7 +28,6 @@ public struct TapeRendering: Sendable {
     /// marks.
     public let directory: DataDirectory?
 
-    /// Makes a rendering.
     public init(searchPath: String, directory: DataDirectory? = nil) {
         self.searchPath = searchPath
         self.directory = directory
