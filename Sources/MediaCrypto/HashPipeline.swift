@@ -9,9 +9,8 @@ internal import Synchronization
 package final class HashPipeline: Sendable {
     let ring: HashRing
 
-    /// Makes a pipeline.
+    /// `byteCount` is nil if it is unknown.
     ///
-    /// - Parameter byteCount: The length of the input; nil if it is unknown.
     /// - Throws: `CryptoError` when OpenSSL has no memory for a digest.
     package init(expecting byteCount: Int64? = nil) throws(CryptoError) {
         ring = try HashRing(hashesAtOnce: byteCount.map { $0 <= HashRing.blockSize } ?? false)

@@ -19,16 +19,8 @@ public struct MultipartForm: RequestBody {
     /// Value of the request's `Content-Type`.
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// Builds the body: `fields` in order, then the file.
-    ///
-    /// - Parameters:
-    ///   - fields: The text fields.
-    ///   - file: The content of the file.
-    ///   - name: The name of its field.
-    ///   - fileName: The file name sent to the server.
-    ///   - fileType: The part's own `Content-Type` (trap T5).
-    ///   - boundary: Separates the parts.
-    ///   - tap: Receives every byte of the file in order, as sent.
+    /// The body has `fields` in order, then the file with its own `fileType` (trap T5). `tap` receives every byte of the
+    /// file in order, as sent.
     public init(
         fields: [(name: String, value: String)],
         file: FileContent,

@@ -33,12 +33,7 @@ public struct Download: Sendable {
     let hashes: HashCache
     let options: Options
 
-    /// Prepares a download.
-    ///
-    /// - Parameters:
-    ///   - account: The user and the server.
-    ///   - hashes: Cached digests; gets those of the written files.
-    ///   - options: Options of the download.
+    /// `hashes` gets the digests of the written files.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
         self.hashes = hashes

@@ -34,11 +34,7 @@ public struct DeletionAcceptance: Sendable {
     let hashes: HashCache
     private let queue = StoreQueue()
 
-    /// Prepares an acceptance.
-    ///
-    /// - Parameters:
-    ///   - account: The account; no request is sent.
-    ///   - hashes: Cached digests; unchanged files are not read again.
+    /// No request is sent. Files with a digest in `hashes` are not read again.
     public init(_ account: SyncAccount, hashes: HashCache) {
         self.account = account
         self.hashes = hashes

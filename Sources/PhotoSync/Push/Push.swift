@@ -56,12 +56,7 @@ public struct Push: Sendable {
     let hashes: HashCache
     let options: Options
 
-    /// Prepares a push.
-    ///
-    /// - Parameters:
-    ///   - account: The user, and the origin device of the photos.
-    ///   - hashes: Cached digests; unchanged files are not read again.
-    ///   - options: Options of the push.
+    /// The account has the origin device of the photos. Files with a digest in `hashes` are not read again.
     public init(_ account: SyncAccount, hashes: HashCache, options: Options = Options()) {
         self.account = account
         self.hashes = hashes

@@ -50,12 +50,7 @@ public struct Repair: Sendable {
     let retry: RetryPolicy
     private let queue = StoreQueue()
 
-    /// Prepares a repair.
-    ///
-    /// - Parameters:
-    ///   - account: The user and the server.
-    ///   - check: Which checks to run on the server's files; `.none` is treated as `.lengths`.
-    ///   - retry: When a failed upload is retried.
+    /// `.none` is treated as `.lengths`.
     public init(_ account: SyncAccount, check: ServerCheck = .lengths, retry: RetryPolicy = RetryPolicy()) {
         self.account = account
         self.check = check == .none ? .lengths : check

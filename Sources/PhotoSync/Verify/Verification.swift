@@ -15,13 +15,7 @@ public struct Verification: Sendable {
     let serverCheck: ServerCheck
     private let queue = StoreQueue()
 
-    /// Prepares a comparison.
-    ///
-    /// - Parameters:
-    ///   - account: The account whose photos are compared.
-    ///   - hashes: Cached digests; unchanged files are not read again.
-    ///   - readsContent: Whether to read local files even if their digests are cached.
-    ///   - serverCheck: The checks to run on the server's files.
+    /// Files with a digest in `hashes` are not read again unless `readsContent` is true.
     public init(
         _ account: SyncAccount,
         hashes: HashCache,

@@ -34,13 +34,8 @@ public struct FolderLibrary: AlbumLibrary {
     var stallLimit: Duration = .seconds(30)
     var now: @Sendable () -> Date = { Date() }
 
-    /// Makes a library.
-    ///
-    /// - Parameters:
-    ///   - root: The root of the albums.
-    ///   - directory: Contains its lock.
-    ///   - store: Records which library was at the root.
-    ///   - confirm: Asks the user to confirm creating the root; nil if the user cannot be prompted.
+    /// `store` records which library was at the root. `confirm` asks the user to confirm creating the root; nil if the user
+    /// cannot be prompted.
     public init(
         root: Root,
         directory: DataDirectory,

@@ -23,18 +23,9 @@ public struct ImmichLibrary: AlbumLibrary {
     /// Called with the path of an uploading file, the bytes sent and their total, on another thread.
     let progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
 
-    /// Makes a library.
-    ///
-    /// - Parameters:
-    ///   - server: The user's address.
-    ///   - http: The client.
-    ///   - key: API key; nil without one.
-    ///   - timeouts: Inactivity timeouts.
-    ///   - store: Stores checksums, and records which account was at the address.
-    ///   - pathMap: Prefixes of local paths, as bytes, with the server's prefixes.
-    ///   - jobs: Maximum number of parallel uploads, at least 1.
-    ///   - progress: Called with the path of an uploading file, the bytes sent and their total, on any thread, for
-    ///     several files in parallel.
+    /// `pathMap` has prefixes of local paths, as bytes, with the server's prefixes; `jobs` is the maximum number of parallel
+    /// uploads, at least 1. `progress` is called with the path of an uploading file, the bytes sent and their total, on any
+    /// thread, for several files in parallel. `store` stores checksums, and records which account was at the address.
     public init(
         server: ServerURL,
         http: HTTPClient,
