@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: ["--yes", "-y"])
     func yesCreatesTheRootWithoutAPrompt(flag: String) async throws {
-        // Neither a terminal nor a directory of pictures.
+        // Neither a terminal nor a pictures directory.
         let fixture = try TapeFixture(hasPictures: false)
         #expect(try await fixture.run("library", "init").exitCode == 4)
         let created = try await fixture.json("library", "init", flag)
