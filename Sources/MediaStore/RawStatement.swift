@@ -132,7 +132,7 @@ private final class BoundMemory {
 
     deinit { memory.deallocate() }
 
-    /// Forgets the bytes of the last run.
+    /// Discards the bytes of the last run.
     func makeRoom(forBytes count: Int) {
         end = 0
         guard count > memory.count else { return }

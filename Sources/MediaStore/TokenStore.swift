@@ -190,7 +190,7 @@ extension TokenStore {
     }
 
     /// Stores the tus state of an upload, replacing an earlier one; a record without any tus ID means that the server
-    /// has nothing of it. Calls of several tasks share one commit.
+    /// has no data of it. Calls of several tasks share one commit.
     ///
     /// - Throws: `StoreError`; `.other` when there is no such upload.
     public func save(_ tus: TusRecord) async throws(StoreError) {

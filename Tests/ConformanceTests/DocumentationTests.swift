@@ -48,7 +48,7 @@ struct DocumentationTests {
         try makeMedia(in: directory)
         try makePhotos(in: directory)
         try makeCapture(in: directory)
-        // The directory of pictures of a desktop, where albums are created.
+        // The pictures directory of a desktop, where albums are created.
         try FileManager.default.createDirectory(atPath: directory.file("Pictures"), withIntermediateDirectories: true)
         try await addLegacyPhotos(to: sandbox)
         try "\(sandbox.address)/upload/\(Self.guestToken)\n"

@@ -181,7 +181,7 @@ struct TusServerTests {
         #expect(try bench.stored(id) == source.bytes)
     }
 
-    @Test("more than the server accepts is refused")
+    @Test("an upload larger than the server accepts is refused")
     func tooLarge() async throws {
         let bench = try await TusBench()
         let source = try bench.source(1 << 20)

@@ -208,6 +208,6 @@ final class EventLog: Sendable {
 }
 
 extension RetryPolicy {
-    /// Locks are waited for as in the product, with an initial delay of a millisecond.
+    /// The client waits for locks as in the product, with an initial delay of a millisecond.
     static let quickLock = RetryPolicy(delays: [.milliseconds(1)], cap: .seconds(30), totalDelay: .seconds(300))
 }

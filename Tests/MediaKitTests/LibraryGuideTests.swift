@@ -237,7 +237,7 @@ struct LibraryGuideTests {
     }
 
     // Package.swift is not evidence; the imports of a module determine the linked libraries.
-    @Test("requires nothing of the command line, nor of the sandbox")
+    @Test("requires neither the command line nor the sandbox")
     func standsAlone() throws {
         var (reached, waiting, foreign) = (Set<String>(), ["MediaKit"], Set<String>())
         while let module = waiting.popLast() {

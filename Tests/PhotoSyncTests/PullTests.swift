@@ -165,7 +165,7 @@ import Testing
         #expect(try bench.state()?.account == ServerPhotos.phone.id)
     }
 
-    /// Without a device the key identifies the user, and nothing of one user is reported as another's.
+    /// Without a device the key identifies the user, and no data of one user is reported as another's.
     @Test func anotherKeyWithoutDeviceStartsANewIndex() async throws {
         let bench = try PullBench(ServerPhotos(4), device: nil)
         _ = try await bench.pull().run()

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Signals while the server processes a complete upload: the token is waited for.
+/// Signals while the server processes a complete upload: the program waits for the token.
 @Suite struct StopSignalTests {
     /// A server that has read the body, and responds when the test allows it.
     private struct Processing {

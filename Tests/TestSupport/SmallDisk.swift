@@ -3,7 +3,7 @@ public import Testing
 
 /// A file system of a few hundred KiB that can be filled. Needs root.
 public final class SmallDisk: Sendable {
-    /// It could not be mounted, or not be made read-only.
+    /// It could not be mounted or made read-only.
     public struct Unmountable: Error {}
 
     /// Whether one can be mounted, which root of a container often may not.

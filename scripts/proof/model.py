@@ -59,7 +59,7 @@ GUARDS = [
 # The beginning of each assertion of the model, after macro expansion.
 PROMISES = [
     (r"acknowledged", "a stored response is adoptable"),
-    (r"row\[0\]", "no token is forgotten silently"),
+    (r"row\[0\]", "no token is lost silently"),
     (r"!\(stored\)&&|^ *!\(stored\) *$", "a file that is reported as failed is not on the server"),
     (r"work\[0\].*stored", "no retry without a query"),
     (r"work\[0\]", "no two finalizes at the same time"),

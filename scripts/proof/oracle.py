@@ -50,10 +50,10 @@ def part(arguments):
 
 def report(rows):
     """Prints the results; returns whether all missing syncs were detected."""
-    print(f"{'scenario':10} {'forgotten syncs of':32} {'syncs':>5} {'states':>7} {'bad':>6}")
+    print(f"{'scenario':10} {'ignored syncs of':32} {'syncs':>5} {'states':>7} {'bad':>6}")
     for name, forgotten, count, states, bad, kinds in rows:
         words = ", ".join(f"{number} {what}" for what, number in kinds.items())
         print(f"{name:10} {forgotten:32} {count:5} {states:7} {bad:6}  {words}")
     seen = sum(bad > 0 for *_, bad, _ in rows)
-    print(f"powerloss: {seen} of {len(rows)} kinds of syncs are missed when the model forgets them")
+    print(f"powerloss: {seen} of {len(rows)} kinds of syncs are missed when the model ignores them")
     return seen > 0

@@ -11,7 +11,7 @@ from photoserver import ALICE, KEYS, digest
 from harness import Machine, Run, SetupError, mediactl
 
 PARTIAL, UNVERIFIED = ".mediactl-part", ".unverified"
-# Longer runs count as hung. An outage is waited for up to two minutes.
+# Longer runs count as hung. During an outage, mediactl waits up to two minutes.
 LIMIT_SECONDS = 200
 
 

@@ -9,7 +9,7 @@ import sqlite3
 
 from harness import movie
 
-# The file may be on the server, or is there without a token on this machine: reported, not forgotten.
+# The file may be on the server, or is there without a token on this machine: reported, not lost silently.
 REPORTED = {"token_lost", "unknown_outcome", "sent", "sending", "finalized", "resumable"}
 SHORT_TIMEOUT = ("--settle-timeout", "0.01")
 
@@ -103,7 +103,7 @@ class TokenScenario:
         return {item["file_id"]: item["delete_token"] for item in listed.items}
 
     def _compare(self, case, tokens, reported):
-        """No token may have a wrong id, be forgotten, or reappear after it was discarded."""
+        """No token may have a wrong id, be lost silently, or reappear after it was discarded."""
         recording, duties = case.recording, case.duties
         for identity, token in tokens.items():
             if not case.is_token(identity, token):
@@ -121,7 +121,7 @@ class TokenScenario:
             elif identity not in reported and on_server[identity] not in reported:
                 case.fail("silent loss", f"the token of {identity} is missing, and nothing was reported")
             else:
-                case.count("response not yet on the disk: reported, not forgotten")
+                case.count("response not yet on the disk: reported, not lost silently")
         for identity in self.gone(case):
             if identity in tokens:
                 case.fail("undone", f"{identity} was printed as removed, and its token is stored again")

@@ -461,7 +461,7 @@ final class BatchQueue: Sendable {
         return nil
     }
 
-    /// Postponed items start when nothing else is running: the last item that ends starts them.
+    /// Postponed items start when nothing else is running: the last item that finishes starts them.
     private func nextInOrder(_ state: inout State) -> Int? {
         guard state.position < order.count else {
             return state.running > 0 || state.postponed.isEmpty ? nil : state.postponed.removeFirst()

@@ -157,7 +157,7 @@ struct TusTransfer: Sendable {
         return creation.id
     }
 
-    /// Reports its waits while the tus server is unavailable, and while it is full of this process's own uploads.
+    /// Reports its waits while the tus server is unavailable, and while this process's own uploads occupy its places.
     private func creation(
         of byteCount: Int64,
         isPartial: Bool,

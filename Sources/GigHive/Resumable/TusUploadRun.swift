@@ -426,7 +426,7 @@ extension TusUploadRun {
         return await journal.record
     }
 
-    /// Forgets an upload that the server cannot complete. False if another must not be created: this happens only once.
+    /// Drops an upload that the server cannot complete. False if another must not be created: this happens only once.
     mutating func beginsAgain(_ journal: TusJournal) async -> Bool {
         slot?.noteAbandoned()
         guard (try? await journal.forget()) != nil, !hasBegunAgain, !control.isStopRequested else { return false }

@@ -5,8 +5,8 @@ public import Tus
 extension Uploader {
     /// Resumes an unfinished upload of the journal: verifies the prefix, sends the rest, finalizes.
     ///
-    /// An interrupted multipart upload is resolved like with `resolve`, and sent again if it is not on the server. An
-    /// upload that the server has forgotten is restarted. One that failed with a correctable 400 is finalized with the
+    /// An interrupted multipart upload is resolved as by `resolve`, and sent again if it is not on the server. An
+    /// upload that the server no longer has is restarted. One that failed with a correctable 400 is finalized with the
     /// corrected `details`; nil uses those of the row. Canceling the task is `control.stop()`.
     ///
     /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone or if the row

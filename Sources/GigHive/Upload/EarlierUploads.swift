@@ -42,7 +42,7 @@ struct EarlierUploads {
         return try await known(rows)
     }
 
-    /// Whether the server may have stored the upload of a row. It has stored nothing of a tus upload that was never
+    /// Whether the server may have stored the upload of a row. It has not stored a tus upload that was never
     /// finalized; `TusUploadRun` resumes that, or leaves it to `resume`.
     private func isUnfinished(_ row: UploadRecord) throws(GigHiveError) -> Bool {
         guard !row.state.isFinal else { return false }

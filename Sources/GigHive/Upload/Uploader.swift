@@ -194,7 +194,7 @@ public struct Uploader: Sendable {
         _ control: TransferControl,
         _ work: @escaping @Sendable () async -> UploadResult
     ) async -> UploadResult {
-        // A batch is shielded as a whole.
+        // A batch is protected from cancellation as a whole.
         guard permit == nil else { return await work() }
         return await withTaskCancellationHandler {
             await Task { await work() }.value

@@ -186,7 +186,7 @@ struct KeySigner: CaptureSigner {
             throw failure
         }
         guard publicKey.isValid(signature, of: message) else {
-            throw CaptureError(.signingFailed, detail: "the key made an invalid signature")
+            throw CaptureError(.signingFailed, detail: "the key produced an invalid signature")
         }
         return signature
     }

@@ -37,7 +37,7 @@ package struct MetadataFilter: Sendable {
     /// 4). For a local time without a zone, the day is its own. An unknown time is replaced with `now`, the
     /// time of the submission.
     package func capturedAt(of facts: CaptureFacts, now: Date) -> String {
-        // The epoch is used for clocks outside the years 1 to 9999; a server rejects it by its time window.
+        // The epoch is used for clocks outside the years 1 to 9999; a server rejects it because of its time window.
         let submission = Self.second(of: now)
         let taken = time(of: facts) ?? submission
         return switch timestampLevel(for: facts) {

@@ -97,7 +97,7 @@ extension CaptureVault {
     /// Returns the SHA-256 of the file.
     ///
     /// - Throws: `.sourceChanged`, `.fileUnreadable`, `.diskFull`, `.vaultUnusable`, including for a key that opens
-    ///   none of the newest captures. The draft then contains nothing of the file.
+    ///   none of the newest captures. The draft then contains no data of the file.
     package func keepMedia(
         _ file: SourceFile,
         in draft: Draft,

@@ -117,7 +117,7 @@ extension PlannedTransport {
         switch self {
         case .multipartAsSet, .tusAsSet: "set with --transport or in the settings"
         case .multipartForSize: "smaller than 64 MiB"
-        case .tusForSize: "64 MiB or larger; multipart if the server does not support tus, or no delete tokens for it"
+        case .tusForSize: "64 MiB or larger; multipart if the server has no tus, or issues no delete tokens with it"
         case .tusForGuest: "event links require it"
         }
     }

@@ -38,7 +38,7 @@ public final class SyncIndex: Sendable {
         warnings = []
     }
 
-    /// An empty index for this process only; nothing of it is left when it is freed or the process exits.
+    /// An empty index for this process only; no data is left when it is freed or the process exits.
     ///
     /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {

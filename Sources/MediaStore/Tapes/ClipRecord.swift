@@ -287,7 +287,7 @@ extension LibraryStore {
 
     /// Changes the current clips, all in one transaction: everything but ID, tape, position and association. Updates
     /// `updatedAt` of the tapes of those that differ afterwards. Returns the clips as they are now; one that no longer
-    /// exists is skipped. A clip with another source is pending again and its assets are forgotten: libraries also
+    /// exists is skipped. A clip with another source is pending again and its assets are discarded: libraries also
     /// identify originals by their path.
     @discardableResult
     public func changeClips(

@@ -301,7 +301,7 @@ extension LibraryStore {
         }
     }
 
-    /// Removes a tape with everything of it, and writes and returns the tombstones of its albums if they are to be
+    /// Removes a tape with all its data, and writes and returns the tombstones of its albums if they are to be
     /// deleted too, in one transaction (rule R11). An album that another tape has gets no tombstone. nil when the tape
     /// no longer existed.
     public func deleteTape(_ id: String, deletingAlbums isDeletionPending: Bool) throws(StoreError) -> [AlbumTombstone]?

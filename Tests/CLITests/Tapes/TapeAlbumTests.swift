@@ -48,7 +48,7 @@ import Testing
         #expect(fixture.albums() == ["Tapes – T"])
     }
 
-    // Issue: without a terminal, the default root is created only where there are pictures.
+    // Issue: without a terminal, the default root is created only in a pictures directory.
     @Test func rootIsCreatedWherePicturesAre() async throws {
         let fixture = try TapeFixture(hasPictures: false)
         _ = try await fixture.run("create", "T")
@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: ["--yes", "-y"])
     func yesCreatesTheRootWithoutAPrompt(flag: String) async throws {
-        // Neither a terminal nor a directory of pictures.
+        // Neither a terminal nor a pictures directory.
         let fixture = try TapeFixture(hasPictures: false)
         #expect(try await fixture.run("library", "init").exitCode == 4)
         let created = try await fixture.json("library", "init", flag)

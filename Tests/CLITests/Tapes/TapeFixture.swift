@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built program in a home with a directory of pictures, and some originals, which no command may change.
+/// The built program in a home with a pictures directory, and some originals, which no command may change.
 struct TapeFixture: Sendable {
     /// Files that a command must not change.
     struct Witness: Equatable {

@@ -25,7 +25,7 @@ struct SigningVectorTests {
     private static let notOurs = ["location_with_altitude", "offset_time_and_case"]
 
     @Test(
-        "our own payload of the same values gives the same bytes",
+        "our own payload of the same values produces the same bytes",
         arguments: SigningVector.all.filter { $0.accepted && !notOurs.contains($0.name) }
     )
     func payload(_ vector: SigningVector) throws {

@@ -140,7 +140,7 @@ struct AlbumStoreTests {
 
     // MARK: Deleting
 
-    @Test("R11: tape and tombstone change in one transaction; everything of the tape is deleted")
+    @Test("R11: tape and tombstone change in one transaction; all data of the tape is deleted")
     func delete() throws {
         let fixture = try fixture.get()
         let store = fixture.store

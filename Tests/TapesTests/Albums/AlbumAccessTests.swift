@@ -125,7 +125,7 @@ import Testing
         _ = try await bench.service().associate(try bench.tape("Summer", ["a"]))
         let address = ("test", "/one")
         #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == "none")
-        // A refusal is forgotten even without a response.
+        // A refusal is discarded even without a response.
         bench.library.configure { $0.failures["request"] = [AlbumError(.unreachable(retryAfter: nil))] }
         #expect(try await bench.service().requestAccess(.addOnly).reason == .unreachable)
         #expect(try bench.store.albumLibrary(kind: address.0, address: address.1)?.refusedFingerprint == nil)

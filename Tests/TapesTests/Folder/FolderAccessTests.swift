@@ -31,7 +31,7 @@ import Testing
         try FileManager.default.removeItem(atPath: fixture.pictures)
         #expect(try await fixture.library.requestAccess(.addOnly).state == .notDetermined)
         #expect(!fixture.exists(fixture.pictures))
-        // Without a directory of pictures at all.
+        // Without any pictures directory.
         let root = FolderLibrary.Root(path: fixture.library.root.path, picturesDirectory: nil, isConfigured: false)
         let library = FolderLibrary(root: root, directory: fixture.data, store: fixture.store)
         #expect(try await library.requestAccess(.addOnly).state == .notDetermined)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Tapes
 
-/// The directory of pictures, as xdg-user-dir(1) finds it.
+/// The pictures directory, as xdg-user-dir(1) finds it.
 @Suite struct UserDirectoriesTests {
     @Test(arguments: [
         (#"XDG_PICTURES_DIR="$HOME/Bilder""#, "/home/me/Bilder"),
