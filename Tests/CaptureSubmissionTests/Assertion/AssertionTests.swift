@@ -34,7 +34,7 @@ struct AssertionTests {
         ("as written", [0xa2] + dataEntry + signatureEntry),
         ("in reverse order", [0xa2] + signatureEntry + dataEntry),
         ("a longer head than needed", [0xb8, 2] + dataEntry + signatureEntry),
-        ("additional keys", [0xa4] + text("x") + [0x82, 1, 0xf6] + dataEntry + [1, 0xa1, 0x60, 0xf5] + signatureEntry),
+        ("more keys", [0xa4] + text("x") + [0x82, 1, 0xf6] + dataEntry + [1, 0xa1, 0x60, 0xf5] + signatureEntry),
         ("a tagged value", [0xa3] + text("t") + [0xc1, 0x1a, 1, 2, 3, 4] + dataEntry + signatureEntry),
     ]
 

@@ -309,8 +309,7 @@ import Testing
     }
 
     @Test("empty folders of interrupted creations are found and removed; others are kept")
-    func emptyFolders() async throws
-    {
+    func emptyFolders() async throws {
         let bench = try await Bench()
         let root = bench.fixture.root
         let others = ["Mine", "Tapes – Full", "Tapes – Gone", "Tapes – Gone (x)", "Tapes – Made by hand"]
