@@ -329,6 +329,15 @@ final class StoreConnection: Sendable {
         sqlite_shim_keep_log(UnsafeMutableRawPointer(connection), keeps)
     }
 
+    /// The pages of a transaction are written with few system calls (docs/adr/0052). Without memory for the buffer, each
+    /// is written by itself.
+    private func bufferLog(_ db: Database) {
+        guard journal == .writeAheadLog, schema.durability == .full, let connection = db.sqliteConnection else {
+            return
+        }
+        _ = sqlite_shim_buffer_log(UnsafeMutableRawPointer(connection))
+    }
+
     private func prepare(_ access: Access) throws(StoreError) {
         let isKnownWhole = mark.matches
         let before = mark.current
@@ -349,6 +358,7 @@ final class StoreConnection: Sendable {
                 if !isKnownWhole { try schema.checkRows(db, path: path) }
                 for index in schema.indexes { try db.execute(sql: index) }
                 if access == .writing { try verifyWritable(db) }
+                bufferLog(db)
                 Self.keepLog(db, false)
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
