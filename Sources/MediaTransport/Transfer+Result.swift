@@ -188,6 +188,9 @@ extension Transfer {
         if case .receiver = request.destination { request.method == .get } else { false }
     }
 
+    /// Whether the whole body of an at-most-once request was sent.
+    var isAwaitingOnlyResponse: Bool { request.repeatability == .atMostOnce && isBodyComplete }
+
     /// Whether the control ends the transfer now. After the last body byte of an at-most-once request only `abandon`
     /// does; a stop then shortens the wait for the response.
     func isStopDue() -> Bool {
@@ -195,7 +198,7 @@ extension Transfer {
         case .none: return false
         case .abandon: return true
         case .stop(let finishWithin):
-            guard request.repeatability == .atMostOnce, isBodyComplete else { return true }
+            guard isAwaitingOnlyResponse else { return true }
             if let finishWithin, responseDeadline == nil {
                 responseDeadline = ContinuousClock.now + finishWithin
             }

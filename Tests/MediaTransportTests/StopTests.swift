@@ -96,6 +96,30 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == true)
     }
 
+    /// The thread of the transfers may not have run for a while: a suspended machine, a busy one.
+    @Test("a response that has arrived counts, even if the wait for it is over", .timeLimit(.minutes(4)))
+    func abandonAfterResponse() async throws {
+        let (released, responded) = (Gate(), Gate())
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            released.wait()
+            try connection.respond(201, "{\"token\":1}")
+            responded.open()
+            connection.waitForClose()
+        }
+        let http = try client()
+        let request = try upload(server, 200_000)
+        let control = TransferControl()
+        let response = try await http.execute(request, control: control) { progress in
+            guard progress.phase == .processing else { return }
+            // On the thread of the transfers, which therefore sees the stop and the response together.
+            control.abandon()
+            released.open()
+            responded.wait()
+        }
+        #expect(response.status == 201)
+    }
+
     @Test("abandoning ends the wait at once; the outcome is unknown", .timeLimit(.minutes(4)))
     func abandon() async throws {
         let (reached, done) = (Gate(), Gate())
