@@ -20,6 +20,50 @@ struct StopTests {
         }
     }
 
+    /// A server that reads a body of 4 MiB except for its last MiB, which fits into the client's send queue.
+    private func slowServer(_ reached: Gate, _ done: Gate) throws -> ScriptedServer {
+        try ScriptedServer(receiveBuffer: 65_536) { connection, _ in
+            try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            try connection.readBody(3 << 20)
+            reached.open()
+            done.wait()
+        }
+    }
+
+    /// On a slow line, minutes of it would otherwise count as sent.
+    @Test("the end of a body is not sent ahead into the send queue", .timeLimit(.minutes(4)))
+    func unsentEnd() async throws {
+        let (reached, done) = (Gate(), Gate())
+        defer { done.open() }
+        let server = try slowServer(reached, done)
+        var request = try upload(server, 4 << 20)
+        request.timeouts.stall = .seconds(1)
+        let http = try client()
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .stalled)
+        #expect(error?.metrics.bodyComplete == false)
+    }
+
+    @Test("a stop takes effect while the end of the body waits for a slow line", .timeLimit(.minutes(4)))
+    func stopBeforeUnsentEnd() async throws {
+        let (reached, done) = (Gate(), Gate())
+        defer { done.open() }
+        let server = try slowServer(reached, done)
+        let request = try upload(server, 4 << 20)
+        let http = try client()
+        let control = TransferControl()
+        let task = Task {
+            await transportError { () async throws(TransportError) in try await http.execute(request, control: control)
+            }
+        }
+        #expect(await reached.opened())
+        control.stop(finishWithin: .seconds(5))
+        let error = await task.value
+        #expect(error?.kind == .cancelled)
+        #expect(error?.metrics.bodyComplete == false)
+    }
+
     @Test("canceling the task ends a stalled upload, body incomplete", .timeLimit(.minutes(4)))
     func cancelTask() async throws {
         let (reached, done) = (Gate(), Gate())
