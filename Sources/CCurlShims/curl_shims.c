@@ -4,6 +4,7 @@
 #include <linux/sockios.h>
 #include <locale.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -114,6 +115,10 @@ int shim_socket_local_port(curl_socket_t socket) {
 int64_t shim_socket_unsent(curl_socket_t socket) {
     int unsent = 0;
     return ioctl(socket, SIOCOUTQ, &unsent) == 0 ? unsent : -1;
+}
+
+bool shim_socket_limit_backlog(curl_socket_t socket, int bytes) {
+    return setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes) == 0;
 }
 
 CURLUcode shim_url_get_host(CURLU *url, char **host) {

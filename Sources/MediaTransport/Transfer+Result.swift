@@ -115,14 +115,19 @@ extension Transfer {
         return min(max(sent, bytesSentBeforeRewind), bodyByteCount)
     }
 
-    /// Bytes in our send buffer that the peer's kernel has not acknowledged.
-    private var bytesUnacknowledged: Int64 {
+    /// The socket of this transfer; nil until it is connected.
+    func connectedSocket() -> curl_socket_t? {
         if socket == nil {
             var port = 0
             shim_getinfo_long(handle, CURLINFO_LOCAL_PORT, &port)
             socket = port > 0 ? sockets.socket(localPort: port) : nil
         }
-        return socket.map { max(0, shim_socket_unsent($0)) } ?? 0
+        return socket
+    }
+
+    /// Bytes in our send buffer that the peer's kernel has not acknowledged.
+    private var bytesUnacknowledged: Int64 {
+        connectedSocket().map { max(0, shim_socket_unsent($0)) } ?? 0
     }
 
     /// Checks the socket at most twenty times a second, updates the phase, and reports changes.
@@ -188,6 +193,9 @@ extension Transfer {
         if case .receiver = request.destination { request.method == .get } else { false }
     }
 
+    /// Whether the whole body of an at-most-once request was sent.
+    var isAwaitingOnlyResponse: Bool { request.repeatability == .atMostOnce && isBodyComplete }
+
     /// Whether the control stops the transfer now. After the last body byte of an at-most-once request only `abandon`
     /// does; a stop then shortens the wait for the response.
     func isStopDue() -> Bool {
@@ -195,7 +203,7 @@ extension Transfer {
         case .none: return false
         case .abandon: return true
         case .stop(let finishWithin):
-            guard request.repeatability == .atMostOnce, isBodyComplete else { return true }
+            guard isAwaitingOnlyResponse else { return true }
             if let finishWithin, responseDeadline == nil {
                 responseDeadline = ContinuousClock.now + finishWithin
             }

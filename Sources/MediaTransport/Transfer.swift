@@ -25,6 +25,8 @@ final class Transfer {
     var bytesSentBeforeRewind: Int64 = 0
     /// Whether libcurl waits for the reader to release the next byte.
     var isPaused = false
+    /// Whether the send queue of the connection takes only a little data ahead.
+    var isBacklogLimited = false
     var sendRate: Int64?
 
     // Response.
@@ -251,20 +253,45 @@ extension Transfer {
             isPaused = true
             return Int(CURL_READFUNC_PAUSE)
         }
-        var window = buffer
+        var limit = buffer.count
         if let sendRate {
             // Small steps keep a limited rate even; libcurl itself sends whole buffers and then waits.
-            let step = Int(clamping: max(1024, sendRate / 8))
-            window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, step)])
+            limit = min(limit, Int(clamping: max(1024, sendRate / 8)))
+        }
+        if isAtLimitedEnd {
+            limitBacklog()
+            limit = min(limit, Self.endStepBytes)
         }
         do {
-            let count = try reader.read(into: window)
+            let count = try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<limit]))
             bytesRead += Int64(count)
             return count
         } catch {
             callbackError = TransportError(.bodyUnreadable, underlying: error)
             return Int(CURL_READFUNC_ABORT)
         }
+    }
+
+    /// Length of the end of a body of which little may wait in the send queue.
+    private static let limitedEndBytes: Int64 = 1 << 20
+    /// Bytes that libcurl gets at once there, and the kernel may have without sending them.
+    private static let endStepBytes = 65_536
+
+    /// Whether the next byte is near the end of a body that may be sent only once.
+    ///
+    /// Once libcurl has taken the last byte, a stop waits for the response. The kernel's send queue takes up to 4 MiB
+    /// (tcp_wmem, tcp(7)), which a slow line needs minutes to send; those bytes cannot be withdrawn without a race with
+    /// the kernel. Near the end the queue therefore takes only a little ahead of what it sends.
+    private var isAtLimitedEnd: Bool {
+        request.repeatability == .atMostOnce && bodyByteCount > 2 * Int64(Self.endStepBytes)
+            && bodyByteCount - bytesRead <= Self.limitedEndBytes
+    }
+
+    /// Limits the unsent bytes in the send queue, once. Without support by the kernel nothing changes.
+    private func limitBacklog() {
+        guard !isBacklogLimited, let socket = connectedSocket() else { return }
+        isBacklogLimited = true
+        _ = shim_socket_limit_backlog(socket, CInt(Self.endStepBytes))
     }
 
     /// libcurl must send the body (again) from the start.

@@ -123,12 +123,14 @@ final class TransferLoop: Sendable {
             if isShutDown {
                 transfers.values.forEach { $0.control.abandon() }
             }
-            stopWhereRequested(&transfers)
-            if transfers.isEmpty && isShutDown { return }
+            stopWhereRequested(&transfers, isWaiting: false)
 
             var running: CInt = 0
             curl_multi_perform(multi.raw, &running)
             finishCompleted(&transfers)
+            // A response that has arrived counts, also if this thread did not run for a while and its limit has passed.
+            stopWhereRequested(&transfers, isWaiting: true)
+            if transfers.isEmpty && isShutDown { return }
             transfers.values.forEach { $0.resumeIfReleased() }
             watch(&transfers)
 
@@ -169,8 +171,10 @@ final class TransferLoop: Sendable {
         }
     }
 
-    private func stopWhereRequested(_ transfers: inout [OpaquePointer: Transfer]) {
-        for transfer in transfers.values where transfer.isStopDue() {
+    /// Ends transfers that still send their requests, or those that wait for the responses to requests that may be sent
+    /// only once.
+    private func stopWhereRequested(_ transfers: inout [OpaquePointer: Transfer], isWaiting: Bool) {
+        for transfer in transfers.values where transfer.isAwaitingOnlyResponse == isWaiting && transfer.isStopDue() {
             end(transfer, of: &transfers) { $0.cancelled() }
         }
     }

@@ -7,17 +7,142 @@ import Testing
 @testable import GigHive
 @testable import MediaStore
 
-/// Failures of the store and lost responses while commits are grouped (docs/adr/0047).
+/// Stops, failures of the store, other processes and lost responses while commits are grouped (docs/adr/0047).
 @Suite(.prompt) struct GroupFaultTests {
     private let timer = ManualTimer()
 
+    /// A batch of four uploads. The first one is alone; the server responds to the others when a test lets it.
+    private struct Group {
+        let bench: Workbench
+        let uploader: Uploader
+        let control = BatchControl()
+        let log = BatchLog()
+        let run: Task<Void, Never>
+        private let timer: ManualTimer
+        private let responses = Gate()
+
+        init(_ timer: ManualTimer, prepare: (Workbench) throws -> Void = { _ in }) throws {
+            let (control, log, responses) = (control, log, responses)
+            let bench = try Workbench(
+                try FakeGigHive { request, _, _, number in
+                    if request.path == "/api/uploads.php", number > 1 { responses.wait() }
+                    return false
+                }
+            )
+            try prepare(bench)
+            let items = try ["a", "b", "c", "d"].map { name in
+                UploadBatch.Item.ready(try bench.prepare("content of \(name)", name: "\(name).mp4"))
+            }
+            let uploader = try bench.uploader(grouping: timer)
+            let batch = UploadBatch(uploader: uploader, options: UploadBatch.Options(jobs: 4))
+            run = Task { await batch.run(items, control: control) { log.note($0) } }
+            (self.bench, self.uploader, self.timer) = (bench, uploader, timer)
+        }
+
+        /// Waits until one upload has ended, and the responses to the others are stored: their tokens are one group.
+        func gatherTokens() async {
+            var expired = 0
+            while bench.server.uploads.count < 4 || log.ended.isEmpty {
+                if expired < timer.count {
+                    timer.expire(expired)
+                    expired += 1
+                }
+                await Task.yield()
+            }
+            for _ in 0..<3 { responses.open() }
+            while uploader.store.commits.waitingCount != 3 { await Task.yield() }
+        }
+
+        /// Writes the group, and waits for the end of the batch.
+        func finish() async {
+            timer.expire(timer.count - 1)
+            await run.value
+        }
+
+        var tokenCount: Int {
+            get throws { try bench.store.tokens(host: nil).count }
+        }
+
+        var states: [UploadState] {
+            get throws { try bench.store.uploads(states: [], host: nil).map(\.state) }
+        }
+    }
+
+    // MARK: Stops
+
+    enum Stop: CaseIterable { case stop, drain, cancel, abandon }
+
+    @Test(arguments: Stop.allCases) func aStopLosesNoTokenOfTheGroup(_ stop: Stop) async throws {
+        let group = try Group(timer)
+        await group.gatherTokens()
+        #expect(try group.tokenCount == 1)
+        switch stop {
+        case .stop: group.control.stop()
+        case .drain: group.control.drain()
+        case .cancel: group.run.cancel()
+        case .abandon: group.control.abandon()
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(group.log.ended.count == 1)
+        await group.finish()
+        #expect(group.log.ended.sorted() == [0, 1, 2, 3])
+        #expect((0..<4).allSatisfy { group.log[$0]?.state == .done && group.log[$0]?.hasDeleteToken == true })
+        #expect(try group.tokenCount == 4)
+        #expect(try group.states == Array(repeating: .done, count: 4))
+        #expect(group.bench.rescueFiles.isEmpty)
+    }
+
+    // MARK: Another process
+
+    /// The responses of the group are only in the rescue log, and the rows are those of uploads that may be running.
+    @Test func anotherProcessAdoptsAndResolvesNothingOfTheGroup() async throws {
+        let group = try Group(timer)
+        await group.gatherTokens()
+        let rows = try group.bench.store.uploads(states: [.sending], host: nil)
+        #expect(rows.count == 3)
+        #expect(try await RescueAdoption.run(store: group.bench.store, directory: group.bench.directory).isEmpty)
+        for row in rows { #expect(await group.bench.uploader.resolve(row).error?.code == .uploadInProgress) }
+        #expect(try group.tokenCount == 1)
+        #expect(group.bench.rescueFiles.count == 1)
+        await group.finish()
+        #expect(try group.tokenCount == 4)
+        #expect(group.bench.server.uploads.count == 4)
+    }
+
     // MARK: A store that fails
 
-    private static func trigger(_ condition: String, on table: String) -> String {
+    private static func trigger(_ condition: String, on table: String = "tokens") -> String {
         """
         CREATE TRIGGER full BEFORE INSERT ON \(table) WHEN \(condition)
         BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END
         """
+    }
+
+    @Test(arguments: [["c"], ["b", "c", "d"]]) func aTokenThatCannotBeStoredDoesNotAffectTheOthers(_ names: [String])
+        async throws
+    {
+        let condition = names.map { "NEW.file_name = '\($0).mp4'" }.joined(separator: " OR ")
+        let group = try Group(timer) { try $0.execute(Self.trigger(condition)) }
+        await group.gatherTokens()
+        await group.finish()
+        for (index, name) in ["a", "b", "c", "d"].enumerated() {
+            let result = try #require(group.log[index])
+            let isStored = !names.contains(name)
+            #expect(result.state == (isStored ? .done : .finalized))
+            #expect(result.error?.code == (isStored ? nil : .tokenNotStored))
+            #expect(result.hasDeleteToken == isStored && (result.unstoredToken == nil) == isStored)
+        }
+        #expect(try group.tokenCount == 4 - names.count)
+        #expect(try group.states.count { $0 == .finalized } == names.count)
+        #expect(try group.states.count { $0 == .done } == 4 - names.count)
+
+        try group.bench.execute("DROP TRIGGER full")
+        let adopted = try await RescueAdoption.run(store: group.bench.store, directory: group.bench.directory)
+        #expect(adopted.count == names.count)
+        let tokens = try group.bench.store.tokens(host: nil).map(\.token.secret)
+        #expect(tokens.sorted() == group.bench.server.files.map(\.token).sorted())
+        #expect(try group.states == Array(repeating: .done, count: 4))
+        #expect(group.bench.rescueFiles.isEmpty)
     }
 
     /// Nothing is sent without its intent; the other intents of the group are not affected.

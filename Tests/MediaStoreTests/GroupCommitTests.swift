@@ -1,3 +1,4 @@
+import Dispatch
 import TestSupport
 import Testing
 
@@ -70,6 +71,21 @@ struct GroupCommitTests {
         #expect(GroupCommit.groupLimit == 64)
         #expect(try store.tokens(host: nil).count == 64)
         #expect(try fixture.get().commitCount() - before == 1)
+    }
+
+    @Test("changes that gather while the writer is busy are all written, also more than 64")
+    func moreThanAGroup() async throws {
+        let store = try store()
+        store.commits.writer.suspend()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for fileID in 1...Int64(100) {
+                group.addTask { try await commit(fileID, in: store, isUrgent: false) }
+            }
+            while store.commits.waitingCount != 100 { await Task.yield() }
+            store.commits.writer.resume()
+            try await group.waitForAll()
+        }
+        #expect(try store.tokens(host: nil).count == 100)
     }
 
     @Test("the timer of a group that was written does not commit the next one")

@@ -129,6 +129,31 @@ struct FaultTests {
         #expect(expectations.withLock { $0 } == requested)
     }
 
+    /// A server or a router may have dropped it, and a request that may be sent only once would be lost.
+    @Test("a POST uses no connection that was idle for longer than the limit", arguments: [(1, 2), (3600, 1)])
+    func idleConnection(idleSeconds: Int, connections: Int) async throws {
+        let server = try ScriptedServer { connection, _ in
+            while true {
+                try connection.readRequest()
+                try connection.respond(201, "{}")
+            }
+        }
+        let done = Gate()
+        defer { done.open() }
+        let silent = try ScriptedServer { _, _ in done.wait() }
+        let http = try client(idleLimit: .seconds(idleSeconds))
+        let (url, silentURL) = (try server.url(), try silent.url())
+        _ = try await http.execute(post(url, CountingBody(5)))
+        // libcurl compares whole seconds.
+        let timeouts = TransferTimeouts(response: .seconds(3))
+        let error = await transportError { () async throws(TransportError) in
+            try await http.execute(post(silentURL, CountingBody(5), timeouts: timeouts))
+        }
+        #expect(error?.kind == .responseTimeout)
+        _ = try await http.execute(post(url, CountingBody(5)))
+        #expect(server.connectionCount == connections)
+    }
+
     @Test("a server that disconnected gets Expect again")
     func unfamiliar() async throws {
         let expectations = Mutex<[Bool]>([])

@@ -20,6 +20,50 @@ struct StopTests {
         }
     }
 
+    /// A server that reads a body of 4 MiB except for its last MiB, which fits into the client's send queue.
+    private func slowServer(_ reached: Gate, _ done: Gate) throws -> ScriptedServer {
+        try ScriptedServer(receiveBuffer: 65_536) { connection, _ in
+            try connection.readHead()
+            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+            try connection.readBody(3 << 20)
+            reached.open()
+            done.wait()
+        }
+    }
+
+    /// On a slow line, minutes of it would otherwise count as sent.
+    @Test("the end of a body is not sent ahead into the send queue", .timeLimit(.minutes(4)))
+    func unsentEnd() async throws {
+        let (reached, done) = (Gate(), Gate())
+        defer { done.open() }
+        let server = try slowServer(reached, done)
+        var request = try upload(server, 4 << 20)
+        request.timeouts.stall = .seconds(1)
+        let http = try client()
+        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        #expect(error?.kind == .stalled)
+        #expect(error?.metrics.bodyComplete == false)
+    }
+
+    @Test("a stop takes effect while the end of the body waits for a slow line", .timeLimit(.minutes(4)))
+    func stopBeforeUnsentEnd() async throws {
+        let (reached, done) = (Gate(), Gate())
+        defer { done.open() }
+        let server = try slowServer(reached, done)
+        let request = try upload(server, 4 << 20)
+        let http = try client()
+        let control = TransferControl()
+        let task = Task {
+            await transportError { () async throws(TransportError) in try await http.execute(request, control: control)
+            }
+        }
+        #expect(await reached.opened())
+        control.stop(finishWithin: .seconds(5))
+        let error = await task.value
+        #expect(error?.kind == .cancelled)
+        #expect(error?.metrics.bodyComplete == false)
+    }
+
     @Test("canceling the task stops a stalled upload; the body is incomplete", .timeLimit(.minutes(4)))
     func cancelTask() async throws {
         let (reached, done) = (Gate(), Gate())
@@ -94,6 +138,30 @@ struct StopTests {
         let error = await task.value
         #expect(error?.kind == .cancelled)
         #expect(error?.metrics.bodyComplete == true)
+    }
+
+    /// The thread of the transfers may not have run for a while: a suspended machine, a busy one.
+    @Test("a response that has arrived counts, even if the wait for it is over", .timeLimit(.minutes(4)))
+    func abandonAfterResponse() async throws {
+        let (released, responded) = (Gate(), Gate())
+        let server = try ScriptedServer { connection, _ in
+            try connection.readRequest()
+            released.wait()
+            try connection.respond(201, "{\"token\":1}")
+            responded.open()
+            connection.waitForClose()
+        }
+        let http = try client()
+        let request = try upload(server, 200_000)
+        let control = TransferControl()
+        let response = try await http.execute(request, control: control) { progress in
+            guard progress.phase == .processing else { return }
+            // On the thread of the transfers, which therefore sees the stop and the response together.
+            control.abandon()
+            released.open()
+            responded.wait()
+        }
+        #expect(response.status == 201)
     }
 
     @Test("abandoning interrupts the wait immediately; the outcome is unknown", .timeLimit(.minutes(4)))

@@ -4,12 +4,13 @@ import MediaTransport
 import Synchronization
 import TestSupport
 
-/// A client without delays between attempts that keeps its connections even on a slow machine.
+/// A client without delays between attempts that, by default, keeps its connections even on a slow machine.
 func client(
     retries: Int = 0,
     trust: ServerTrust = ServerTrust(),
     http2: Bool = false,
-    rate: Int64? = nil
+    rate: Int64? = nil,
+    idleLimit: Duration = .seconds(3600)
 ) throws -> HTTPClient {
     try HTTPClient(
         configuration: HTTPClientConfiguration(
@@ -17,7 +18,7 @@ func client(
             http2: http2,
             retry: RetryPolicy(retries: retries, base: .zero),
             maximumSendRate: rate,
-            idleLimit: .seconds(3600)
+            idleLimit: idleLimit
         )
     )
 }

@@ -152,7 +152,7 @@ class Explorer:
         for number, event in enumerate(self.recording.events):
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
-                note(f"  {self.result.name} {self.result.seed}: {len(self.result.digests)} of up to {self.target} states,"
+                note(f"  {self.result.name} {self.result.seed}: {len(self.result.digests)} of about {self.target} states,"
                      f" {reported - began:.0f} s")
             disk.apply(event)
             wanted = (self.target - len(self.result.digests)) * weights[number] / left

@@ -49,6 +49,10 @@ int shim_socket_local_port(curl_socket_t socket);
 // Bytes in the kernel's send queue that the peer has not acknowledged yet (SIOCOUTQ); -1 if unknown.
 int64_t shim_socket_unsent(curl_socket_t socket);
 
+// Lets the kernel's send queue take data only while at most this many bytes of it are not sent yet (TCP_NOTSENT_LOWAT,
+// tcp(7)). Bytes that the peer has not acknowledged do not count, so the connection is as fast. False if unsupported.
+bool shim_socket_limit_backlog(curl_socket_t socket, int bytes);
+
 // The host of an address; an internationalized name as Punycode (libcurl 7.88 or later; otherwise unchanged). Free the
 // value with `curl_free`.
 CURLUcode shim_url_get_host(CURLU *url, char **host);
