@@ -224,7 +224,12 @@ struct TusTransfer: Sendable {
             proofs: part.proofs.compactMap { proof in
                 SHA256Digest(hex: proof.digest).map { TusProof(offset: proof.offset, digest: $0) }
             },
+            lastChunk: part.lastChunk.map { TusChunk(offset: $0.offset, byteCount: $0.byteCount) },
             open: { file },
+            begin: { chunk in
+                let begun = TusRecord.Chunk(offset: chunk.offset, byteCount: chunk.byteCount)
+                try await journal.begin(begun, of: index)
+            },
             keep: { proof in
                 try await journal.keep(proof, of: index)
                 // All of a chunk is sent except its last byte.
