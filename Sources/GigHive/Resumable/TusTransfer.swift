@@ -19,6 +19,8 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
+    /// Whether the file is not certainly the one that was sent from, so that every byte on the server needs a proof.
+    let needsProofs: Bool
     /// This upload's place if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?
     let onEvent: @Sendable (UploadEvent) -> Void
@@ -133,6 +135,14 @@ struct TusTransfer: Sendable {
                 || part.proofs.contains(where: { $0.offset == status.offset })
         else {
             throw TusError(.dead, detail: "the server's offset, \(status.offset) bytes, is not the end of a chunk")
+        }
+        if needsProofs, status.offset > part.proofs.last?.offset ?? 0 {
+            let detail = "the file was replaced, and the last bytes on the server cannot be compared with it"
+            onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
+            // Leftover bytes cost the server some space; no later step depends on them.
+            try? await tus.terminate(id, control: control)
+            try await TusError.journalling { () async throws(StoreError) in try await journal.lost(index) }
+            return nil
         }
         onEvent(.resuming(from: statistics.reached(status.offset, in: index)))
         return id
