@@ -51,10 +51,9 @@ struct SyncDirectory: ContextCommand {
         }
         // A misspelled command is not a directory.
         let commands = Sync.configuration.subcommands.map { $0._commandName }
-        try require(
-            isDirectory(directory) || Spelling.nearest(to: directory, among: commands) == nil,
-            "Unexpected argument '\(directory)'"
-        )
+        let command =
+            Spelling.nearest(to: directory, among: commands) ?? MistypedLine.synonym(of: directory, among: commands)
+        try require(isDirectory(directory) || command == nil, "Unexpected argument '\(directory)'")
     }
 
     private func isDirectory(_ directory: String) -> Bool {
