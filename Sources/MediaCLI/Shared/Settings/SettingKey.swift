@@ -77,6 +77,9 @@ enum SettingKey: String, CaseIterable, Sendable {
     static let services: [SettingKey] = [.uploadsURL, .syncURL, .captureURL, .libraryURL]
 
     static let addresses: [SettingKey] = [.server] + services
+
+    /// Sizes in bytes.
+    static let sizes: [SettingKey] = [.limitRate, .maxBytes, .chunkSize]
 }
 
 enum SettingValue {
@@ -153,6 +156,14 @@ enum SettingValue {
         guard !overflow else { throw InvalidValue(rule: "is too large") }
         guard bytes > 0 else { throw InvalidValue(rule: "is not a valid size: specify a number above 0") }
         return bytes
+    }
+
+    /// The shortest text that `size` reads as this number of bytes.
+    static func sizeText(_ byteCount: Int64) -> String {
+        for (unit, shift) in [("G", 30), ("M", 20), ("K", 10)] where byteCount > 0 && byteCount % (1 << shift) == 0 {
+            return "\(byteCount >> shift)\(unit)"
+        }
+        return String(byteCount)
     }
 
     /// Bytes per second, the same as in `size`; `0` and `none` mean no limit.
