@@ -208,6 +208,38 @@ extension TokenStore {
         try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
 
+    /// Unfinished rows over tus of a path, or of a file (device and inode), on a host: of the same size, whatever its
+    /// times; newest first.
+    package func unfinishedTusUploads(
+        path: [UInt8],
+        identity: FileIdentity,
+        host: String
+    ) throws(StoreError) -> [UploadRecord] {
+        try uploads(
+            where: UploadRow.isUnfinishedOverTus,
+            [
+                host, identity.size, Data(path), Int64(bitPattern: identity.inode),
+                Int64(bitPattern: identity.device),
+            ]
+        )
+    }
+
+    /// Records that a row's file was replaced by another with the same bytes.
+    package func note(_ identity: FileIdentity, of uploadID: String) throws(StoreError) {
+        try connection.write {
+            try $0.execute(
+                sql: """
+                    UPDATE uploads SET device = ?, inode = ?, file_size = ?, modified_ns = ?, changed_ns = ?
+                    WHERE upload_id = ?
+                    """,
+                arguments: [
+                    Int64(bitPattern: identity.device), Int64(bitPattern: identity.inode), identity.size,
+                    identity.modificationNanoseconds, identity.changeNanoseconds, uploadID,
+                ]
+            )
+        }
+    }
+
     /// The receipt that a server issued to a guest for an upload; nil if there is none.
     public func guestReceipt(_ uploadID: String) throws(StoreError) -> GuestReceipt? {
         try connection.read { try Stored<GuestReceipt>.fetchOne($0, key: uploadID)?.value }

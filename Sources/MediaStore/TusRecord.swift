@@ -18,12 +18,29 @@ public struct TusRecord: Sendable, Equatable {
         /// version that does not recognize this key drops it with its first write, so that a part that still has it was
         /// sent in chunks of this size only.
         public var chunkBytes: Int64?
+        /// The chunk that was started last; nil if unknown, or if chunks have a fixed size. A version that does not
+        /// recognize this key drops it, which only makes the next chunk larger.
+        public var lastChunk: Chunk?
         /// The newest proofs of the bytes sent, oldest first; two are enough.
         public var proofs: [Proof] = []
 
         /// Whether the server counts chunks, by the form of its ID (UUID; gighive-d4 contract section 1), and their
         /// size is not known.
         public var needsChunkSize: Bool { chunkBytes == nil && tusID.flatMap { UUID(uuidString: $0) } != nil }
+    }
+
+    /// A chunk whose transfer has begun.
+    public struct Chunk: Sendable, Equatable, Codable {
+        /// Bytes from the part's start.
+        public var offset: Int64
+        /// Length in bytes. The part may end earlier.
+        public var byteCount: Int64
+
+        /// Creates a chunk.
+        public init(offset: Int64, byteCount: Int64) {
+            self.offset = offset
+            self.byteCount = byteCount
+        }
     }
 
     /// The digest of the first bytes of a part.

@@ -249,6 +249,12 @@ enum UploadRow {
     /// The same.
     static let anyOfFile = "SELECT rowid FROM uploads WHERE \(isFile) LIMIT 1"
 
+    /// Takes host, size, path, inode and device.
+    static let isUnfinishedOverTus = """
+        transport = 'tus' AND state IN (\(names(of: [.planned, .sending, .sent, .failed, .cancelled])))
+            AND host = ?1 AND file_size = ?2 AND (path = ?3 OR (inode = ?4 AND device = ?5))
+        """
+
     /// Takes host and checksum.
     static let hasChecksum = "host = ? AND checksum_sha256 = ?"
 

@@ -195,6 +195,12 @@ final class ChunkEnd: Sendable {
 struct ChunkSize {
     /// A chunk that takes longer than this is large enough for its network.
     private static let slow = Duration.seconds(5)
+    /// A chunk that takes longer than this is too large: an interruption would cost as much time again.
+    private static let tooSlow = Duration.seconds(20)
+    /// How much smaller the first chunk of a run is than the one that ended the last run. Runs may end every few
+    /// seconds, and only whole chunks count behind a proxy that buffers them: the default reaches the minimum with the
+    /// fourth run.
+    private static let reductionByRun: Int64 = 8
     private static let longestRun = 16
 
     /// Bytes of the next chunk.
@@ -217,9 +223,17 @@ struct ChunkSize {
         ceiling = max(options.maximumChunkBytes, current)
     }
 
+    /// The last run ended in this chunk, and the server now has the first `offset` bytes: a chunk of which it kept
+    /// nothing is not sent in the same size again.
+    mutating func resume(after last: TusChunk, at offset: Int64) {
+        let fitting = offset > last.offset ? last.byteCount : last.byteCount / Self.reductionByRun
+        current = max(minimum, min(current, fitting))
+    }
+
     mutating func completed(in duration: Duration) {
         guard duration < Self.slow else {
             run = 0
+            if duration >= Self.tooSlow { current = max(minimum, current / 2) }
             return
         }
         run += 1

@@ -14,6 +14,20 @@ public struct TusProof: Sendable, Equatable {
     }
 }
 
+/// A chunk whose transfer has begun.
+public struct TusChunk: Sendable, Equatable {
+    /// First byte in the content.
+    public var offset: Int64
+    /// Length in bytes. The content may end earlier.
+    public var byteCount: Int64
+
+    /// Creates a chunk.
+    public init(offset: Int64, byteCount: Int64) {
+        self.offset = offset
+        self.byteCount = byteCount
+    }
+}
+
 /// The bytes of one tus upload: a file, or one part of it.
 public struct TusContent: Sendable {
     /// Returns the open file for one request. Called for every chunk.
@@ -24,6 +38,13 @@ public struct TusContent: Sendable {
     public var byteCount: Int64
     /// Proofs stored by earlier runs, in any order; the server's prefix is compared with the longest that fits.
     public var proofs: [TusProof]
+    /// The chunk in which the last run ended, as passed to `begin`; nil if unknown. If the server kept nothing of it,
+    /// this run begins with smaller chunks, so that runs which are interrupted more often than a chunk takes still make
+    /// progress.
+    public var lastChunk: TusChunk?
+    /// Called before each chunk that adapts is sent, to be stored for the next run. An error that it throws ends the
+    /// sending as `.journal`.
+    public var begin: @Sendable (TusChunk) async throws -> Void
     /// Stores a proof durably. A chunk's last byte is sent only after this has returned for the chunk's end, so that
     /// the server never has a chunk without a stored proof. An error that it throws ends the sending as `.journal`.
     public var keep: @Sendable (TusProof) async throws -> Void
@@ -32,12 +53,16 @@ public struct TusContent: Sendable {
         start: Int64 = 0,
         byteCount: Int64,
         proofs: [TusProof] = [],
+        lastChunk: TusChunk? = nil,
         open: @escaping @Sendable () throws -> FileContent,
+        begin: @escaping @Sendable (TusChunk) async throws -> Void = { _ in },
         keep: @escaping @Sendable (TusProof) async throws -> Void
     ) {
         self.start = start
         self.byteCount = byteCount
         self.proofs = proofs
+        self.lastChunk = lastChunk
+        self.begin = begin
         self.open = open
         self.keep = keep
     }
@@ -45,8 +70,9 @@ public struct TusContent: Sendable {
 
 /// How a content is sent.
 public struct TusSendOptions: Sendable {
-    /// Size of the first chunk in bytes. Chunks then adapt: halved (not below `minimumChunkBytes`) by a 413 and by
-    /// interruptions, doubled (not above `maximumChunkBytes` or a size refused with 413) while the network is stable.
+    /// Size of the first chunk in bytes; after an interrupted run, that of `TusContent.lastChunk` limits it. Chunks then
+    /// adapt: halved (not below `minimumChunkBytes`) by a 413, by interruptions and by taking 20 seconds, doubled (not
+    /// above `maximumChunkBytes` or a size refused with 413) while the network is stable.
     public var chunkBytes: Int64
     /// The smallest chunk in bytes.
     public var minimumChunkBytes: Int64
@@ -69,7 +95,7 @@ public struct TusSendOptions: Sendable {
     /// Creates a set of options; the defaults are those of the command line.
     public init(
         chunkBytes: Int64 = 8 << 20,
-        minimumChunkBytes: Int64 = 256 << 10,
+        minimumChunkBytes: Int64 = 64 << 10,
         maximumChunkBytes: Int64 = 64 << 20,
         retry: RetryPolicy = RetryPolicy(),
         lock: RetryPolicy = .tusLock,

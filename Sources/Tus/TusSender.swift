@@ -58,6 +58,7 @@ struct TusSender {
                 // The chunk of an earlier run may still arrive.
                 sentEnd = offset + options.longestChunk
                 try await verifyPrefix()
+                if let last = content.lastChunk { size.resume(after: last, at: offset) }
             }
             let resumedAt = offset
             while offset < content.byteCount {
@@ -132,6 +133,7 @@ struct TusSender {
 
     private mutating func sendChunk() async throws(TusError) {
         try throwIfStopped()
+        try await keepBeginning()
         let started = ContinuousClock.now
         let chunk = offset..<min(offset + size.current, content.byteCount)
         let body = try ChunkBody(chunk, of: content, pipeline)
@@ -163,6 +165,16 @@ struct TusSender {
             try await waitOut(error, isEased: isSmaller && error.transport != nil)
         }
         try await resume(at: try await queryStatus().offset, chunk, isKept: outcome.isKept)
+    }
+
+    /// Stores which chunk comes next. Chunks of a fixed size do not adapt.
+    private func keepBeginning() async throws(TusError) {
+        guard options.fixedChunkBytes == nil else { return }
+        do {
+            try await content.begin(TusChunk(offset: offset, byteCount: size.current))
+        } catch {
+            throw TusError(.journal, detail: "\(error)", underlying: error)
+        }
     }
 
     /// The same if offsets count chunks: the next chunk has the same size, and nothing is sent again after a response

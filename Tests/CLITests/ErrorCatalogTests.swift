@@ -34,6 +34,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [("http://media.example.org", true), ("https://x", true), ("httpd.mp4", false)])
+    func anAddressInPlaceOfAFileIsExplained(path: String, isAddress: Bool) {
+        let error = GigHiveError(.fileNotFound, path: Array(path.utf8))
+        let hint = ErrorCatalog.userFacingError(of: error).hint
+        let expected =
+            isAddress ? "specify the address of the server with --server URL" : "check the spelling of the path"
+        #expect(hint == expected)
+    }
+
     private struct NewSystemError: CatalogedError {
         var code: OutcomeCode
         var detail = ""

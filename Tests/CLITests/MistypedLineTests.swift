@@ -33,6 +33,17 @@ import Testing
         Slip("claim_legacy", #"unknown command "claim_legacy""#, "did you mean: mediactl claim-legacy"),
         Slip("hashonly a.jpg", #"unknown command "hashonly""#, "did you mean: mediactl hash-only"),
         Slip("lgoin", #"unknown command "lgoin""#, "did you mean: mediactl login"),
+        // Names of commands in other programs.
+        Slip("ls", #"unknown command "ls""#, "did you mean: mediactl uploads list"),
+        Slip("rm 1", #"unknown command "rm""#, "did you mean: mediactl uploads delete"),
+        Slip("uploads rm 1", #"unknown command "rm""#, "did you mean: mediactl uploads delete"),
+        Slip("tapes rm Summer", #"unknown command "rm""#, "did you mean: mediactl tapes delete"),
+        Slip("tapes ls", #"unknown command "ls""#, "did you mean: mediactl tapes list"),
+        Slip("sync ls", #"unknown command "ls""#, "did you mean: mediactl sync list"),
+        Slip("sync get", #"unknown command "get""#, "did you mean: mediactl sync download"),
+        Slip("cp clip.mp4", #"unknown command "cp""#, "did you mean: mediactl upload"),
+        Slip("media search x", #"unknown command "search""#, "did you mean: mediactl media find"),
+        Slip("version", #"unknown command "version""#, "did you mean: mediactl --version"),
         Slip("xyzzy", #"unknown command "xyzzy""#, "see mediactl --help"),
         // Options: the program's own, those of one command, and those of a command that only groups others.
         Slip("--josn uploads list", "unknown option --josn", "did you mean: --json"),

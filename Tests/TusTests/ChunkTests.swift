@@ -31,6 +31,67 @@ struct ChunkTests {
         #expect(size.current == 8)
     }
 
+    @Test("chunks that take 20 seconds are halved down to the minimum")
+    func tooSlow() {
+        var size = ChunkSize(options(8, 2, 64))
+        let sizes = (0..<3).map { _ in
+            size.completed(in: .seconds(20))
+            return size.current
+        }
+        #expect(sizes == [4, 2, 2])
+    }
+
+    @Test(
+        "a run begins with an eighth of a chunk of which nothing arrived in the last run, otherwise with the same size",
+        arguments: [(100, 4000, 500), (99, 4000, 500), (101, 4000, 4000), (100, 12, 2), (101, 90_000, 8000)]
+    )
+    func laterRun(offset: Int64, last: Int64, expected: Int64) {
+        var size = ChunkSize(options(8000, 2, 64_000))
+        size.resume(after: TusChunk(offset: 100, byteCount: last), at: offset)
+        #expect(size.current == expected)
+    }
+
+    @Test("runs that each end after 300 kB complete an upload behind a proxy that keeps only whole chunks")
+    func runsEndOften() async throws {
+        let source = try Source(2_000_000)
+        let run = Mutex((control: TransferControl(), rest: 0))
+        let server = try TusServer(length: 2_000_000) { request, _ in
+            guard request.method == "PATCH" else { return .obey }
+            return run.withLock { run in
+                guard request.bodyLength > run.rest else {
+                    run.rest -= request.bodyLength
+                    return .obey
+                }
+                run.control.stop()
+                return .reset(afterBytes: run.rest, storing: false)
+            }
+        }
+        let client = try server.client()
+        let last = Mutex<TusChunk?>(nil)
+        var offsets: [Int] = []
+        while server.stored.count < 2_000_000, offsets.count < 20 {
+            let control = TransferControl()
+            run.withLock { $0 = (control, 300_000) }
+            var content = source.content(proofs: source.proofs)
+            content.lastChunk = last.withLock { $0 }
+            content.begin = { chunk in last.withLock { $0 = chunk } }
+            let ready = content
+            let error = await tusError { () async throws(TusError) in
+                try await client.send(
+                    ready,
+                    to: "abc",
+                    options: plainOptions(chunk: 8 << 20, minimum: 64 << 10, retries: 0),
+                    control: control
+                )
+            }
+            #expect(error == nil || error?.kind == .cancelled)
+            offsets.append(server.stored.count)
+        }
+        #expect(server.stored == source.bytes)
+        // From the third run on, each makes progress.
+        #expect(zip(offsets.dropFirst(), offsets.dropFirst(2)).allSatisfy { $0 < $1 }, "\(offsets)")
+    }
+
     @Test("interruptions halve chunks down to the minimum, and slow down growth")
     func cuts() {
         var size = ChunkSize(options(8, 2, 64))

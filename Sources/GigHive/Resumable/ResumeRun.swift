@@ -38,7 +38,7 @@ struct ResumeRun: Sendable {
                 if error.mayBeUnfinished { onEvent(.leavingUnfinished) }
             }
         }
-        let upload = try prepared()
+        let upload = try await prepared()
         if record.transport == .multipart {
             var result = await uploader.send(upload, control: control, onEvent: onEvent)
             result.warnings = (resolved?.warnings ?? []) + result.warnings
@@ -86,8 +86,8 @@ struct ResumeRun: Sendable {
         }
     }
 
-    /// The file, if it is unchanged since the upload started.
-    private func prepared() throws(GigHiveError) -> PreparedUpload {
+    /// The file, if it is unchanged since the upload started, or still has the bytes that were sent.
+    private func prepared() async throws(GigHiveError) -> PreparedUpload {
         guard let details = details ?? UploadDetails(record.fields) else {
             throw GigHiveError(.notResumable, detail: "the journal does not have its details", path: record.path)
         }
@@ -100,7 +100,9 @@ struct ResumeRun: Sendable {
         } catch  where error.code == .fileNotFound {
             throw GigHiveError(.notResumable, detail: "the file is missing", path: record.path, value: record.uploadID)
         }
-        guard upload.identity == identity else {
+        var isSame = upload.identity == identity
+        if !isSame { isSame = try await uploader.hasSentBytes(of: record, upload, control, onEvent) }
+        guard isSame else {
             let detail = "the file was modified since the upload started"
             throw GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
         }

@@ -10,6 +10,8 @@ actor TusJournal {
     private let store: TokenStore
     private let now: @Sendable () -> Date
     private(set) var record: TusRecord
+    /// The parts whose chunk this run has stored.
+    private var begun: Set<Int> = []
     /// Saves run in order: an older state must never replace a newer one.
     private var lastSave: Task<StoreError?, Never>?
 
@@ -25,6 +27,7 @@ actor TusJournal {
         record.parts[part].expiresAt = creation.expiresAt
         record.parts[part].createdAt = now()
         record.parts[part].chunkBytes = chunkBytes
+        record.parts[part].lastChunk = nil
         record.parts[part].proofs = []
         try await save()
     }
@@ -37,12 +40,25 @@ actor TusJournal {
         try await save()
     }
 
+    /// A chunk is about to be sent. It is stored if a later run could otherwise send the same chunk in the same size
+    /// again; the others are stored with the next proof.
+    func begin(_ chunk: TusRecord.Chunk, of part: Int) async throws(StoreError) {
+        let last = record.parts[part].lastChunk
+        record.parts[part].lastChunk = chunk
+        let isFirst = begun.insert(part).inserted
+        guard isFirst || chunk.byteCount < last?.byteCount ?? .max else { return }
+        try await save()
+    }
+
     /// Stores the proof of a part's first bytes. Two are enough: the server certainly has the older one's bytes, and
     /// perhaps the newer one's. A retried chunk, perhaps of another length, replaces only its own proof.
     func keep(_ proof: TusProof, of part: Int) async throws(StoreError) {
         let kept = TusRecord.Proof(offset: proof.offset, digest: proof.digest.hex)
         let certain = record.parts[part].proofs.filter { $0.offset < proof.offset }
         record.parts[part].proofs = certain.suffix(1) + [kept]
+        if let last = record.parts[part].lastChunk {
+            record.parts[part].lastChunk = TusRecord.Chunk(offset: proof.offset, byteCount: last.byteCount)
+        }
         try await save()
     }
 

@@ -19,6 +19,8 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
+    /// Whether the file is not certainly the one that was sent from, so that every byte on the server needs a proof.
+    let needsProofs: Bool
     /// This upload's place if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?
     let onEvent: @Sendable (UploadEvent) -> Void
@@ -134,6 +136,14 @@ struct TusTransfer: Sendable {
         else {
             throw TusError(.dead, detail: "the server's offset, \(status.offset) bytes, is not the end of a chunk")
         }
+        if needsProofs, status.offset > part.proofs.last?.offset ?? 0 {
+            let detail = "the file was replaced, and the last bytes on the server cannot be compared with it"
+            onEvent(.restarting(because: GigHiveError(.notResumable, detail: detail, path: upload.path)))
+            // Leftover bytes cost the server some space; no later step depends on them.
+            try? await tus.terminate(id, control: control)
+            try await TusError.journalling { () async throws(StoreError) in try await journal.lost(index) }
+            return nil
+        }
         onEvent(.resuming(from: statistics.reached(status.offset, in: index)))
         return id
     }
@@ -224,7 +234,12 @@ struct TusTransfer: Sendable {
             proofs: part.proofs.compactMap { proof in
                 SHA256Digest(hex: proof.digest).map { TusProof(offset: proof.offset, digest: $0) }
             },
+            lastChunk: part.lastChunk.map { TusChunk(offset: $0.offset, byteCount: $0.byteCount) },
             open: { file },
+            begin: { chunk in
+                let begun = TusRecord.Chunk(offset: chunk.offset, byteCount: chunk.byteCount)
+                try await journal.begin(begun, of: index)
+            },
             keep: { proof in
                 try await journal.keep(proof, of: index)
                 // All of a chunk is sent except its last byte.

@@ -66,6 +66,7 @@ struct TusUploadRun {
                 return
             }
             earlier = try uploader.resumable(upload)
+            if earlier == nil { earlier = try await uploader.resumableReplaced(upload, control, onEvent) }
             if earlier == nil, let known = try await findContent() {
                 recorder.adopt(known)
                 return
@@ -201,6 +202,9 @@ struct TusUploadRun {
     private mutating func send(_ file: FileContent, _ journal: TusJournal) async -> String? {
         do throws(TusError) {
             if let complete = try await completeUpload(journal) {
+                try await TusError.journalling { () async throws(StoreError) in
+                    if let identity = upload.identity { try recorder.noteReplaced(by: identity) }
+                }
                 return complete
             }
             try await TusError.journalling { () async throws(StoreError) in
@@ -218,6 +222,7 @@ struct TusUploadRun {
             try await TusError.journalling { () async throws(StoreError) in
                 try await journal.completed(as: sent.tusID)
                 try await recorder.noteSent(checksum: sent.checksum)
+                if let identity = upload.identity { try recorder.noteReplaced(by: identity) }
             }
             return sent.tusID
         } catch {
@@ -245,6 +250,7 @@ struct TusUploadRun {
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             statistics: statistics,
+            needsProofs: recorder.record.identity != upload.identity,
             slot: slot,
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
         )

@@ -127,6 +127,14 @@ extension UploadOutcomeRecorder {
         try await store.note(record.uploadID, UploadChange(state: .sent, checksumSHA256: checksum))
     }
 
+    /// All bytes were sent from this file. A file that replaced the one of the row is found by later uploads only then:
+    /// until then, bytes on the server may be those of the earlier file.
+    mutating func noteReplaced(by identity: FileIdentity) throws(StoreError) {
+        guard record.identity != identity else { return }
+        record.identity = identity
+        try store.note(identity, of: record.uploadID)
+    }
+
     /// Records, before finalize is sent again, that the response to an earlier one was lost. The response to the second
     /// never has a token (trap T8); a process that adopts it must not mistake it for the first.
     mutating func noteLoss() async throws(StoreError) {

@@ -53,8 +53,11 @@ extension TextRenderer {
             .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
         ])
         table.append(
-            contentsOf: rows.map {
-                [TerminalText.escaped($0.name), TerminalText.escaped($0.value), TerminalText.escaped($0.source)]
+            contentsOf: rows.map { row in
+                // The records have the number of bytes.
+                let size = SettingKey.sizes.contains { $0.rawValue == row.name } ? Int64(row.value) : nil
+                let value = size.map(SettingValue.sizeText) ?? row.value
+                return [TerminalText.escaped(row.name), TerminalText.escaped(value), TerminalText.escaped(row.source)]
             }
         )
         return table

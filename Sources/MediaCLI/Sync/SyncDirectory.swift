@@ -16,7 +16,8 @@ struct SyncDirectory: ContextCommand {
         discussion: """
             Without a directory, only the index is updated, as with mediactl sync pull. With one, the photos that the \
             server lacks are uploaded, and those that this machine lacks are downloaded to DIR/YEAR/MONTH. Nothing is \
-            deleted. The first run prints the plan and prompts; without a terminal it requires --yes.
+            deleted. The first run that has photos to upload or download prints them and prompts; without a terminal it \
+            requires --yes.
 
             Examples:
               mediactl sync Pictures --dry-run
@@ -51,10 +52,9 @@ struct SyncDirectory: ContextCommand {
         }
         // A misspelled command is not a directory.
         let commands = Sync.configuration.subcommands.map { $0._commandName }
-        try require(
-            isDirectory(directory) || Spelling.nearest(to: directory, among: commands) == nil,
-            "Unexpected argument '\(directory)'"
-        )
+        let command =
+            Spelling.nearest(to: directory, among: commands) ?? MistypedLine.synonym(of: directory, among: commands)
+        try require(isDirectory(directory) || command == nil, "Unexpected argument '\(directory)'")
     }
 
     private func isDirectory(_ directory: String) -> Bool {
@@ -143,7 +143,6 @@ struct DirectoryRun: Sendable {
         guard isDryRun || account.deviceID != nil else { throw PhotoSyncError(.noDevice) }
         let isFirst = try !account.library.isSynced(directory.absolutePath, server: account.server)
         let confirmation = Confirmation(prompter: session.settings.prompter, isGiven: isConfirmed)
-        if isFirst, !isDryRun { try confirmation.requirePrompt(for: Self.question) }
         try await list()
         var isAgreed = true
         var isConsentGiven = isConfirmed
@@ -151,6 +150,7 @@ struct DirectoryRun: Sendable {
             try await plan()
             let count = parts.number("planned", of: "push") + parts.number("planned", of: "download")
             if !isDryRun, console.mayContinue, count > 0 {
+                if !session.settings.prompter.isAllowed { console.announce(explanation()) }
                 isAgreed = try await confirmation.prompt(explanation(), Self.question, on: console)
                 isConsentGiven = isAgreed
             }
@@ -175,8 +175,10 @@ struct DirectoryRun: Sendable {
 
     // MARK: Parts
 
-    private func part(_ name: String, _ schema: String) -> Console {
-        Console(part: schema, of: console) { [parts] members in parts.summaries.withLock { $0[name] = members } }
+    private func part(_ name: String, _ schema: String, isMuted: Bool = false) -> Console {
+        Console(part: schema, of: console, isMuted: isMuted) { [parts] members in
+            parts.summaries.withLock { $0[name] = members }
+        }
     }
 
     private func list() async throws {
@@ -190,6 +192,8 @@ struct DirectoryRun: Sendable {
         parts.add(try await run.run())
     }
 
+    /// Prints the photos to upload and download. The messages of the parts are printed by the run that follows, unless
+    /// there is none.
     private func plan() async throws {
         // Photos that are already present are not downloaded, even if no earlier run has recorded them.
         let present = PresentPhotos()
@@ -219,7 +223,7 @@ struct DirectoryRun: Sendable {
     }
 
     private func push(isDryRun: Bool, _ onItem: @escaping @Sendable (PushItem) -> Void = { _ in }) async throws {
-        let console = part("push", SyncPush.schema)
+        let console = part("push", SyncPush.schema, isMuted: isDryRun && !self.isDryRun)
         do {
             if !isDryRun {
                 // Confirming the run does not confirm the ownership test.
@@ -251,7 +255,7 @@ struct DirectoryRun: Sendable {
         isOmitted: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async throws {
         let run = DownloadRun(
-            console: part("download", SyncDownload.schema),
+            console: part("download", SyncDownload.schema, isMuted: isDryRun && !self.isDryRun),
             account: account,
             hashes: session.settings.hashCache(),
             options: Download.Options(isDryRun: isDryRun, retry: session.retryPolicy),

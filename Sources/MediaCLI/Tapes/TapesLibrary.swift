@@ -9,8 +9,8 @@ struct TapesLibrary: ParsableCommand {
         commandName: "library",
         abstract: "Show the photo library, set it up, or request access.",
         discussion: """
-            By default the library is a folder of links in your pictures. With library_url, or albums.library: immich, it is \
-            an Immich server.
+            By default the library is a folder of links in your Pictures directory. With library_url, or \
+            albums.library: immich, it is an Immich server.
 
             Examples:
               mediactl tapes library status

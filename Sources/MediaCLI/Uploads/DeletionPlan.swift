@@ -196,6 +196,18 @@ extension DeletionPlan {
         try !store.tokens(fileID: fileID, host: scope).isEmpty
     }
 
+    /// Whether this machine can delete or hide the file with an ID.
+    ///
+    /// - Throws: `StoreError`, `ServerURLError`; `UserFacingError` if several hosts have the ID.
+    func canDelete(_ fileID: Int64) throws -> Bool {
+        if try guestUpload(for: fileID) != nil { return true }
+        do {
+            return try !store.tokens(fileID: fileID, host: target(for: fileID).host).isEmpty
+        } catch is GigHiveError {
+            return false
+        }
+    }
+
     /// Same as `scope`, but empty if each ID has its own.
     var scopeName: String { scope ?? "" }
 

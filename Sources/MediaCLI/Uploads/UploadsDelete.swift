@@ -77,17 +77,19 @@ struct UploadsDelete: ContextCommand {
         let store = try await StoreSession.open(settings)
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
         let checksum = try await checksum()
-        if !dryRun {
-            try confirmation.requirePrompt(for: ids.count > 1 ? "Delete them?" : "Delete it?")
-        }
         let scope = try oldHost.scope(connection.choice, console)
         var named = last ? try plan(settings, store, host: scope).last() : nil
         if ids.isEmpty, let checksum {
             named = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
         }
+        let chosen = try plan(settings, store, host: named?.host ?? scope)
+        // IDs without an entry are reported without a prompt. For an administrator, only the server can resolve them.
+        if !dryRun, try asAdmin || named != nil || ids.contains(where: { try chosen.canDelete($0) }) {
+            try confirmation.requirePrompt(for: ids.count > 1 ? "Delete them?" : "Delete it?")
+        }
         let run = DeleteRun(
             console: console,
-            plan: try plan(settings, store, host: named?.host ?? scope),
+            plan: chosen,
             servers: try ServerSession(settings, credentials: credentials),
             confirmation: confirmation,
             onInvalidToken: onInvalidToken?.value,

@@ -30,7 +30,13 @@ struct UploadsShow: ContextCommand {
         let session = try await StoreSession.open(settings, for: .reading)
         let entries = try session.keptUploads(host: host, fileID: id)
         guard !entries.isEmpty else {
-            throw GigHiveError.withoutToken(id, host: host, in: session.store)
+            let error = GigHiveError.withoutToken(id, host: host, in: session.store)
+            var userFacingError = ErrorCatalog.userFacingError(of: error)
+            // The hint of the error is about a deletion.
+            if error.code == .noDeleteToken, error.otherHosts.isEmpty {
+                userFacingError.hint = "show the file on the server with: mediactl media show \(id)"
+            }
+            throw userFacingError
         }
         for (index, entry) in entries.enumerated() {
             console.record(.item, JSONRenderer.kept(entry, isTokenShown: showToken))

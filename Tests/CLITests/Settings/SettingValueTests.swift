@@ -49,6 +49,17 @@ import Testing
         #expect(try SettingValue.size(text) == expected)
     }
 
+    @Test(
+        arguments: [
+            (1, "1"), (1000, "1000"), (1024, "1K"), (512_000, "500K"), (8_388_608, "8M"), (6_442_450_944, "6G"),
+            (1_073_742_848, "1048577K"), (11_811_182_592, "11534358K"),
+        ] as [(Int64, String)]
+    )
+    func sizesAreShownAsTheyAreSpecified(byteCount: Int64, expected: String) throws {
+        #expect(SettingValue.sizeText(byteCount) == expected)
+        #expect(try SettingValue.size(expected) == byteCount)
+    }
+
     @Test(arguments: ["", "0", "-1", "K", "1.5M", "1T", "1MB", "8589934592G", "9223372036854775808", "1 M", "ten"])
     func invalidSizes(text: String) {
         #expect(throws: InvalidValue.self) { try SettingValue.size(text) }

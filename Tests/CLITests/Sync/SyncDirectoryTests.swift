@@ -25,6 +25,7 @@ import Testing
         let refused = try await fixture.json("sync", directory)
         #expect(refused.result.exitCode == 2)
         #expect(refused.result.errors.contains("confirmation required: Upload and download them?"))
+        #expect(refused.result.errors.contains("2 photos to upload, 1 photo to download. Nothing is deleted."))
         #expect(try await fixture.requests("POST", "/api/photos/upload") == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["a.jpg", "b.jpg"])
     }
@@ -42,7 +43,23 @@ import Testing
         #expect(try await fixture.run("sync", directory, "--yes").exitCode == 0)
         #expect(try await fixture.run("sync", directory + "/./").exitCode == 0)
         // Consent applies to one directory, not to those above or below it.
+        try Data("a new photo".utf8).write(to: URL(fileURLWithPath: directory + "/2019/new.jpg"))
         #expect(try await fixture.run("sync", directory + "/2019").exitCode == 2)
+    }
+
+    /// Nothing would be uploaded or downloaded, so there is nothing to agree to; a later photo needs consent.
+    @Test func aFirstRunWithNothingToDoNeedsNoConsent() async throws {
+        let (fixture, directory) = try await fixture()
+        #expect(try await fixture.run("sync", "push", directory).exitCode == 0)
+        #expect(try await fixture.run("sync").exitCode == 0)
+        #expect(try await fixture.run("sync", "download", "--missing", "--output", directory).exitCode == 0)
+        let result = try await fixture.run("sync", directory)
+        #expect(result.exitCode == 0)
+        // The plan repeats no message of the run.
+        #expect(result.errors.components(separatedBy: "3 already on the server").count == 2)
+        #expect(result.errors.components(separatedBy: "nothing to download").count == 2)
+        try Data("a new photo".utf8).write(to: URL(fileURLWithPath: directory + "/new.jpg"))
+        #expect(try await fixture.run("sync", directory).exitCode == 2)
     }
 
     @Test func aDirectoryThatDoesNotExistIsRefused() async throws {

@@ -146,6 +146,8 @@ extension ErrorCatalog {
                 error,
                 hint: error.detail.isEmpty || error.detail == "permission denied" ? "check its permissions" : nil
             )
+        case .fileNotFound where error.path.map(isAddress) == true:
+            .table(error, hint: "specify the address of the server with --server URL")
         case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")
         case .fileTooLarge:
             Text(
@@ -161,6 +163,11 @@ extension ErrorCatalog {
             Text("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
         default: nil
         }
+    }
+
+    /// Other programs take the address of the server as an argument.
+    private static func isAddress(_ path: [UInt8]) -> Bool {
+        path.starts(with: "http://".utf8) || path.starts(with: "https://".utf8)
     }
 
     /// Discards the upload in `error.value`.

@@ -265,18 +265,39 @@ struct MistypedLine {
         return nil
     }
 
-    /// The command that a word resembles, or the command with this subcommand: `list` means `uploads list`. If the next
-    /// word is or resembles a subcommand of the result, it is included.
+    /// The command that a word resembles or is another name of, or the command with this subcommand: `list` means
+    /// `uploads list`. If the next word is or resembles a subcommand of the result, it is included.
     private static func suggestion(for words: [String], below command: any ParsableCommand.Type) -> String? {
         let commands = command.configuration.subcommands
         guard let word = words.first else { return nil }
-        if let parent = commands.first(where: { Self.command(word, below: $0) != nil }) {
-            return "\(parent._commandName) \(word)"
+        if word == "version", command == MediactlCommand.self { return "--version" }
+        let names = synonyms[word, default: []]
+        if let name = names.first(where: { Self.command($0, below: command) != nil }) { return name }
+        for name in [word] + names {
+            if let parent = commands.first(where: { Self.command(name, below: $0) != nil }) {
+                return "\(parent._commandName) \(name)"
+            }
         }
         guard let name = Spelling.nearest(to: word, among: commands.map { $0._commandName }) else { return nil }
         guard words.count > 1, let next = Self.command(name, below: command) else { return name }
         let below = next.configuration.subcommands.map { $0._commandName }
         return Spelling.nearest(to: words[1], among: below).map { "\(name) \($0)" } ?? name
+    }
+
+    /// The names of commands in other programs, with those that may be meant here.
+    private static let synonyms: [String: [String]] = [
+        "ls": ["list"], "dir": ["list"], "rm": ["delete", "remove"], "del": ["delete", "remove"],
+        "remove": ["delete"], "cp": ["upload", "add"], "copy": ["upload", "duplicate"],
+        "put": ["upload", "push", "add"], "send": ["upload", "push"], "get": ["download", "show"],
+        "fetch": ["download"], "cat": ["show"],
+        "info": ["show", "status"], "stat": ["show", "status"], "view": ["show"], "search": ["find"],
+        "mv": ["move", "rename"], "new": ["create"], "auth": ["login"], "signin": ["login"], "signout": ["logout"],
+        "update": ["pull"],
+    ]
+
+    /// The command that a word of another program means, among commands without subcommands.
+    static func synonym(of word: String, among commands: [String]) -> String? {
+        synonyms[word]?.first(where: commands.contains)
     }
 
     // MARK: Options

@@ -22,6 +22,8 @@ final class Console: Sendable {
     private let color: Mutex<ColorMode>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
+    /// Whether notes, warnings and errors are not printed: those of a plan are repeated by the run that follows it.
+    private let isMuted: Bool
     /// Receives the summary of a part of a command, since a command has only one summary.
     private let onSummary: (@Sendable (JSONObject) -> Void)?
 
@@ -33,19 +35,27 @@ final class Console: Sendable {
         verbosity = preferences.verbosity
         color = Mutex(preferences.color ?? .auto)
         onSummary = nil
+        isMuted = false
         let terminal = context.terminal
         let descriptor = context.errors.descriptor
         screen = ScreenArea(context.errors) { terminal.columns(descriptor) }
     }
 
     /// A console for a part of a command: its records have another schema, and its summary goes to `onSummary`.
-    init(part schema: String, of whole: Console, onSummary: @escaping @Sendable (JSONObject) -> Void) {
+    /// One that is muted prints results only.
+    init(
+        part schema: String,
+        of whole: Console,
+        isMuted: Bool = false,
+        onSummary: @escaping @Sendable (JSONObject) -> Void
+    ) {
         context = whole.context
         self.schema = schema
         (isJSON, isQuiet, verbosity) = (whole.isJSON, whole.isQuiet, whole.verbosity)
         screen = whole.screen
         color = Mutex(whole.color.withLock { $0 })
         self.onSummary = onSummary
+        self.isMuted = isMuted
         use(whole.hintOptions.withLock { $0 })
     }
 
@@ -174,6 +184,7 @@ final class Console: Sendable {
     }
 
     func error(_ userFacingError: UserFacingError) {
+        guard !isMuted else { return }
         emit(errorStyle.red("error:"), userFacingError.message)
         if !userFacingError.details.isEmpty {
             announce(userFacingError.details.map { "  " + $0 })
@@ -197,6 +208,7 @@ final class Console: Sendable {
     }
 
     private func emit(_ kind: String, _ message: String) {
+        guard !isMuted else { return }
         announce(["mediactl: \(kind) \(message)"])
     }
 

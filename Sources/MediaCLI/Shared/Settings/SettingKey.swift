@@ -93,6 +93,9 @@ struct SettingKey: RawRepresentable, CaseIterable, Hashable, Sendable {
     static let services = OutcomeTable.servers.filter { $0.setting != nil }.map(SettingKey.init(addressOf:))
 
     static let addresses: [SettingKey] = [.server] + services
+
+    /// Sizes in bytes.
+    static let sizes: [SettingKey] = [.limitRate, .maxBytes, .chunkSize]
 }
 
 enum SettingValue {
@@ -169,6 +172,14 @@ enum SettingValue {
         guard !overflow else { throw InvalidValue(rule: "is too large") }
         guard bytes > 0 else { throw InvalidValue(rule: "is not a valid size: specify a number above 0") }
         return bytes
+    }
+
+    /// The shortest text that `size` reads as this number of bytes.
+    static func sizeText(_ byteCount: Int64) -> String {
+        for (unit, shift) in [("G", 30), ("M", 20), ("K", 10)] where byteCount > 0 && byteCount % (1 << shift) == 0 {
+            return "\(byteCount >> shift)\(unit)"
+        }
+        return String(byteCount)
     }
 
     /// Bytes per second, the same as in `size`; `0` and `none` mean no limit.
