@@ -28,11 +28,11 @@ def words(text):
 
 
 def declaration_at(lines, index):
-    """A declaration, an initializer with its parameters; nil for another kind."""
+    """A declaration without its value, an initializer with its parameters; None for another kind."""
     match = DECLARATION.match(lines[index])
     if not match:
         return None
-    text = lines[index]
+    text = lines[index] if match[1] == "init" else lines[index].split(" = ")[0]
     while match[1] == "init" and not lines[index].rstrip().endswith(("{", "}")) and index + 1 < len(lines):
         index += 1
         text += " " + lines[index]
@@ -56,7 +56,7 @@ def repeating(path):
         if not comment or lines[index - 1].lstrip().startswith("//") or lines[index + 1].lstrip().startswith("//"):
             continue
         declaration = declaration_at(lines, index + 1)
-        if declaration is None or "OutcomeCode(" in declaration:
+        if declaration is None or "OutcomeCode(" in lines[index + 1]:
             continue
         known = words(declaration) | words(type_around(lines, index, len(comment[1])))
         if all({word, word.removesuffix("s")} & known or word in FILLERS for word in re.findall("[a-z]+", comment[2].lower())):

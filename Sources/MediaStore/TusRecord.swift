@@ -36,7 +36,6 @@ public struct TusRecord: Sendable, Equatable {
         /// Length in bytes. The part may end earlier.
         public var byteCount: Int64
 
-        /// Creates a chunk.
         public init(offset: Int64, byteCount: Int64) {
             self.offset = offset
             self.byteCount = byteCount

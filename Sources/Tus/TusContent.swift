@@ -21,7 +21,6 @@ public struct TusChunk: Sendable, Equatable {
     /// Length in bytes. The content may end earlier.
     public var byteCount: Int64
 
-    /// Creates a chunk.
     public init(offset: Int64, byteCount: Int64) {
         self.offset = offset
         self.byteCount = byteCount
