@@ -6,9 +6,6 @@ public final class SmallDisk: Sendable {
     /// It could not be mounted or made read-only.
     public struct Unmountable: Error {}
 
-    /// Files on it were not removed or not closed.
-    public struct StillUsed: Error {}
-
     /// Whether one can be mounted, which root of a container often may not.
     public static let isAvailable = (try? SmallDisk(kibibytes: 64)) != nil
 
@@ -41,19 +38,6 @@ public final class SmallDisk: Sendable {
             while write(descriptor, block, count) == count {}
         }
         ftruncate(descriptor, max(0, lseek(descriptor, 0, SEEK_END) - off_t(pages * 4096)))
-    }
-
-    /// Waits until its space is free: a process may still have a removed file open, and would free its space later.
-    ///
-    /// - Throws: `StillUsed` after a minute.
-    public func waitUntilUnused() async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while true {
-            var status = statvfs()
-            if statvfs(path, &status) == 0, status.f_bfree == status.f_blocks { return }
-            guard ContinuousClock.now < deadline else { throw StillUsed() }
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 
     /// Makes it read-only.

@@ -237,8 +237,6 @@ import Testing
         if isFullLater {
             let child = try fixture.runner.start(command, streams: .terminal(columns: 200), extra: environment)
             try await child.wait(for: "Repair them?")
-            // The thread of the transfers may not have closed the last checked file yet.
-            try await disk.waitUntilUnused()
             try disk.fill()
             child.write("yes\n")
             let result = try await child.finish(deadline: .seconds(60))
