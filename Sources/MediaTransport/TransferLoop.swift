@@ -112,31 +112,34 @@ final class TransferLoop: Sendable {
 
     private func run() {
         var transfers: [OpaquePointer: Transfer] = [:]
-        while true {
-            let (arrived, isShutDown) = inbox.withLock { inbox in
-                defer { inbox.submissions = [] }
-                return (inbox.submissions, inbox.isShutDown)
-            }
-            for (submission, complete) in arrived {
-                add(submission, complete, to: &transfers)
-            }
-            if isShutDown {
-                transfers.values.forEach { $0.control.abandon() }
-            }
-            stopWhereRequested(&transfers, isWaiting: false)
+        while let timeout = step(&transfers) { curl_multi_poll(multi.raw, nil, 0, timeout, nil) }
+    }
 
-            var running: CInt = 0
-            curl_multi_perform(multi.raw, &running)
-            finishCompleted(&transfers)
-            // A response that has arrived counts, also if this thread did not run for a while and its limit has passed.
-            stopWhereRequested(&transfers, isWaiting: true)
-            if transfers.isEmpty && isShutDown { return }
-            transfers.values.forEach { $0.resumeIfReleased() }
-            watch(&transfers)
-
-            let isIdle = transfers.isEmpty
-            curl_multi_poll(multi.raw, nil, 0, isIdle ? Self.idlePollMilliseconds : Self.tickMilliseconds, nil)
+    /// Does what is due. Returns how long to wait for more, in milliseconds; nil after the shutdown.
+    ///
+    /// Not inlined, so that nothing of a finished request, such as its file, stays open while the thread waits.
+    @inline(never) private func step(_ transfers: inout [OpaquePointer: Transfer]) -> CInt? {
+        let (arrived, isShutDown) = inbox.withLock { inbox in
+            defer { inbox.submissions = [] }
+            return (inbox.submissions, inbox.isShutDown)
         }
+        for (submission, complete) in arrived {
+            add(submission, complete, to: &transfers)
+        }
+        if isShutDown {
+            transfers.values.forEach { $0.control.abandon() }
+        }
+        stopWhereRequested(&transfers, isWaiting: false)
+
+        var running: CInt = 0
+        curl_multi_perform(multi.raw, &running)
+        finishCompleted(&transfers)
+        // A response that has arrived counts, also if this thread did not run for a while and its limit has passed.
+        stopWhereRequested(&transfers, isWaiting: true)
+        if transfers.isEmpty && isShutDown { return nil }
+        transfers.values.forEach { $0.resumeIfReleased() }
+        watch(&transfers)
+        return transfers.isEmpty ? Self.idlePollMilliseconds : Self.tickMilliseconds
     }
 
     /// Progress and watchdogs run ten times a second; sockets and wakeups wake the loop immediately.
