@@ -261,6 +261,9 @@ extension Transfer {
         if isAtLimitedEnd {
             limitBacklog()
             limit = min(limit, Self.endStepBytes)
+        } else if bytesRead == 0, bodyByteCount > Self.limitedEndBytes, let socket = connectedSocket() {
+            // A kept connection still has the limit of its last body.
+            _ = shim_socket_limit_backlog(socket, 0)
         }
         do {
             let count = try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<limit]))
@@ -273,7 +276,7 @@ extension Transfer {
     }
 
     /// Length of the end of a body of which little may wait in the send queue.
-    private static let limitedEndBytes: Int64 = 1 << 20
+    private static let limitedEndBytes: Int64 = 1 << 18
     /// Bytes that libcurl gets at once there, and the kernel may have without sending them.
     private static let endStepBytes = 65_536
 

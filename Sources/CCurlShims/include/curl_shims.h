@@ -50,7 +50,8 @@ int shim_socket_local_port(curl_socket_t socket);
 int64_t shim_socket_unsent(curl_socket_t socket);
 
 // Lets the kernel's send queue take data only while at most this many bytes of it are not sent yet (TCP_NOTSENT_LOWAT,
-// tcp(7)). Bytes that the peer has not acknowledged do not count, so the connection is as fast. False if unsupported.
+// tcp(7)); 0 is the system's default. Bytes that the peer has not acknowledged do not count, so the connection is as
+// fast. False if unsupported.
 bool shim_socket_limit_backlog(curl_socket_t socket, int bytes);
 
 // The host of an address; an internationalized name as Punycode (libcurl 7.88 or later; otherwise unchanged). Free the
