@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import MediaStore
 import TestSupport
 import Testing
 
@@ -104,8 +105,20 @@ import Testing
         ] as [([String], String)]
     )
     func deletionRequiresYesWithoutATerminal(arguments: [String], question: String) async throws {
-        let result = try await BinaryRunner()
-            .run(["uploads"] + arguments, input: "yes\n", extra: ["MEDIACTL_SERVER": "http://127.0.0.1:9"])
+        let runner = try BinaryRunner()
+        // IDs without a stored token are reported without a prompt.
+        var tokens = ""
+        for fileID in [Int64(18), 19] {
+            var entry = JSONSchemaTests.entry
+            (entry.host, entry.baseURL, entry.fileID) = ("127.0.0.1:9", "http://127.0.0.1:9", fileID)
+            tokens += String(decoding: TokenExport.line(entry), as: UTF8.self)
+        }
+        #expect(try await runner.run(["uploads", "import", "-"], input: tokens).exitCode == 0)
+        let result = try await runner.run(
+            ["uploads"] + arguments,
+            input: "yes\n",
+            extra: ["MEDIACTL_SERVER": "http://127.0.0.1:9"]
+        )
         #expect(result.exitCode == 2)
         #expect(
             result.errors == """

@@ -38,7 +38,7 @@ async def refused(call):
 
 async def main(address, key, directory):
     path = f"{directory}/client.jpg"
-    content = b"bytes of an image"
+    content = b"bytes of one image"
     with open(path, "wb") as file:
         file.write(content)
     checksum = base64.b64encode(hashlib.sha1(content).digest()).decode()
