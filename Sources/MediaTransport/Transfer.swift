@@ -275,8 +275,8 @@ extension Transfer {
         }
     }
 
-    /// Length of the end of a body of which little may wait in the send queue.
-    private static let limitedEndBytes: Int64 = 1 << 18
+    /// Length of the end of a body of which little may wait in the send queue: more than libcurl reads at once before.
+    private static let limitedEndBytes: Int64 = 1 << 19
     /// Bytes that libcurl gets at once there, and the kernel may have without sending them.
     private static let endStepBytes = 65_536
 
