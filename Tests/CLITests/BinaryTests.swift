@@ -111,7 +111,7 @@ import Testing
         for fileID in [Int64(18), 19] {
             var entry = JSONSchemaTests.entry
             (entry.host, entry.baseURL, entry.fileID) = ("127.0.0.1:9", "http://127.0.0.1:9", fileID)
-            tokens += String(decoding: TokenExport.line(entry), as: UTF8.self)
+            tokens += String(decoding: TokenExport.line(entry), as: UTF8.self) + "\n"
         }
         #expect(try await runner.run(["uploads", "import", "-"], input: tokens).exitCode == 0)
         let result = try await runner.run(
