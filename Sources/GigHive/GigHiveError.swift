@@ -6,7 +6,7 @@ public import MediaTransport
 internal import Tus
 
 /// Why an upload or a deletion failed: facts from which the caller classifies the failure and composes a message.
-public struct GigHiveError: Error, Sendable, CustomStringConvertible {
+@dynamicMemberLookup public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     /// Whose credentials a deletion needs (gighive contract 5.1 and 5.2).
     public enum NeededLogin: Sendable, Equatable {
         /// A deletion by token.
@@ -15,63 +15,82 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         case admin
     }
 
-    /// The code of the failure.
-    public var code: OutcomeCode
-    /// The message of the server, the system or a rule. May contain control characters; escape before printing.
-    public var detail: String
-    /// Status of the response, if there was one.
-    public var httpStatus: Int?
-    /// Whether the same call may succeed later.
-    public var isRetryable: Bool
-    /// Local path concerned, as bytes.
-    public var path: [UInt8]?
-    /// The detail field concerned (`label`, `event_date`, …); `transport` when another `TransportChoice`
-    /// avoids the failure.
-    public var field: String?
-    /// The offending value as given.
-    public var value: String?
-    /// The limit that was exceeded, in the field's unit (bytes, scalars).
-    public var limit: Int64?
-    /// The server's ID.
-    public var fileID: Int64?
-    /// The rescue file that still contains a response.
-    public var rescuePath: String?
-    /// Other hosts of the token store with the ID.
-    public var otherHosts: [String]
-    /// The hosts whose entry of the ID was removed from the store.
-    public var removedHosts: [String] = []
-    /// The server that a login is for.
-    public var origin: Origin? {
-        get { boxedOrigin }
-        set { boxedOrigin = newValue }
+    /// The members of an error, in one allocation: an asynchronous function has room for each error that it may throw.
+    public struct Facts: Sendable {
+        /// The code of the failure.
+        public var code: OutcomeCode
+        /// The message of the server, the system or a rule. May contain control characters; escape before printing.
+        public var detail: String
+        /// Status of the response, if there was one.
+        public var httpStatus: Int?
+        /// Whether the same call may succeed later.
+        public var isRetryable: Bool
+        /// Local path concerned, as bytes.
+        public var path: [UInt8]?
+        /// The detail field concerned (`label`, `event_date`, …); `transport` when another `TransportChoice`
+        /// avoids the failure.
+        public var field: String?
+        /// The offending value as given.
+        public var value: String?
+        /// The limit that was exceeded, in the field's unit (bytes, scalars).
+        public var limit: Int64?
+        /// The server's ID.
+        public var fileID: Int64?
+        /// The rescue file that still contains a response.
+        public var rescuePath: String?
+        /// Other hosts of the token store with the ID.
+        public var otherHosts: [String]
+        /// The hosts whose entry of the ID was removed from the store.
+        public var removedHosts: [String] = []
+        /// The server that a login is for.
+        public var origin: Origin?
+        /// When the login expired, in seconds since 1970.
+        public var expiredAt: Int64?
+        /// The login that the request requires, if the server shows that another one was used.
+        public var neededLogin: NeededLogin?
+        /// `Retry-After`, in seconds.
+        public var retryAfterSeconds: Int?
+        /// Whether it is about the tus server, a service separate from the application.
+        package var isOfTusServer = false
+        /// Whether it was not retried, so that it shows nothing about the run's other uploads.
+        var isIsolated = false
+        /// The store's own error.
+        public var store: StoreError?
+        /// The transport's own error.
+        public var transport: TransportError?
     }
-    @BoxedOptional private var boxedOrigin: Origin?
-    /// When the login expired, in seconds since 1970.
-    public var expiredAt: Int64?
-    /// The login that the request requires, if the server shows that another one was used.
-    public var neededLogin: NeededLogin?
-    /// `Retry-After`, in seconds.
-    public var retryAfterSeconds: Int?
-    /// Whether it is about the tus server, a service separate from the application.
-    package var isOfTusServer = false
-    /// Whether it was not retried, so that it shows nothing about the run's other uploads.
-    var isIsolated = false
+
+    @Boxed private var facts: Facts
+
+    public subscript<Member>(dynamicMember path: WritableKeyPath<Facts, Member>) -> Member {
+        get { facts[keyPath: path] }
+        set { facts[keyPath: path] = newValue }
+    }
+
+    public var code: OutcomeCode {
+        get { facts.code }
+        set { facts.code = newValue }
+    }
+
+    public var detail: String {
+        get { facts.detail }
+        set { facts.detail = newValue }
+    }
+
+    public var httpStatus: Int? {
+        get { facts.httpStatus }
+        set { facts.httpStatus = newValue }
+    }
+
+    public var isRetryable: Bool {
+        get { facts.isRetryable }
+        set { facts.isRetryable = newValue }
+    }
+
     /// Whether a tus server refuses further uploads because of those that were not completed (gighive-d4 contract 4.5).
     package var isPendingLimit: Bool {
-        isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
+        self.isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
     }
-    /// The store's own error.
-    public var store: StoreError? {
-        get { boxedStore }
-        set { boxedStore = newValue }
-    }
-    @BoxedOptional private var boxedStore: StoreError?
-    /// The transport's own error.
-    public var transport: TransportError? {
-        get { boxedTransport }
-        set { boxedTransport = newValue }
-    }
-    @BoxedOptional private var boxedTransport: TransportError?
 
     package init(
         _ code: OutcomeCode,
@@ -90,21 +109,23 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         store: StoreError? = nil,
         transport: TransportError? = nil
     ) {
-        self.code = code
-        self.detail = detail
-        self.httpStatus = httpStatus
-        self.isRetryable = isRetryable
-        self.path = path
-        self.field = field
-        self.value = value
-        self.limit = limit
-        self.fileID = fileID
-        self.rescuePath = rescuePath
-        self.otherHosts = otherHosts
-        self.neededLogin = neededLogin
-        self.retryAfterSeconds = retryAfterSeconds
-        self.store = store
-        self.transport = transport
+        facts = Facts(
+            code: code,
+            detail: detail,
+            httpStatus: httpStatus,
+            isRetryable: isRetryable,
+            path: path,
+            field: field,
+            value: value,
+            limit: limit,
+            fileID: fileID,
+            rescuePath: rescuePath,
+            otherHosts: otherHosts,
+            neededLogin: neededLogin,
+            retryAfterSeconds: retryAfterSeconds,
+            store: store,
+            transport: transport
+        )
     }
 
     /// Code and detail, for logs.
@@ -238,14 +259,14 @@ extension GigHiveError {
     /// Whether every further upload of the same run would fail for the same reason: it concerns the login, the
     /// connection or the server, not the file. A run stops at the first upload that fails this way after its retries.
     public var endsRun: Bool {
-        guard !isIsolated else { return false }
+        guard !self.isIsolated else { return false }
         return switch code {
         case .unauthorized, .loginRequired, .loginExpired, .unknownHost, .cannotConnect, .tlsFailed,
             .certificateUntrusted, .certificateNameMismatch,
             .pinnedKeyMismatch, .invalidEventLink, .termsNotAccepted, .serverUnavailable:
             true
         // No connection within the time limit.
-        case .networkTimeout: transport?.kind == .connectTimeout
+        case .networkTimeout: self.transport?.kind == .connectTimeout
         default: false
         }
     }

@@ -1,34 +1,43 @@
 /// A value in a separate allocation, shared by copies until one is changed.
 ///
 /// An asynchronous function has room for each copy of a value that it makes, and a batch runs dozens of them: with
-/// large values, a task took 200 KB.
+/// large values, a task took 200 KB. Inlinable, so that each module has code for its own values.
 @propertyWrapper package struct Boxed<Value: Sendable>: Sendable {
-    private var box: Box<Value>
+    @usableFromInline var box: Box<Value>
 
-    package init(wrappedValue: Value) { box = Box(wrappedValue) }
+    @inlinable package init(wrappedValue: Value) { box = Box(wrappedValue) }
 
-    package var wrappedValue: Value {
-        get { box.value }
-        set { box = Box(newValue) }
+    @inlinable package var wrappedValue: Value {
+        _read { yield box.value }
+        _modify {
+            if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
+            yield &box.value
+        }
     }
 }
 
 /// The same for a value that is usually nil, which then needs no allocation.
 @propertyWrapper package struct BoxedOptional<Value: Sendable>: Sendable {
-    private var box: Box<Value>?
+    @usableFromInline var box: Box<Value>?
 
-    package init() {}
+    @inlinable package init() {}
 
-    package init(wrappedValue: Value?) { box = wrappedValue.map { Box($0) } }
+    @inlinable package init(wrappedValue: Value?) { box = wrappedValue.map { Box($0) } }
 
-    package var wrappedValue: Value? {
+    @inlinable package var wrappedValue: Value? {
         get { box?.value }
         set { box = newValue.map { Box($0) } }
     }
 }
 
-private final class Box<Value: Sendable>: Sendable {
-    let value: Value
+extension BoxedOptional: Equatable where Value: Equatable {
+    package static func == (left: Self, right: Self) -> Bool { left.wrappedValue == right.wrappedValue }
+}
 
-    init(_ value: Value) { self.value = value }
+/// Unchecked: `value` changes only through `Boxed`, while nothing else refers to the box. For the same reason accesses
+/// cannot overlap, and are not checked either.
+@usableFromInline final class Box<Value: Sendable>: @unchecked Sendable {
+    @exclusivity(unchecked) @usableFromInline var value: Value
+
+    @inlinable init(_ value: Value) { self.value = value }
 }

@@ -31,9 +31,7 @@ public struct UploadBatch: Sendable {
     }
 
     /// One input of a batch.
-    ///
-    /// Indirect, so that many items take little memory, and copies of them almost none.
-    public indirect enum Item: Sendable {
+    public enum Item: Sendable {
         /// May be sent.
         case ready(PreparedUpload)
         /// Refused before anything was sent; reported in order.
@@ -157,7 +155,7 @@ private final class RunFailure: Sendable {
 private final class BatchRun: Sendable {
     /// Number of uploads per sending upload that wait to send, store their tokens, or query their outcome. Until its
     /// token is stored, a response is only in the rescue log, so this limits the loss if the disk is full.
-    private static let companions = 4
+    private static let companions = 6
     /// Number of uploads per sending upload that query the server for earlier uploads.
     private static let lookups = 3
 
@@ -304,12 +302,14 @@ private final class BatchRun: Sendable {
 
 extension UploadResult {
     /// Whether it stopped only because the run did.
-    fileprivate var isUnfinished: Bool { state == .cancelled || (state == .failed && error?.endsRun == true) }
+    fileprivate var isUnfinished: Bool {
+        self.state == .cancelled || (self.state == .failed && self.error?.endsRun == true)
+    }
 
     /// This result, with the failure that stopped the run. Its row in the journal is kept: an upload over tus can be
     /// resumed.
     fileprivate func failed(_ failure: GigHiveError) -> UploadResult {
-        guard state == .cancelled else { return self }
+        guard self.state == .cancelled else { return self }
         var result = self
         result.state = .failed
         result.error = failure
@@ -319,29 +319,29 @@ extension UploadResult {
     /// The result of an upload whose file was sent to the same event before in this run.
     fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
         self = first
-        path = upload.path
-        fileName = upload.fileName
-        details = upload.details
-        warnings = upload.warnings
-        isSkipped = true
-        bytesSent = 0
-        duration = .zero
-        attempts = 0
-        httpStatus = nil
-        unstoredToken = nil
+        self.path = upload.path
+        self.fileName = upload.fileName
+        self.details = upload.details
+        self.warnings = upload.warnings
+        self.isSkipped = true
+        self.bytesSent = 0
+        self.duration = .zero
+        self.attempts = 0
+        self.httpStatus = nil
+        self.unstoredToken = nil
         guard first.state.isStored else { return }
-        state = .duplicate
-        error = nil
-        isDeletableDuplicate = first.hasDeleteToken
+        self.state = .duplicate
+        self.error = nil
+        self.isDeletableDuplicate = first.hasDeleteToken
         if first.state == .tokenLost {
-            warnings.append(.tokenLostEarlier)
+            self.warnings.append(.tokenLostEarlier)
         }
     }
 
     /// Whether `failFast` stops at it.
     fileprivate var isFailure: Bool {
-        switch state {
-        case .done, .duplicate, .linked: error != nil
+        switch self.state {
+        case .done, .duplicate, .linked: self.error != nil
         case .cancelled: false
         case .planned, .sending, .sent, .finalized, .failed, .refusedDuplicate, .unknownOutcome, .tokenLost: true
         }

@@ -1,6 +1,7 @@
 internal import MediaCore
 internal import MediaCrypto
 package import MediaStore
+package import MediaSystem
 internal import MediaTransport
 
 /// A response to an upload, in any dialect (gighive contract 2.2, 2.3, 2.5 and 3).
@@ -50,9 +51,9 @@ package struct UploadResponse: Sendable, Equatable {
     /// ID of the event (D3) or session (D1, D2) that the file is in.
     package var eventID: Int64?
     /// The stored details; nil if the response has none.
-    package var stored: StoredFacts?
+    @BoxedOptional package var stored: StoredFacts?
     /// For a guest (gighive contract section 6).
-    package var guest: GuestReceipt?
+    @BoxedOptional package var guest: GuestReceipt?
     /// Whether the server has not completed the upload yet (gighive-d4 contract section 5).
     package var isPending = false
     /// Whether the server has stored the file and deleted it since: its digest is empty (gighive-d4

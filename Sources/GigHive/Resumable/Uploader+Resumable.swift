@@ -298,16 +298,14 @@ extension Uploader {
         guard guest.origin == client.server.origin else {
             throw GigHiveError(.invalidEventLink, detail: "the link is for \(guest.origin)", path: upload.path)
         }
-        var upload = upload
-        upload.details = try upload.details.forGuest(of: guest.event)
-        return upload
+        return upload.with(try upload.details.forGuest(of: guest.event))
     }
 }
 
 extension PreparedUpload {
     /// The warnings that apply to a transport: tus has no limit for one request (gighive contract 2.6).
     public func warnings(over transport: UploadTransport) -> [UploadWarning] {
-        transport == .tus ? warnings.filter { $0 != .aboveDirectLimit } : warnings
+        transport == .tus ? self.warnings.filter { $0 != .aboveDirectLimit } : self.warnings
     }
 }
 

@@ -7,35 +7,54 @@ internal import MediaTransport
 internal import Synchronization
 
 /// A source that passed every check that is possible without the server.
-public struct PreparedUpload: Sendable {
-    /// The source as given; `-` for standard input.
-    public let path: [UInt8]
-    /// The file name sent to the server.
-    public let fileName: String
-    /// Length in bytes.
-    public let sizeBytes: Int64
-    /// The part's content type.
-    public let contentType: String
-    /// The details sent with it.
-    public internal(set) var details: UploadDetails
-    /// Warnings of the checks.
-    public let warnings: [UploadWarning]
-    /// The source in the journal: its path, or the name given to standard input.
-    let journalPath: [UInt8]
-    /// The file when it was checked; nil for spooled standard input.
-    let identity: FileIdentity?
-    /// The copy of standard input; nil for a file.
-    let spool: SpoolFile?
+@dynamicMemberLookup public struct PreparedUpload: Sendable {
+    /// The members of an upload, in one allocation, because a batch holds many of them.
+    public struct Values: Sendable {
+        /// The source as given; `-` for standard input.
+        public let path: [UInt8]
+        /// The file name sent to the server.
+        public let fileName: String
+        /// Length in bytes.
+        public let sizeBytes: Int64
+        /// The part's content type.
+        public let contentType: String
+        /// The details sent with it.
+        public internal(set) var details: UploadDetails
+        /// Warnings of the checks.
+        public let warnings: [UploadWarning]
+        /// The source in the journal: its path, or the name given to standard input.
+        let journalPath: [UInt8]
+        /// The file when it was checked; nil for spooled standard input.
+        let identity: FileIdentity?
+        /// The copy of standard input; nil for a file.
+        let spool: SpoolFile?
+    }
+
+    @Boxed private var values: Values
+
+    init(_ values: Values) { self.values = values }
+
+    public subscript<Member>(dynamicMember path: KeyPath<Values, Member>) -> Member { values[keyPath: path] }
+
+    /// Warnings of the checks, for every transport.
+    public var warnings: [UploadWarning] { values.warnings }
+
+    /// The same upload with other details.
+    func with(_ details: UploadDetails) -> PreparedUpload {
+        var changed = values
+        changed.details = details
+        return PreparedUpload(changed)
+    }
 }
 
 extension PreparedUpload {
     /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when
     /// nothing more is sent; does nothing for a file.
-    public func releaseSpool() { spool?.release() }
+    public func releaseSpool() { self.spool?.release() }
 
     /// Whether an earlier upload was for the same event.
     func isForEvent(of row: UploadRecord) -> Bool {
-        ["event_date", "org_name"].allSatisfy { row.fields[$0] == details.fields[$0] }
+        ["event_date", "org_name"].allSatisfy { row.fields[$0] == self.details.fields[$0] }
     }
 }
 
@@ -98,15 +117,17 @@ extension Uploader {
             throw .source(error)
         }
         return PreparedUpload(
-            path: path,
-            fileName: fileName,
-            sizeBytes: sizeBytes,
-            contentType: contentType,
-            details: details,
-            warnings: warnings,
-            journalPath: source,
-            identity: file?.status,
-            spool: spool
+            PreparedUpload.Values(
+                path: path,
+                fileName: fileName,
+                sizeBytes: sizeBytes,
+                contentType: contentType,
+                details: details,
+                warnings: warnings,
+                journalPath: source,
+                identity: file?.status,
+                spool: spool
+            )
         )
     }
 }
@@ -135,11 +156,14 @@ extension MediaType {
 extension PreparedUpload {
     /// Opens the source again, for sending. Throws `.sourceChanged` if it is no longer the checked one.
     func open() throws(GigHiveError) -> FileContent {
-        if let spool { return FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount) }
+        if let spool = self.spool {
+            return FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount)
+        }
         let file: SourceFile
-        do { file = try SourceFile(path: path) } catch { throw .source(error) }
-        guard file.status == identity else {
-            throw GigHiveError(.sourceChanged, detail: "the file has changed since it was checked", path: path)
+        do { file = try SourceFile(path: self.path) } catch { throw .source(error) }
+        guard file.status == self.identity else {
+            let detail = "the file has changed since it was checked"
+            throw GigHiveError(.sourceChanged, detail: detail, path: self.path)
         }
         return FileContent(sharing: file.descriptor, of: file, byteCount: file.status.size) {
             // Descriptor and path still refer to the unmodified file.
@@ -150,7 +174,7 @@ extension PreparedUpload {
     /// The warning for an opened source whose first bytes are of another kind than its name.
     func mismatch(of file: FileContent) -> UploadWarning? {
         let prefix = MediaType.prefix(of: file.descriptor)
-        guard let declared = MediaType.declared(fileName: fileName, prefix: prefix),
+        guard let declared = MediaType.declared(fileName: self.fileName, prefix: prefix),
             let sniffed = MediaType.sniffed(prefix), sniffed.kind != declared.kind
         else { return nil }
         return .typeMismatch(declared: declared.mimeType, sniffed: sniffed.mimeType)

@@ -69,7 +69,7 @@ struct ResponseTooLarge: Error {}
 
 /// A response to a request that stores a file. It is on disk, in the rescue log, before it is parsed.
 struct RescuedResponse: Sendable {
-    enum Outcome: Sendable {
+    indirect enum Outcome: Sendable {
         case complete(UploadResponse, HTTPResponse)
         /// A missing or truncated response; its received part, nil if none began.
         case failed(TransportError, UploadResponse?)

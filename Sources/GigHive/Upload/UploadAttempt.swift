@@ -135,7 +135,7 @@ private final class BodyEnd: Sendable {
 }
 
 /// The meaning of a response to an upload, or of its absence (gighive contract 2.5 and section 3).
-enum UploadVerdict: Sendable {
+indirect enum UploadVerdict: Sendable {
     /// On the server now, as the response reports.
     case stored(UploadResponse)
     /// The server refused the bytes because it has them: to be confirmed.

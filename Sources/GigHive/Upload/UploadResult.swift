@@ -6,92 +6,87 @@ internal import MediaSystem
 public import MediaTransport
 
 /// The result of one upload.
-public struct UploadResult: Sendable {
-    /// The source as given; bytes, because a path need not be UTF-8.
-    public var path: [UInt8]
-    /// The journal's ID; nil when the upload was refused before it was planned.
-    public var uploadID: String?
-    /// The final state.
-    public var state: UploadState
-    /// The server's address.
-    public var server: String
-    /// The server's ID.
-    public var fileID: Int64?
-    /// The file name sent to the server.
-    public var fileName: String
-    /// `audio` or `video`, as reported by the server.
-    public var fileType: String?
-    /// Length in bytes.
-    public var sizeBytes: Int64 = 0
-    /// SHA-256 of the bytes sent.
-    public var checksumSHA256: String?
-    /// Whether the server's checksum equals the local one; nil when nothing was compared because nothing was stored.
-    public var isVerified: Bool?
-    /// Whether a token for the stored file is in the token store.
-    public var hasDeleteToken = false
-    /// The details sent with the file.
-    public var details: UploadDetails? {
-        get { boxedDetails }
-        set { boxedDetails = newValue }
+@dynamicMemberLookup public struct UploadResult: Sendable {
+    /// The members of a result, in one allocation: a batch runs dozens of functions with room for several results.
+    public struct Values: Sendable {
+        /// The source as given; bytes, because a path need not be UTF-8.
+        public var path: [UInt8]
+        /// The journal's ID; nil when the upload was refused before it was planned.
+        public var uploadID: String?
+        /// The final state.
+        public var state: UploadState
+        /// The server's address.
+        public var server: String
+        /// The server's ID.
+        public var fileID: Int64?
+        /// The file name sent to the server.
+        public var fileName: String
+        /// `audio` or `video`, as reported by the server.
+        public var fileType: String?
+        /// Length in bytes.
+        public var sizeBytes: Int64 = 0
+        /// SHA-256 of the bytes sent.
+        public var checksumSHA256: String?
+        /// Whether the server's checksum equals the local one; nil when nothing was compared because nothing was stored.
+        public var isVerified: Bool?
+        /// Whether a token for the stored file is in the token store.
+        public var hasDeleteToken = false
+        /// The details sent with the file.
+        public var details: UploadDetails?
+        /// The details that the server stored, from its response; nil if there was no response, or it has no details.
+        public var stored: StoredFacts?
+        /// Address of the stored media.
+        public var mediaURL: String?
+        /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
+        public var isResumable = false
+        /// Whether the server has no delete tokens for such uploads, as an event `limited` reported before.
+        public var isTokenlessByDesign = false
+        /// Status of the last response.
+        public var httpStatus: Int?
+        /// Whether a request of this run sent content that the server may have kept or processed.
+        var hasSentContent = false
+        /// Body bytes sent in the last attempt.
+        public var bytesSent: Int64 = 0
+        /// From preflight to the result.
+        public var duration = Duration.zero
+        public var attempts: Int = 0
+        /// Whether it was resumed from an earlier run.
+        public var isResumed = false
+        /// The transport used.
+        public var transport = UploadTransport.multipart
+        /// The planned transport; set if nothing is sent.
+        public var plannedTransport: PlannedTransport?
+        /// Whether nothing was sent because the server was known to have the bytes.
+        public var isSkipped = false
+        /// A guest's receipt.
+        public var guest: GuestReceipt?
+        /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
+        public var isDeletableDuplicate = false
+        /// Why the state is not `done` or `duplicate`.
+        public var error: GigHiveError?
+        /// A token that could not be stored (`error` is `.tokenNotStored`), to be shown on a terminal as the last resort.
+        public var unstoredToken: DeleteToken?
+        /// Notes for the user that are not failures.
+        public var warnings: [UploadWarning] = []
     }
-    @BoxedOptional private var boxedDetails: UploadDetails?
-    /// The details that the server stored, from its response; nil if there was no response, or it has no details.
-    public var stored: StoredFacts? {
-        get { boxedStored }
-        set { boxedStored = newValue }
+
+    @Boxed private var values: Values
+
+    public subscript<Member>(dynamicMember path: WritableKeyPath<Values, Member>) -> Member {
+        _read { yield values[keyPath: path] }
+        _modify { yield &values[keyPath: path] }
     }
-    @BoxedOptional private var boxedStored: StoredFacts?
-    /// Address of the stored media.
-    public var mediaURL: String?
-    /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
-    public var isResumable = false
-    /// Whether the server has no delete tokens for such uploads, as an event `limited` reported before.
-    public var isTokenlessByDesign = false
-    /// Status of the last response.
-    public var httpStatus: Int?
-    /// Whether a request of this run sent content that the server may have kept or processed.
-    var hasSentContent = false
-    /// Body bytes sent in the last attempt.
-    public var bytesSent: Int64 = 0
-    /// From preflight to the result.
-    public var duration = Duration.zero
-    public var attempts: Int = 0
-    /// Whether it was resumed from an earlier run.
-    public var isResumed = false
-    /// The transport used.
-    public var transport = UploadTransport.multipart
-    /// The planned transport; set if nothing is sent.
-    public var plannedTransport: PlannedTransport?
-    /// Whether nothing was sent because the server was known to have the bytes.
-    public var isSkipped = false
-    /// A guest's receipt.
-    public var guest: GuestReceipt?
-    /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
-    public var isDeletableDuplicate = false
-    /// Why the state is not `done` or `duplicate`.
-    public var error: GigHiveError? {
-        get { boxedError }
-        set { boxedError = newValue }
-    }
-    @BoxedOptional private var boxedError: GigHiveError?
-    /// A token that could not be stored (`error` is `.tokenNotStored`), to be shown on a terminal as the last resort.
-    public var unstoredToken: DeleteToken?
-    /// Notes for the user that are not failures.
-    public var warnings: [UploadWarning] = []
 
     package init(path: [UInt8], fileName: String, server: String, state: UploadState = .planned) {
-        self.path = path
-        self.fileName = fileName
-        self.server = server
-        self.state = state
+        values = Values(path: path, state: state, server: server, fileName: fileName)
     }
 
     /// The result of an upload before anything is sent.
     init(of upload: PreparedUpload, server: String) {
         self.init(path: upload.path, fileName: upload.fileName, server: server)
-        sizeBytes = upload.sizeBytes
-        details = upload.details
-        warnings = upload.warnings
+        self.sizeBytes = upload.sizeBytes
+        self.details = upload.details
+        self.warnings = upload.warnings
     }
 }
 

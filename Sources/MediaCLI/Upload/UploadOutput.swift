@@ -188,10 +188,10 @@ extension JSONRenderer {
 extension UploadResult {
     /// The exit code for this upload alone.
     var exitCode: ExitCode {
-        if let error {
+        if let error = self.error {
             return ExitCode(error.code)
         }
-        return switch state {
+        return switch self.state {
         case .planned, .done, .linked, .duplicate: .success
         case .refusedDuplicate: .conflict
         case .sending, .sent, .finalized, .unknownOutcome: .network

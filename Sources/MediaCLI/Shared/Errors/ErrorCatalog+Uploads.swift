@@ -4,7 +4,9 @@ internal import MediaCore
 internal import MediaStore
 
 extension GigHiveError: CatalogedError {
-    var number: String { fileID.map { "\($0)" } ?? "the file" }
+    var path: [UInt8]? { self[dynamicMember: \.path] }
+    var value: String? { self[dynamicMember: \.value] }
+    var number: String { self.fileID.map { "\($0)" } ?? "the file" }
     var use: String { "upload" }
     var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
