@@ -136,7 +136,7 @@ public struct DataDirectory: Sendable {
         try Self.entries(of: path).filter { $0.hasPrefix(prefix) }.sorted()
     }
 
-    /// Waits until created and removed names are on the disk.
+    /// Waits until created and removed names are on disk.
     func synchronize() throws(StoreError) { try Self.synchronize(path) }
 
     // MARK: Creating

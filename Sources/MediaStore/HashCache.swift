@@ -45,7 +45,7 @@ public final class HashCache: Sendable {
     // There are no other references; the last one may be released on the writer's own queue.
     deinit { write() }
 
-    /// The digest of a file, 64 lowercase hexadecimal characters; nil when it is not known. Takes some microseconds.
+    /// The digest of a file, 64 lowercase hexadecimal characters; nil if it is not known. Takes some microseconds.
     public func digest(of identity: FileIdentity) -> String? { digests(of: [identity])[0] }
 
     /// The digests of many files, in their order, as `digest(of:)` returns them, but several times as fast.

@@ -170,7 +170,7 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// Waits until all readable data is on the disk. SQLite synchronizes before a transaction returns; a process that
+    /// Waits until all readable data is on disk. SQLite synchronizes before a transaction returns; a process that
     /// is killed before that can leave a transaction that others can already read.
     ///
     /// Only the logs: SQLite itself synchronizes the database before it truncates them.

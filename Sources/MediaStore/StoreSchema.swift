@@ -6,7 +6,7 @@ struct StoreSchema: Sendable {
     enum Durability: Int, Sendable {
         /// A commit may be lost in a power failure, but not if the process is killed. The file stays intact.
         case normal = 1
-        /// A commit is on the disk.
+        /// A commit is on disk.
         case full = 2
     }
 

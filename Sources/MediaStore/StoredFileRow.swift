@@ -18,7 +18,7 @@ public struct StoredFacts: Sendable, Equatable {
     public var label: String?
     /// The media type that the server keeps with the file.
     public var mimeType: String?
-    /// Length in seconds; nil when the server could not determine it.
+    /// Length in seconds; nil if the server could not determine it.
     public var durationSeconds: Int64?
     /// Comma-separated names; nil for none.
     public var participants: String?

@@ -2,7 +2,7 @@ package import Foundation
 internal import MediaCore
 internal import MediaSystem
 
-/// A response on the disk whose process has exited. It belongs to the caller until it is released or freed.
+/// A response on disk whose process has exited. It belongs to the caller until it is released or freed.
 package struct StoredResponse: Sendable {
     /// The upload it belongs to; empty if the file does not contain an ID.
     package var uploadID: String

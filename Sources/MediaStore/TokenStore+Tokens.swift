@@ -139,7 +139,7 @@ extension TokenStore {
         return entries.sorted { ($0.createdAt, $0.rowID ?? 0) > ($1.createdAt, $1.rowID ?? 0) }
     }
 
-    /// The newest entry; nil when there is none.
+    /// The newest entry; nil if there is none.
     package func newestToken(host: String?) throws(StoreError) -> TokenEntry? {
         try connection.read { db in
             try TokenRow.fetch(

@@ -19,7 +19,7 @@ public final class TokenStore: Sendable {
     let commits: GroupCommit
     /// This machine's clock.
     let now: @Sendable () -> Date
-    /// The removals of this command; nil when each is complete by itself.
+    /// The removals of this command; nil if each is complete by itself.
     let removals = Mutex<RemovalGroup?>(nil)
 
     /// Opens and migrates the store, and verifies that it is writable.
@@ -118,7 +118,7 @@ extension TokenStore {
         }
     }
 
-    /// Waits until all readable data is on the disk, including the data of a killed process.
+    /// Waits until all readable data is on disk, including the data of a killed process.
     package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
 
     /// One row.
@@ -203,13 +203,13 @@ extension TokenStore {
         }
     }
 
-    /// The tus state of an upload; nil when it has none.
+    /// The tus state of an upload; nil if it has none.
     public func tusRecord(_ uploadID: String) throws(StoreError) -> TusRecord? {
         try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
 
-    /// Unfinished rows over tus of a path, or of a file (device and inode), on a host: of the same size, whatever its
-    /// times; newest first.
+    /// Unfinished tus uploads of a path, or of a file (device and inode), to a host, with the same size but any times;
+    /// newest first.
     package func unfinishedTusUploads(
         path: [UInt8],
         identity: FileIdentity,

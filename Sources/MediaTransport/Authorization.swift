@@ -3,7 +3,7 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
     /// Never print a value: it contains the secret.
     enum Scheme: Sendable, Equatable {
         case basic(user: String, password: String)
-        /// `expiresAt` in seconds since 1970; nil when the server did not report it.
+        /// `expiresAt` in seconds since 1970; nil if the server did not report it.
         case bearer(token: String, expiresAt: Int64?)
         case uploadToken(String)
         case apiKey(header: String, key: String)

@@ -158,7 +158,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// The media type of `Content-Type`, lower case, without parameters; nil when absent.
+    /// The media type of `Content-Type`, lower case, without parameters; nil if absent.
     public var mediaType: String? {
         value(of: "Content-Type").flatMap { $0.split(separator: ";", maxSplits: 1).first }
             .map { $0.trimmingBlanks().lowercased() }

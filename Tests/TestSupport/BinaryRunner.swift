@@ -31,7 +31,7 @@ public struct BinaryRunner: Sendable {
     ///   - arguments: Without the program's name.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
-    ///   - wrapper: A program and its arguments that runs the executable; the child is then that program.
+    ///   - wrapper: A program that runs the executable, with its arguments; the child is then that program.
     /// - Returns: The running child.
     /// - Throws: ``ChildError`` when it cannot be started.
     public func start(

@@ -148,7 +148,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the next line of standard output.
     ///
-    /// - Returns: The line without its end; nil when the output has ended.
+    /// - Returns: The line without its end; nil if the output has ended.
     /// - Throws: ``ChildError/neverPrinted(_:soFar:)``.
     @available(*, noasync) public func nextLine(deadline: Duration = .seconds(120)) throws -> String? {
         try takeLine(monitor.block(until: \.hasLineOrEnd, deadline: deadline))

@@ -96,7 +96,7 @@ public struct UploadBatch: Sendable {
     /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
     /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
     /// the server. For different events its uploads follow each other. A file that another process is sending comes
-    /// last, when has probably finished. Canceling the task is `control.stop()`.
+    /// last: that process has probably finished by then. Canceling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
     /// until the server has responded to an upload, only one upload runs.
@@ -244,7 +244,7 @@ private final class BatchRun: Sendable {
         return true
     }
 
-    /// - Returns: nil when the item was not started, or not yet, or sent nothing before the run stopped.
+    /// - Returns: nil if the item was not started, or not yet, or sent nothing before the run stopped.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):
@@ -422,7 +422,7 @@ final class BatchQueue: Sendable {
     /// Whether no other item has the same file.
     func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
-    /// The next item to start in the slot of `last`, which has finished; nil when there is none.
+    /// The next item to start in the slot of `last`, which has finished; nil if there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {
@@ -480,7 +480,7 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// The earlier result of the same file in the same event; nil when it was not sent.
+    /// The earlier result of the same file in the same event; nil if it was not sent.
     func outcome(for index: Int) -> UploadResult? {
         guard let key = key(index) else { return nil }
         return state.withLock { $0.outcomes[key] }

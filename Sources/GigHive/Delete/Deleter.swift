@@ -306,7 +306,7 @@ public struct AdminDeletion: Sendable, Equatable {
     public var fileID: Int64
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String
-    /// Length in bytes; nil when it is not known.
+    /// Length in bytes; nil if it is not known.
     public var sizeBytes: Int64?
     /// The local entry, if any.
     public var entry: TokenEntry?

@@ -383,7 +383,7 @@ public struct Asset: Sendable, Equatable {
     public var sequence: Int64?
     /// As declared or sniffed when it was uploaded, for example `video/mp4`.
     public var mimeType: String?
-    /// Length in seconds; nil when the server could not measure it, or does not report it.
+    /// Length in seconds; nil if the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
     /// The readable name that the server derived from event and label (`source_relpath`), not the name of
     /// the uploaded file.

@@ -19,7 +19,7 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
-    /// Whether the file is not certainly the one that was sent from, so that every byte on the server needs a proof.
+    /// Whether the file may not be the one whose bytes were sent, so that every byte on the server needs a proof.
     let needsProofs: Bool
     /// This upload's place if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?
@@ -328,7 +328,7 @@ actor TusFeatureCache {
 
     private var query: Task<Response, Never>?
 
-    /// nil when there is no tus server.
+    /// nil if there is no tus server.
     func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
         let queried = query ?? Task { await Self.query(tus, repeatsUnavailable) }
         query = queried

@@ -357,7 +357,7 @@ extension TusUploadRun {
         return await uploader.mayBegin(control)
     }
 
-    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil when the upload was
+    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil if the upload was
     /// stopped, or if locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
         let name = SourceLock.name(ofSlotOn: recorder.record.host, isGuest: uploader.options.guest != nil)

@@ -140,7 +140,7 @@ extension Uploader {
     /// (gighive-d4 contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
     static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
 
-    /// The features of the tus server, queried once per uploader; nil when there is no tus server.
+    /// The features of the tus server, queried once per uploader; nil if there is no tus server.
     public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
         try await featureCache.features(of: tus)
     }

@@ -216,7 +216,7 @@ public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomD
     public let role: String?
     /// The email address of the user; nil only for a stored login without one.
     public let email: String?
-    /// Seconds since 1970; nil when the server did not report it.
+    /// Seconds since 1970; nil if the server did not report it.
     public let expiresAt: Int64?
 
     package init(token: String, role: String?, email: String?, expiresAt: Int64?) {

@@ -31,7 +31,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     struct Copy: Sendable, Equatable {
-        /// The server's ID; nil when the file is served and this user cannot read the listing.
+        /// The server's ID; nil if the file is served and this user cannot read the listing.
         var fileID: Int64?
         var served: ServedName
         var placement: Placement

@@ -169,7 +169,7 @@ enum FileDigest {
     }
 }
 
-/// Hashes the bytes of a file as they are sent, and records when the last one was.
+/// Hashes the bytes of a file as they are sent, and records when the last one was sent.
 final class HashTap: ByteTap {
     private struct State {
         var byteCount: Int64 = 0

@@ -33,7 +33,7 @@ struct HashOnlySend: ContextCommand {
     var files: [String] = []
 
     @OptionGroup(title: "Depth") var depth: CaptureDepthOptions
-    @OptionGroup(title: "Facts") var facts: CaptureFactOptions
+    @OptionGroup(title: "Capture details") var facts: CaptureFactOptions
     @OptionGroup(title: "Media") var media: CaptureMediaOptions
     @OptionGroup(title: "Privacy") var privacy: CapturePrivacyOptions
 

@@ -37,7 +37,7 @@ struct SyncDownload: ContextCommand {
     var thumbnails = false
 
     @Option(
-        "Download photos uploaded since this day (local midnight) or time that have no copy on this machine.",
+        "Download photos without a copy on this machine that were uploaded since this day (local midnight) or time.",
         value: "time"
     )
     var since: String?

@@ -101,7 +101,7 @@ struct TapeLookOptions: ParsableArguments {
 
     func change(scale: ScaleName?) throws(UserFacingError) -> TapeChange {
         if let transitionMs, !(100...2000).contains(transitionMs) {
-            throw .usage("--transition-ms: \(transitionMs) is not from 100 to 2000")
+            throw .usage("--transition-ms: \(transitionMs) is not a number from 100 to 2000")
         }
         var change = TapeChange()
         change.orientation = orientation?.value
@@ -145,7 +145,7 @@ struct ClipLookOptions: ParsableArguments {
             change.rotateQuarterTurns = rotate / 90
         }
         if let volume {
-            guard (0...1).contains(volume) else { throw .usage("--volume: \(volume) is not from 0 to 1") }
+            guard (0...1).contains(volume) else { throw .usage("--volume: \(volume) is not a number from 0 to 1") }
             change.volume = .some(volume == 1 ? nil : volume)
         }
         if let scale {

@@ -33,7 +33,7 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
     public var server: String
     /// The user's API key. Secret.
     public var apiKey: String
-    /// The server's ID of this machine; nil when it is not registered.
+    /// The server's ID of this machine; nil if it is not registered.
     public var deviceID: String?
     /// The name it is registered under.
     public var deviceName: String?
@@ -72,7 +72,7 @@ extension Login: Storable {
 }
 
 extension LibraryStore {
-    /// The login of a server; nil when there is none.
+    /// The login of a server; nil if there is none.
     public func login(for server: String) throws(StoreError) -> Login? {
         try connection.read { db in try Stored<Login>.fetchOne(db, key: server)?.value }
     }

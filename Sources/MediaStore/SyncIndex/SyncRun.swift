@@ -197,7 +197,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 }
 
 extension PhotoTime {
-    /// Two columns; nil when there is no time.
+    /// Two columns; nil if there is no time.
     init?(_ microseconds: Int64?, _ text: String?) {
         guard let microseconds, let text else { return nil }
         self.init(text: text, microseconds: microseconds)
@@ -303,7 +303,7 @@ extension SyncIndex {
         return PullLock(file)
     }
 
-    /// The ID of the process that lists this server, or did last; nil when unknown.
+    /// The ID of the process that lists this server, or did last; nil if unknown.
     public func pullOwner(of server: String) -> Int32? {
         pullLockPath(of: server).flatMap { FileManager.default.contents(atPath: $0) }
             .flatMap { Int32(String(decoding: $0, as: UTF8.self).prefix { $0 != "\n" }) }

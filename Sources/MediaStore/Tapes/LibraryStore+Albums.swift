@@ -123,7 +123,7 @@ extension LibraryStore {
 
     // MARK: Intents
 
-    /// The creation in flight; nil when there is none.
+    /// The creation in flight; nil if there is none.
     public func albumIntent(of tapeID: String, in libraryID: String) throws(StoreError) -> AlbumIntent? {
         try connection.readBeside { db in
             try Stored<AlbumIntent>.fetchOne(db, key: Self.key(tapeID, libraryID))?.value

@@ -31,7 +31,7 @@ final class Exchange {
 
     func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
 
-    /// The token of an event link, nil when there is none (gighive contract 6).
+    /// The token of an event link, nil if there is none (gighive contract 6).
     var uploadToken: String? { header("X-Upload-Token").flatMap { $0.isEmpty ? nil : $0 } }
 
     /// A header with a non-negative number.

@@ -118,7 +118,7 @@ extension ErrorCatalog {
         case .thumbnailUnavailable:
             .table(error, message: "the server has no thumbnail of \(photo(error))")
         case .undeliverable:
-            .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.suffix)")
+            .table(error, message: "the server lists \(photo(error)), but does not have its file\(error.suffix)")
         default: nil
         }
     }
