@@ -269,7 +269,7 @@ final class HashDatabase: Sendable {
             let journal: JournalMode = try FileSystemKind.isNetwork(path) ? .rollback : .writeAheadLog
             try migrate(db, path: path)
             try journal.apply(to: db, path: path)
-            // A power failure may lose the last entries, never the others.
+            // A power loss may lose the last entries, never the others.
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
         }
         return queue

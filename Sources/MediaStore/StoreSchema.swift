@@ -4,7 +4,7 @@ import GRDB
 struct StoreSchema: Sendable {
     /// The guarantee of a commit (sqlite.org/pragma.html#pragma_synchronous).
     enum Durability: Int, Sendable {
-        /// A commit may be lost in a power failure, but not if the process is killed. The file stays intact.
+        /// A commit may be lost in a power loss, but not if the process is killed. The file stays intact.
         case normal = 1
         /// A commit is on disk.
         case full = 2

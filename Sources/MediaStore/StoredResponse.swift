@@ -53,8 +53,8 @@ extension StoredResponse {
         return responses + unknown
     }
 
-    /// Number of responses that exited processes have left; an unreadable file counts as one. Changes nothing; those
-    /// are included that the next adoption stores.
+    /// Number of responses that exited processes have left; an unreadable file counts as one. Changes nothing; includes
+    /// those that the next adoption stores.
     package static func count(in directory: DataDirectory) throws(StoreError) -> Int {
         guard try FileStatus(at: directory.path) != nil else { return 0 }
         var count = 0

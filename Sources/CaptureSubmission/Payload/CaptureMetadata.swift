@@ -91,7 +91,7 @@ public struct MetadataFlags: Sendable, Equatable {
             && deviceInfoLevel == other.deviceInfoLevel
     }
 
-    /// Makes the flags for metadata that was filtered by these levels.
+    /// Creates the flags for metadata that was filtered by these levels.
     package init(
         of metadata: CaptureMetadata,
         location: LocationLevel,

@@ -305,7 +305,7 @@ enum DatabaseRecord {
 
 /// The frames of a write-ahead log (sqlite.org/fileformat2.html, section 4.1), also of one that is damaged.
 ///
-/// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power failure.
+/// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power loss.
 /// Frames after a damaged one were committed nevertheless: the checksum of each continues that of the frame before it,
 /// so that they can still be verified one by one.
 struct LogFrames {

@@ -326,7 +326,7 @@ struct SalvageSink {
 }
 
 /// The transactions that SQLite would drop from a damaged write-ahead log: those after the first damaged frame. After a
-/// power failure, this is at most one transaction that was never reported, and storing its tokens does no harm.
+/// power loss, this is at most one transaction that was never reported, and storing its tokens does no harm.
 struct LogSalvage {
     private let rows: [SalvagedRow]
     private let path: String

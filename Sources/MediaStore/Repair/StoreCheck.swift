@@ -5,7 +5,7 @@ package struct StoreCheck: Sendable {
     package var path: String
     /// Size of the database without its log, in bytes.
     package var byteCount: Int64
-    /// Tokens, those included that a newer one replaces.
+    /// Tokens, including those that a newer one replaces.
     package var tokens: Int
     package var hosts: Int
     package var uploads: Int

@@ -5,7 +5,7 @@ import Glibc
 /// `index.sqlite`: the photos that the servers have listed. It can be rebuilt from them, so a corrupt one is set aside
 /// and replaced, with a warning. Safe for concurrent use by many processes and tasks.
 ///
-/// When a method returns, its change survives a crash of the process, but not a power failure (`synchronous=NORMAL`):
+/// When a method returns, its change survives a crash of the process, but not a power loss (`synchronous=NORMAL`):
 /// the next run then repeats some pages.
 ///
 /// The methods block their thread while they work, and while another process is writing, for at most 30 seconds; a task
@@ -75,7 +75,7 @@ public struct PhotoCounts: Sendable, Equatable {
     /// All photos that are not gone.
     public var total: Int64 { thisDevice + otherDevices + legacy }
 
-    /// Makes counts of zero.
+    /// Creates counts of zero.
     public init() {}
 }
 
