@@ -233,7 +233,7 @@ extension OutcomeCode {
         1,
         "not enough threads or file descriptors to run"
     )
-    /// Wrong usage.
+    /// Usage error.
     public static let usage = OutcomeCode("usage", 2, "usage error")
     /// A setting with an invalid value, or an unknown one.
     public static let invalidSetting = OutcomeCode(

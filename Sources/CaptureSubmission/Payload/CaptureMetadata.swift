@@ -16,7 +16,7 @@ public struct CaptureMetadata: Sendable, Equatable {
     /// The model of the camera or phone.
     public var deviceModel: String?
 
-    /// Makes metadata; by default, every member is absent.
+    /// Creates metadata; by default, every member is absent.
     public init(location: Location? = nil, timestamp: String? = nil, deviceModel: String? = nil) {
         self.location = location
         self.timestamp = timestamp

@@ -3,7 +3,7 @@ import Foundation
 
 /// A public key of OpenSSL.
 struct PublicKey: ~Copyable {
-    /// An `EVP_PKEY`, owned: made in `init`, freed in `deinit`, never handed out.
+    /// An `EVP_PKEY`, owned: created in `init`, freed in `deinit`, never handed out.
     private let key: OpaquePointer
 
     /// Reads SubjectPublicKeyInfo; nil if OpenSSL refuses it, such as a point that is not on the curve.
