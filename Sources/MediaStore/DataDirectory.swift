@@ -17,7 +17,7 @@ public struct DataDirectory: Sendable {
     /// A link is followed only if the user or root created it. A directory that also contains other files (a home
     /// directory, `/tmp`) keeps its own permissions, and so do those files; one that others may write to is refused.
     ///
-    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is not a directory, is writable by others and
+    /// - Throws: `StoreError`: `.unsafe` if it belongs to another user, is not a directory, is writable by others and
     ///   contains more than the store, or has a link in place of a file of the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         try open(path, refusing: { _ in true })
@@ -103,7 +103,7 @@ public struct DataDirectory: Sendable {
     /// Opens a directory without changing anything: for reading if nothing can be written. A missing
     /// one counts as empty.
     ///
-    /// - Throws: `.unsafe` when it is not a directory of this user.
+    /// - Throws: `.unsafe` if it is not a directory of this user.
     package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
         let resolved = try followingOwnLink(absolutePath(path))
         guard let status = try FileStatus(at: resolved) else { return DataDirectory(path: resolved, warnings: []) }

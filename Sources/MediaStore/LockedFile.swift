@@ -50,7 +50,7 @@ final class LockedFile: Sendable {
 
     /// Opens or creates a file and locks it; blocks the thread while it is locked already.
     ///
-    /// - Throws: `.busy` when that takes longer than `limit`.
+    /// - Throws: `.busy` if that takes longer than `limit`.
     static func waiting(for path: String, limit: Duration, _ reason: String = "") throws(StoreError) -> LockedFile {
         let deadline = ContinuousClock.now + limit
         while true {

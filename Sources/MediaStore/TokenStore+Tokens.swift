@@ -10,7 +10,7 @@ extension TokenStore {
     /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit
     /// (group commit); one that is not urgent waits for others, at most 2 ms. Canceling the task does not stop it.
     ///
-    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt
+    /// - Throws: `StoreError`, only for this call's own rows; `.other` if there is neither a token nor a receipt
     ///   nor such an upload.
     public func commit(
         _ uploadID: String,

@@ -104,14 +104,14 @@ extension TokenStore {
 
     /// Writes the intent row of an upload.
     ///
-    /// - Throws: `StoreError`; `.other` when the ID is taken.
+    /// - Throws: `StoreError`; `.other` if the ID is taken.
     public func insert(_ record: UploadRecord) throws(StoreError) {
         try connection.write { try UploadRow.insert(record, $0) }
     }
 
     /// Changes a row. Fields of `change` that are nil do not change.
     ///
-    /// - Throws: `StoreError`; `.other` when there is no such row.
+    /// - Throws: `StoreError`; `.other` if there is no such row.
     public func update(_ uploadID: String, _ change: UploadChange) throws(StoreError) {
         try connection.write { [path = connection.path] db in
             guard try UploadRow.update(uploadID, change, at: now(), db) else { throw UploadRow.missing(uploadID, path) }
@@ -169,7 +169,7 @@ extension TokenStore {
     /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not
     /// urgent waits for others, at most 2 ms.
     ///
-    /// - Throws: `StoreError`; `.other` when the ID is taken.
+    /// - Throws: `StoreError`; `.other` if the ID is taken.
     public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
         try await commits.commit(isUrgent: isUrgent) { try UploadRow.insert(record, $0) }
     }
@@ -181,7 +181,7 @@ extension TokenStore {
 
     /// Changes a row. Fields of `change` that are nil do not change. Calls of several tasks share one commit.
     ///
-    /// - Throws: `StoreError`; `.other` when there is no such row.
+    /// - Throws: `StoreError`; `.other` if there is no such row.
     public func note(_ uploadID: String, _ change: UploadChange) async throws(StoreError) {
         let (path, now) = (connection.path, now())
         try await commits.commit { db in
@@ -192,7 +192,7 @@ extension TokenStore {
     /// Stores the tus state of an upload, replacing an earlier one; a record without any tus ID means that the server
     /// has no data of it. Calls of several tasks share one commit.
     ///
-    /// - Throws: `StoreError`; `.other` when there is no such upload.
+    /// - Throws: `StoreError`; `.other` if there is no such upload.
     public func save(_ tus: TusRecord) async throws(StoreError) {
         let path = connection.path
         try await commits.commit { db in

@@ -219,7 +219,7 @@ public protocol RequestBodyReader: AnyObject {
 
     /// Goes back to offset 0.
     ///
-    /// - Throws: When the source cannot be read again.
+    /// - Throws: An error if the source cannot be read again.
     func rewind() throws
 
     /// Whether no further byte may be sent for now. While this is true, `read` is not called, other transfers continue,

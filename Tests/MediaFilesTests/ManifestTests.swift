@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// Of a closed string.
+    /// The error of a string that has its closing quotation mark.
     static let unusable = "the string has a character or an escape that JSON does not allow"
 
     static let faultyLines: [(line: String, column: String?, reason: String)] = [

@@ -14,7 +14,7 @@ public final class ChildProcess: Sendable {
     /// Our end of standard input, closed with the last reference; -1 if there is none.
     private let input: Int32
     private let home: TemporaryDirectory?
-    /// Of the built `mediactl`.
+    /// Only if the program is the built `mediactl`.
     private let secrets: SecretWatch?
     private let arguments: [String]
 
@@ -138,7 +138,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits until a text has been written to standard output or standard error.
     ///
-    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also when it ends without.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if it ends without.
     public func wait(for text: String, deadline: Duration = .seconds(120)) async throws {
         _ = await monitor.wait(until: { $0.hasPrinted(text) || $0.hasEnded }, deadline: deadline)
         guard monitor.state.withLock({ $0.hasPrinted(text) }) else {

@@ -18,7 +18,7 @@ public final class ScriptedServer: Sendable {
     ///     nil leaves it to the kernel.
     ///   - everyInterface: Listens on all addresses of the machine instead of loopback only.
     ///   - script: Runs for each connection, with its number from 1. An error ends that connection.
-    /// - Throws: `ScriptError` when no port is available.
+    /// - Throws: `ScriptError` if no port is available.
     public init(
         receiveBuffer: Int32? = nil,
         everyInterface: Bool = false,

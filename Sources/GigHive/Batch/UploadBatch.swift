@@ -130,7 +130,7 @@ public struct UploadBatch: Sendable {
 /// The first failure that stopped a run.
 private final class RunFailure: Sendable {
     private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
-    /// Items that found the server unavailable and were not retried, since the last item that did not.
+    /// Items that found the server unavailable and were not retried, since the last item that found it available.
     private let outages = Mutex<Set<Int>>([])
 
     /// - Returns: The number of consecutive items that found the server unavailable.

@@ -25,7 +25,7 @@ struct TusTransfer: Sendable {
     var slot: TusSlot?
     let onEvent: @Sendable (UploadEvent) -> Void
 
-    /// Returns the ID to finalize, and the digest of the whole file. Throws `.journal` when the journal failed.
+    /// Returns the ID to finalize, and the digest of the whole file. Throws `.journal` if the journal failed.
     func run() async throws(TusError) -> (tusID: String, checksum: String) {
         let parts = await journal.record.parts
         guard parts.count > 1 else {

@@ -270,10 +270,10 @@ extension GigHiveClient {
         )
     }
 
-    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false when the server
+    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false if the server
     /// has no such page, so that the login is not verified.
     ///
-    /// - Throws: `GigHiveError`: `.loginRequired` when the server does not accept the login.
+    /// - Throws: `GigHiveError`: `.loginRequired` if the server does not accept the login.
     public func verifyLogin() async throws(GigHiveError) -> Bool {
         let response = try await send(request(.get, "/api/verify.php"))
         if response.status == 404 { return false }

@@ -102,7 +102,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     /// Whether the media are served with this extension. A brief query: it decides only whether the listing
-    /// is read. True also if this user may not see the media; false if the server is unavailable. Throws when
+    /// is read. True also if this user may not see the media; false if the server is unavailable. Throws if
     /// the network failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {

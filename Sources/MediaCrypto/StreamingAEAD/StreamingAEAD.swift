@@ -171,7 +171,7 @@ extension StreamingAEAD {
     /// thread, in pieces that are valid only during the call; an error that it throws stops the pass.
     ///
     /// - Returns: The SHA-256 of the plaintext.
-    /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; errors
+    /// - Throws: `CryptoError`, with `systemError` if reading failed, also if the file ends early; errors
     ///   thrown by `write`. The output is then unusable.
     package static func encrypt(
         file descriptor: Int32,
@@ -196,7 +196,7 @@ extension StreamingAEAD {
     /// Decrypts a whole file and hashes its plaintext, as above. The plaintext is authentic only when this returns.
     ///
     /// - Returns: The SHA-256 and the size of the plaintext.
-    /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when
+    /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` if
     ///   reading failed; errors thrown by `body`.
     package static func decrypt(
         file descriptor: Int32,

@@ -43,7 +43,7 @@ package struct StoreRepair {
         package var keptPath: String?
     }
 
-    /// A token whose row is destroyed, as an index still has it.
+    /// A token whose row is destroyed, with the data that an index still has.
     package struct LostToken: Sendable, Equatable {
         package var host: String
         package var fileID: Int64

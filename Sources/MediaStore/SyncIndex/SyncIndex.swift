@@ -40,7 +40,7 @@ public final class SyncIndex: Sendable {
 
     /// An empty index for this process only; no data is left when it is freed or the process exits.
     ///
-    /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
+    /// - Throws: `StoreError`; its methods throw `.full` if the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
         SyncIndex(temporary: try StoreConnection(temporary: .index))
     }

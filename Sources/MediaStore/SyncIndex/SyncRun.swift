@@ -90,7 +90,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     // MARK: Rows
 
-    /// The row of a run that is still the server's latest; `.busy` when it is not.
+    /// The row of a run that is still the server's latest; `.busy` if it is not.
     static func current(_ run: SyncRun, _ db: Database) throws -> RunRow {
         let condition = "number = ? AND server = (SELECT number FROM servers WHERE address = ?)"
         let request = filter(sql: condition, arguments: [run.number, run.server])
@@ -229,7 +229,7 @@ extension SyncIndex {
     }
 
     /// Stores a page and the cursor after it (nil after the last page), in one transaction, and returns the updated
-    /// run. A photo that the run has stored already is updated and counts once. `.busy` when another process has begun
+    /// run. A photo that the run has stored already is updated and counts once. `.busy` if another process has begun
     /// a run for this server since (its run continues).
     package func append(
         _ photos: [PhotoRecord],
@@ -255,7 +255,7 @@ extension SyncIndex {
     }
 
     /// Records that a run is complete. `now` is nil if its last page may have arrived at any time since it began.
-    /// A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
+    /// A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` if the last page
     /// has not been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try connection.write { db in

@@ -42,7 +42,7 @@ public final class FileContent: Sendable {
 
     /// Reads at an offset, never beyond `byteCount`.
     ///
-    /// - Returns: Bytes read, at least 1 when any remain.
+    /// - Returns: Bytes read, at least 1 if any remain.
     public func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileContentError) -> Int {
         let wanted = Int(min(Int64(buffer.count), byteCount - offset))
         guard wanted > 0 else { return 0 }
