@@ -216,7 +216,7 @@ public struct DataDirectory: Sendable {
         try StoreError.check(path, "cannot synchronize", fsync(descriptor))
     }
 
-    /// The target of a link created by the user or root; the path itself when it is not a link.
+    /// The target of a link created by the user or root; the path itself if it is not a link.
     static func followingOwnLink(_ path: String) throws(StoreError) -> String {
         guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
         guard status.isOwnedByUser || status.isOwnedByRoot else {
@@ -253,7 +253,7 @@ public struct DataDirectory: Sendable {
         return warnings
     }
 
-    /// Removes the permissions of group and others; warns when there were any.
+    /// Removes the permissions of group and others; warns if there were any.
     static func tighten(_ path: String, _ status: FileStatus) -> [String] {
         guard status.isLoose else { return [] }
         let found = "permissions of \"\(path)\" were \(status.permissions.padded(4, radix: 8))"

@@ -9,7 +9,7 @@ import Synchronization
 /// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one, and a corrupt
 /// one is replaced. A cache written by a newer version is not changed.
 ///
-/// A file counts as unchanged when device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
+/// A file counts as unchanged if device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
 /// kept for a file that changed a moment ago, because a later change could leave the same times: the kernel's clock for
 /// them advances in steps of up to 10 ms, so the margin is twice that, or 2 seconds if both times are whole seconds
 /// (FAT counts in steps of two).

@@ -37,7 +37,7 @@ package final class RescueLog: Sendable {
     private let directory: DataDirectory
     private let state: Mutex<State>
 
-    /// Creates a log. Its file is created with the first upload; when `isOpen`, it stays until `close`, for uploads
+    /// Creates a log. Its file is created with the first upload; if `isOpen`, it stays until `close`, for uploads
     /// that follow one another.
     package init(in directory: DataDirectory, isOpen: Bool = false) {
         self.directory = directory

@@ -159,7 +159,7 @@ final class StoreConnection: Sendable {
     }
 
     /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte remains.
-    /// Fails with `.busy` when other processes use the log for longer than the limit, or than that of the connection.
+    /// Fails with `.busy` if other processes use the log for longer than the limit, or than that of the connection.
     func truncateLog(limit: Duration? = nil) throws(StoreError) {
         let deadline = ContinuousClock.now + (limit ?? busyLimit)
         while try !tryTruncateLog() {

@@ -80,7 +80,7 @@ struct StoreSchema: Sendable {
         }
     }
 
-    /// Checks a table, or all of them when the scope is `1` (which is also the number of findings requested).
+    /// Checks a table, or all of them if the scope is `1` (which is also the number of findings requested).
     static func checkContent(
         _ db: Database,
         _ scope: String = "1",

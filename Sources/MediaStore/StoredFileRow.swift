@@ -34,7 +34,7 @@ public struct StoredFile: Sendable, Equatable {
     public var host: String
     /// The server's ID.
     public var fileID: Int64
-    /// 64 lowercase hexadecimal characters; empty when unknown.
+    /// 64 lowercase hexadecimal characters; empty if unknown.
     public var checksumSHA256: String
     /// The facts from the server.
     public var facts: StoredFacts

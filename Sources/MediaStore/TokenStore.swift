@@ -126,7 +126,7 @@ extension TokenStore {
         try uploads(where: "upload_id = ?", [uploadID]).first
     }
 
-    /// Rows in any of these states, newest first; all states when `states` is empty.
+    /// Rows in any of these states, newest first; all states if `states` is empty.
     public func uploads(states: Set<UploadState>, host: String?) throws(StoreError) -> [UploadRecord] {
         let wanted = states.isEmpty ? Set(UploadState.allCases) : states
         return try uploads(where: UploadRow.isIn(wanted), [host])
@@ -250,7 +250,7 @@ extension TokenStore {
         try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
 
-    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is
+    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts if `host` is
     /// nil.
     public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {
         try uploads(where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)", [host])

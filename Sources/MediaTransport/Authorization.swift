@@ -54,7 +54,7 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
         }
     }
 
-    /// When a bearer token expires, in seconds since 1970; nil for other schemes, and when unknown.
+    /// When a bearer token expires, in seconds since 1970; nil for other schemes, and if unknown.
     public var expiresAt: Int64? {
         if case .bearer(_, let expiresAt) = scheme { expiresAt } else { nil }
     }

@@ -79,7 +79,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// One attempt. It is repeated at once when no byte of it was sent: after a decision to trust the server, and after
+    /// One attempt. It is repeated at once if no byte of it was sent: after a decision to trust the server, and after
     /// a 417, without the expectation (RFC 9110 section 10.1.1).
     private func perform(
         _ request: HTTPRequest,

@@ -97,7 +97,7 @@ public struct HTTPRequest: Sendable {
     public var headers: [HTTPHeader]
     /// The content, if any.
     public var body: (any RequestBody)?
-    /// Sent only when its origin is the request's.
+    /// Sent only if its origin is the request's.
     public var authorization: Authorization?
     /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []

@@ -204,7 +204,7 @@ private final class BatchRun: Sendable {
         }
     }
 
-    /// With one job, or when a failure must be known before the next file starts, each upload finishes before the
+    /// With one job, or if a failure must be known before the next file starts, each upload finishes before the
     /// next one begins.
     private static func overlapsUploads(_ options: UploadBatch.Options) -> Bool {
         options.jobs > 1 && !options.failFast

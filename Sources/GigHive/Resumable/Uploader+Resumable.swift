@@ -210,7 +210,7 @@ extension Uploader {
         }
     }
 
-    /// The features for a file; waits are reported. `auto` falls back to multipart when the tus server is down and the
+    /// The features for a file; waits are reported. `auto` falls back to multipart if the tus server is down and the
     /// file fits into one request.
     private func tusFeatures(
         for upload: PreparedUpload,
@@ -260,7 +260,7 @@ extension Uploader {
         return result
     }
 
-    /// For `auto`: the alternative when the server refused the size of a request (trap T23); nil if there is none.
+    /// For `auto`: the alternative if the server refused the size of a request (trap T23); nil if there is none.
     func tusFeatures(for upload: PreparedUpload, refused error: GigHiveError) async -> TusFeatures? {
         guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
         directLimit.note(refused: upload.sizeBytes)

@@ -11,7 +11,7 @@ public struct GigHiveClient: Sendable {
     public let authorization: Authorization?
     let http: HTTPClient
     let timeouts: TransferTimeouts
-    /// Whether queries are retried when the application is unavailable (503).
+    /// Whether queries are retried if the application is unavailable (503).
     var repeatsUnavailable = true
     /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }

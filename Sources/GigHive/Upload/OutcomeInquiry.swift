@@ -126,7 +126,7 @@ struct OutcomeInquiry: Sendable {
         isRetryable: true
     )
 
-    /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this check decides.
+    /// One HEAD for each kind of media; the listing, page by page, if the file is served or if this check decides.
     ///
     /// A server that has finished without listing the file has stored its bytes without a row.
     private func check(isLast: Bool, hasFinished: Bool, control: TransferControl) async -> Finding {

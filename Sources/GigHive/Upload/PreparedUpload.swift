@@ -233,7 +233,7 @@ final class LookAhead: Sendable {
         var end: UploadResult?
     }
 
-    /// Stops with the upload's own control, and when the file need not be sent.
+    /// Stops with the upload's own control, and if the file need not be sent.
     let control: TransferControl
     private let uploader: Uploader
     private let upload: PreparedUpload

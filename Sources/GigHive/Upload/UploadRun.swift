@@ -372,7 +372,7 @@ struct UploadRun {
 
     // MARK: Waiting
 
-    /// Waits before the next attempt. False when the user stopped the wait.
+    /// Waits before the next attempt. False if the user stopped the wait.
     private func waitToRepeat(_ again: Again) async -> Bool {
         onEvent(.retrying(attempt: recorder.result.attempts, after: again.delay, because: again.error))
         return await !control.waitForStop(upTo: again.delay)

@@ -105,7 +105,7 @@ extension DepthMapFile.Layout {
         }
         guard self.width ?? width == width, self.height ?? height == height else {
             let expected = "\(self.width.map(String.init) ?? "?")x\(self.height.map(String.init) ?? "?")"
-            throw DepthMapError("the file has \(width)x\(height), expected \(expected)")
+            throw DepthMapError("the map is \(width)x\(height), expected \(expected)")
         }
         return count
     }

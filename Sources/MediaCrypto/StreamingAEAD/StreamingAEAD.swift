@@ -275,7 +275,7 @@ struct SegmentCipher: ~Copyable {
         isOver = isLast
     }
 
-    /// Opens the next segment, ciphertext and tag, in place; the plaintext is 16 bytes shorter. When this throws, the
+    /// Opens the next segment, ciphertext and tag, in place; the plaintext is 16 bytes shorter. If this throws, the
     /// buffer is not authentic and must not be used.
     mutating func open(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
         let count = segment.count - StreamingAEAD.tagByteCount

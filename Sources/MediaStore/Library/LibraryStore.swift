@@ -102,7 +102,7 @@ extension LibraryStore {
     }
 
     /// The token under which this machine is registered with a server; a new one (`mediactl-` and a random UUID) is
-    /// created and stored when there is none, or in place of one that belongs to another user (photosync contract 1.3).
+    /// created and stored if there is none, or in place of one that belongs to another user (photosync contract 1.3).
     /// Not a secret like the key, but a machine that sends it is treated as this one.
     public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
         let new = "mediactl-" + UUID().uuidString.lowercased()

@@ -33,7 +33,7 @@ package struct StoreCheck: Sendable {
                 try count("SELECT count(*) FROM tokens"), try TokenRow.hosts(db).count,
                 try count("SELECT count(*) FROM uploads"),
                 try count("SELECT count(*) FROM uploads WHERE state IN (\(open))"), try TokenStore.isEmpty(db),
-                report + (orphans == 0 ? [] : ["\(orphans) rows of resumable uploads without their upload"])
+                report + (orphans == 0 ? [] : ["rows of resumable uploads without their upload: \(orphans)"])
             )
         }
     }

@@ -157,7 +157,7 @@ extension SyncIndex {
         }
     }
 
-    /// Photos by origin, without those that are gone; all 0 when the server is not known. The counts are updated when
+    /// Photos by origin, without those that are gone; all 0 if the server is not known. The counts are updated when
     /// photos are stored. If this machine has no device, all devices count as others.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
         try connection.readBeside { db in

@@ -21,7 +21,7 @@ public struct SyncRun: Sendable, Equatable {
     public var kind: Kind
     /// When it began, by this machine's clock.
     public var beganAt: Date
-    /// The cursor of the next page; nil at the start, and when `isAtEnd`.
+    /// The cursor of the next page; nil at the start, and if `isAtEnd`.
     public var cursor: String?
     /// Whether the last page has been stored.
     public var isAtEnd = false
@@ -205,8 +205,8 @@ extension PhotoTime {
 }
 
 extension SyncIndex {
-    /// Starts a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
-    /// and was started not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
+    /// Starts a run, or resumes the one that did not finish if it is of the same kind and account, has stored a page
+    /// and was started not more than a day ago; never if `restarts`. Either way it gets a new number, and a process
     /// that still appends under the old one is refused. The account distinguishes users of the server (the device ID):
     /// rows of another account are removed.
     public func begin(

@@ -273,7 +273,7 @@ extension LibraryStore {
     }
 
     /// Copies a tape with its clips under new IDs: title with ` Copy`, no link, no intent, every clip pending (rule
-    /// R17). The copy is pending (never tried) when it has clips; nil if the tape no longer exists.
+    /// R17). The copy is pending (never tried) if it has clips; nil if the tape no longer exists.
     public func duplicateTape(_ id: String, at now: Date) throws(StoreError) -> TapeRecord? {
         try connection.write { db in
             guard try TapeRecord.exists(db, id: id) else { return nil }
