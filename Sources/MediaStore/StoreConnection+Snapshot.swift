@@ -112,7 +112,7 @@ extension StoreConnection {
             if try fingerprints(of: path) == before { return }
             for companion in [""] + companions { unlink(copy + companion) }
         }
-        throw StoreError(.busy, path: path, detail: "it was modified while it was read")
+        throw StoreError(.busy, path: path, detail: "it was modified while it was being read")
     }
 
     private static func fingerprints(of path: String) throws(StoreError) -> [String?] {

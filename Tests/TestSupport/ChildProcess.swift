@@ -23,7 +23,7 @@ public final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - executable: A path, or a name to be found in `PATH`.
     ///   - arguments: Without the program's name; they need not be UTF-8.
-    ///   - environment: All variables; those of the tests when nil.
+    ///   - environment: All variables; those of the tests if nil.
     ///   - streams: The standard streams.
     ///   - home: A directory that must not be removed before the child has exited.
     /// - Throws: ``ChildError/cannotStart(_:)``.

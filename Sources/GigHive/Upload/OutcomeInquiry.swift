@@ -193,8 +193,8 @@ struct OutcomeInquiry: Sendable {
 }
 
 extension TransferControl {
-    /// Runs requests under their own control, which a stop of this one abandons: a query may always be canceled. Unless
-    /// `evenIfStopped`, only `abandon` does: the outcome is already determined.
+    /// Runs requests under their own control, which is abandoned when this one is stopped: a query may always be
+    /// canceled. If `evenIfStopped` is false, only `abandon` has this effect: the outcome is already determined.
     func abandoning<Value: Sendable>(
         evenIfStopped: Bool = true,
         _ query: (TransferControl) async -> Value

@@ -62,7 +62,9 @@ struct ClipOriginal: Sendable {
         } catch {
             throw .away("\(error)")
         }
-        guard (try? file.currentStatus()) == file.status else { throw .away("the file changed while it was read") }
+        guard (try? file.currentStatus()) == file.status else {
+            throw .away("the file changed while it was being read")
+        }
         return (file, digests)
     }
 
@@ -163,7 +165,7 @@ enum OriginalReading {
         return missing
     }
 
-    /// Runs work on a file system; nil if the file system is not responding.
+    /// Runs work on a file system; nil if the file system does not respond.
     ///
     /// - Throws: `.cancelled`.
     static func bounded<Value: Sendable>(

@@ -3,8 +3,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Deletions that fail or seem to fail: a token is removed from the store only when its file is verified as deleted, or
-/// when the user confirms it.
+/// Deletions that fail or seem to fail: a token is removed from the store only if its file is verified as deleted, or
+/// if the user confirms it.
 @Suite struct DeletionFaultTests {
     /// A server with one file uploaded from this machine.
     private struct Fixture: Sendable {

@@ -69,7 +69,7 @@ extension ErrorCatalog {
         case .fileTooLarge:
             Text("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
         case .sourceChanged:
-            Text("\(file) changed while it was read or sent", hint: "push it again when it is no longer changing")
+            Text("\(file) changed while it was being read or sent", hint: "push it again when it is no longer changing")
         default: nil
         }
     }
