@@ -27,7 +27,7 @@ struct TapesSet: ContextCommand {
     @OptionGroup(title: "Of a tape") var ofTape: TapeLookOptions
     @OptionGroup(title: "Of clips") var ofClips: ClipLookOptions
 
-    @Option("fit or fill; for clips also tape, to use the mode of the tape.", value: "mode")
+    @Option("Scaling to the frame; tape (for clips only) is the mode of the tape.", value: "mode")
     var scale: ScaleName?
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")
@@ -88,10 +88,10 @@ enum ScaleName: String, ExpressibleByArgument, CaseIterable {
 }
 
 struct TapeLookOptions: ParsableArguments {
-    @Option("portrait (9:16) or landscape (16:9).", value: "shape")
+    @Option("Orientation (portrait: 9:16, landscape: 16:9).", value: "shape")
     var orientation: ArgumentChoice<TapeRecord.Orientation>?
 
-    @Option("Transition between clips: none, crossfade, slide-lr, slide-rl or randomise.", value: "kind")
+    @Option("Transition between clips.", value: "kind")
     var transition: ArgumentChoice<TapeRecord.Transition>?
 
     @Option("Length of the transition, 100 to 2000.", value: "ms", parsing: .unconditional)
