@@ -5,13 +5,13 @@ internal import Synchronization
 ///
 /// Tests start children from many threads concurrently, with signals blocked in some of them. Every child gets an
 /// empty signal mask, the default action for the signals that terminate a program, and no descriptor but its standard
-/// streams. It is killed with the last reference.
+/// streams. It is killed when the last reference is released.
 public final class ChildProcess: Sendable {
     /// The process ID. Another process may get it once the child has exited; ``signal(_:)`` checks that.
     public let processID: Int32
 
     private let monitor: ChildMonitor
-    /// Our end of standard input, closed with the last reference; -1 if there is none.
+    /// Our end of standard input, closed when the last reference is released; -1 if there is none.
     private let input: Int32
     private let home: TemporaryDirectory?
     /// Only if the program is the built `mediactl`.

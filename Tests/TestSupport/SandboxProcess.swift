@@ -3,7 +3,7 @@ import FoundationNetworking
 
 /// A running `mediactl-sandbox`: the built program, on a free port, with its data in a temporary directory.
 ///
-/// The process is killed with the last reference; `stop()` ends it properly and returns its exit status.
+/// The process is killed when the last reference is released; `stop()` ends it properly and returns its exit status.
 public final class SandboxProcess: Sendable {
     /// A request that the sandbox has received.
     public struct SeenRequest: Decodable, Sendable, Equatable {

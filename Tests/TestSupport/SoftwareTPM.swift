@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A software TPM 2.0 (`swtpm`) on loopback, new and empty, started up.
 ///
-/// It is killed with the last reference.
+/// It is killed when the last reference is released.
 public final class SoftwareTPM: Sendable {
     /// It could not be used.
     public enum Failure: Error {

@@ -10,9 +10,9 @@ internal import MediaSystem
 ///     segment  AES-256-GCM of up to 1 MiB − 16 bytes of plaintext ‖ tag (16)
 ///
 /// - The AES key is HKDF-SHA256 (RFC 5869) of the key, with the salt as salt and the associated data as info: 32 bytes.
-/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last segment,
-///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end
-///   cannot be truncated.
+/// - The nonce of a segment is nonce prefix ‖ its number, from 0 (4 bytes, big-endian) ‖ 1 for the last segment,
+///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end cannot be
+///   truncated.
 /// - Every segment with all before it, the header included, ends at a multiple of 1 MiB, except the last, which may be
 ///   shorter: the first contains 40 bytes less. Only an empty plaintext has an empty segment.
 package enum StreamingAEAD {

@@ -3,7 +3,7 @@ internal import MediaSystem
 
 /// A file, open for reading, with the length that was measured when it was opened.
 public final class FileContent: Sendable {
-    /// The open file; closed with the last reference, unless it is another object's.
+    /// The open file; closed when the last reference is released, unless it is another object's.
     public let descriptor: Int32
     /// Bytes to send: the size at opening (`fstat`). Bytes appended later are not sent.
     public let byteCount: Int64

@@ -283,7 +283,7 @@ import Testing
         #expect(!shown.errors.contains("--as-admin"))
     }
 
-    /// An entry from a copy of a response of a server that reports no size.
+    /// An entry from a copied response whose server reports no size.
     @Test func adminAndAnEntryWithoutASize() async throws {
         let fixture = try await Fixture()
         let entry = try #require(try fixture.client.tokens().first)

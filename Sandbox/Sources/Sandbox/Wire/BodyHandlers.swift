@@ -43,7 +43,7 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // No response but `100 Continue` requires the body.
+        // After a response other than `100 Continue`, the body is not required.
         if case .head(let head) = unwrapOutboundIn(data), head.status.kind != .informational { _ = endWatch() }
         context.write(data, promise: promise)
     }
