@@ -266,8 +266,8 @@ struct UploadResolution {
         recorder.result.warnings += (rescued + late).filter(\.isOfStoredToken)
     }
 
-    /// A tus upload that was never finalized is on no listing; it waits to be resumed. A finalize that may be in
-    /// flight is completed.
+    /// A tus upload that was never finalized is in no listing; it waits to be resumed. A finalize that may be in flight
+    /// is completed.
     private mutating func resolveTus(_ uploadID: String) async throws(GigHiveError) {
         guard try uploader.mayBeFinalizing(recorder.record) else { return }
         guard recorder.record.isGuest == (uploader.options.guest != nil) else {

@@ -42,7 +42,7 @@ final class Exchange {
 
     var hasBody: Bool { (contentLength ?? 0) > 0 || request.headers[.transferEncoding] != nil }
 
-    /// Responses to uploads are HTML on request, and also if HTML is only acceptable (gighive contract 2.3).
+    /// Responses to uploads are HTML on request, and also if `Accept` only includes it (gighive contract 2.3).
     var wantsHTML: Bool { (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html" }
 
     /// As the client addresses the server.
