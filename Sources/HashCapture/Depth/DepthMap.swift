@@ -94,7 +94,7 @@ public enum DepthMapFile {
 extension DepthMapFile.Layout {
     /// Checks the size in a file's header. Returns the number of samples.
     ///
-    /// - Throws: If the size is invalid, too large, or contradicts the layout.
+    /// - Throws: An error if the size is invalid, too large, or contradicts the layout.
     func accept(width: Int, height: Int) throws(DepthMapError) -> Int {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0 else { throw DepthMapError("invalid size \(width)x\(height)") }
