@@ -95,8 +95,8 @@ public struct UploadBatch: Sendable {
     ///
     /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
     /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
-    /// the server. For different events its uploads follow each other. A file that another process is sending comes
-    /// last: that process has probably finished by then. Canceling the task is `control.stop()`.
+    /// the server. If it is listed for different events, its uploads run one after another. A file that another process
+    /// is sending comes last: that process has probably finished by then. Canceling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
     /// until the server has responded to an upload, only one upload runs.

@@ -147,7 +147,7 @@ extension PreparedUpload {
         }
     }
 
-    /// The warning for an opened source whose first bytes are of another kind than its name.
+    /// The warning for an opened source whose first bytes and name are of different kinds.
     func mismatch(of file: FileContent) -> UploadWarning? {
         let prefix = MediaType.prefix(of: file.descriptor)
         guard let declared = MediaType.declared(fileName: fileName, prefix: prefix),
