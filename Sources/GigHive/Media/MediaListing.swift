@@ -447,7 +447,7 @@ enum StoredText {
 
     /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
     static func folded(_ text: String) -> String {
-        // The same for ASCII, which needs no tables of Unicode: each upload is assigned to its event.
+        // The same for ASCII, which needs no Unicode tables: each upload is assigned to its event.
         if TerminalText.isPrintableASCII(text) {
             return text.split(separator: " ").joined(separator: " ").lowercased()
         }
