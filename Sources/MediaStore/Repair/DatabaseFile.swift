@@ -240,7 +240,8 @@ enum RecordValue: Equatable {
 
 /// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input causes a trap.
 enum DatabaseRecord {
-    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before it does.
+    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before
+    /// it does.
     static func varint(_ bytes: [UInt8], _ position: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {
