@@ -172,11 +172,11 @@ extension OutcomeCode {
     )
     /// No stored capture has this ID or hash.
     public static let captureUnknown = OutcomeCode("capture_unknown", 5, "no unique capture matches {value}{detail}")
-    /// The capture was made before capture modes existed.
+    /// The capture was made before modes existed.
     public static let localOnly = OutcomeCode(
         "local_only",
         2,
-        "capture {value} predates capture modes and is not submitted by default",
+        "capture {value} predates modes and is not submitted by default",
         hint: "add --as-hash-only to submit its hash"
     )
     /// The capture is not signed yet.

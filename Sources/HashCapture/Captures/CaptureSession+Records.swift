@@ -128,7 +128,7 @@ extension CaptureSession {
             guard choice == .adoptAsHashOnly else {
                 throw CaptureError(
                     .localOnly,
-                    detail: "the capture was made before capture modes existed; it is sent only with --as-hash-only",
+                    detail: "the capture was made before modes existed; it is sent only with --as-hash-only",
                     value: record.id
                 )
             }

@@ -31,7 +31,7 @@ struct HashOnlyRetry: ContextCommand {
     @Flag(help: "Resend captures that are probably already on the server.")
     var resend = false
 
-    @Flag(help: "Submit the hash of a capture made before capture modes existed.")
+    @Flag(help: "Submit the hash of a capture made before modes existed.")
     var asHashOnly = false
 
     @Flag(name: .dryRun, help: "Show what would be retried, without retrying it.")
@@ -71,7 +71,7 @@ struct HashOnlyRetry: ContextCommand {
         let silent = records.count { $0.mode == nil }
         if silent > 0 {
             context.console.note(
-                "skipped \(Formats.count(silent, "capture")) made before capture modes existed; to submit: mediactl hash-only retry ID --as-hash-only"
+                "skipped \(Formats.count(silent, "capture")) made before modes existed; to submit: mediactl hash-only retry ID --as-hash-only"
             )
         }
         // Oldest first.

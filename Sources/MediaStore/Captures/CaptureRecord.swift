@@ -42,7 +42,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var server: String
     /// The server's profile (`mediactl-1`, `reference`).
     public var profile: String
-    /// nil in a record made before capture modes existed: local only until the user decides otherwise (hash-only
+    /// nil in a record made before modes existed: local only until the user decides otherwise (hash-only
     /// contract section 8).
     public var mode: Mode?
     public var state = State.pending
@@ -58,12 +58,11 @@ public struct CaptureRecord: Sendable, Equatable {
     public var isObserved = false
     /// Whether a depth map is in the vault.
     public var hasDepth = false
-    /// The analysis as JSON; nil in a record made before capture modes existed.
+    /// The analysis as JSON; nil in a record made before modes existed.
     public var analysis: String?
-    /// The privacy settings in force, as JSON; nil in a record made before capture modes existed.
+    /// The privacy settings in force, as JSON; nil in a record made before modes existed.
     public var settings: String?
-    /// The payload as created, with the placeholder for an assertion; nil in a record made before capture modes
-    /// existed.
+    /// The payload as created, with the placeholder for an assertion; nil in a record made before modes existed.
     public var unsignedBody: [UInt8]?
     /// The exact body of the last attempt, signed.
     public var body: [UInt8]?

@@ -138,7 +138,7 @@ extension ErrorCatalog {
         case .localOnly:
             .table(
                 error,
-                message: "capture\(capture) predates capture modes and is not submitted by default"
+                message: "capture\(capture) predates modes and is not submitted by default"
             )
         case .recordUnusable: Text("the record of capture\(capture) is damaged\(error.suffix)")
         case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
