@@ -216,5 +216,5 @@ def download_over(line, server, table, client, pairs, path):
         # The slower of hashing and receiving is the lower bound.
         floor = max(best(theirs, "wall"), best(alone, "wall")) / best(costs, "wall")
         table.add(f"download of 1 GB{line}, verified and durable, `sync download`", spread(mine),
-                  f"{name} {spread(costs)}", f"{ratio:.2f}× (perfect overlap with the hash: {floor:.2f}×)",
+                  f"{name} {spread(costs)}", f"{ratio:.2f}× (at best {floor:.2f}×)",
                   f"≤ {goal}×" if goal else "–", ratio <= goal if goal else None)

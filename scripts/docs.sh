@@ -32,11 +32,11 @@ done
 python3 - "$graphs" <<'PYTHON'
 import json, pathlib, sys
 
-# Synthesized operators, and extensions, whose members are documented individually.
+# Excluded: synthesized operators, and extensions, whose members are documented individually.
 def is_ours(symbol):
     return "::SYNTHESIZED::" not in symbol["identifier"]["precise"] and symbol["kind"]["identifier"] != "swift.extension"
 
-# A comment of the others may only repeat the name, which scripts/check-comments.py refuses.
+# Comments on other kinds might only repeat the name, which scripts/check-comments.py refuses.
 def needs_comment(symbol):
     return symbol["kind"]["identifier"] not in ("swift.init", "swift.property", "swift.type.property", "swift.enum.case")
 

@@ -5,7 +5,7 @@
 // Prints "listening on http://127.0.0.1:PORT" when ready (0 = any port). All rows of the listing are written to memory
 // first, so that a page is one writev(2) of contiguous bytes. With --file, every photo is that file: its download is
 // sent by the kernel (sendfile), with --pace at no more than RATE bytes per second. `POST /grow/N` adds N photos to the
-// end of the listing, at most SPARE in total. One tenth of the photos has no device; --legacy sets the number of
+// end of the listing, at most SPARE in total. One tenth of the photos have no device; --legacy sets the number of
 // tenths. With --digests, the photos have the digests of that file, one line of 64 characters each, and every
 // queried digest exists; otherwise none exists. Any key is accepted, and every registration returns the same device.
 #define _GNU_SOURCE

@@ -27,7 +27,7 @@ internal import Tus
         public var isRetryable: Bool
         /// Local path concerned, as bytes.
         public var path: [UInt8]?
-        /// The detail field concerned (`label`, `event_date`, …); `transport` when another `TransportChoice`
+        /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice`
         /// avoids the failure.
         public var field: String?
         /// The offending value as given.

@@ -21,7 +21,7 @@ public enum DigestAlgorithm: Sendable, CaseIterable {
     ///
     /// `descriptor` must stay open until this returns.
     ///
-    /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends early.
     public func digest(ofFile descriptor: Int32, from offset: Int64 = 0, byteCount: Int64) async throws -> [UInt8] {
         try await BlockingWork.runCancellable { isCancelled in
             var context = try DigestContext(self)

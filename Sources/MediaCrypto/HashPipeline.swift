@@ -11,7 +11,7 @@ package final class HashPipeline: Sendable {
 
     /// `byteCount` is nil if it is unknown.
     ///
-    /// - Throws: `CryptoError` when OpenSSL has no memory for a digest.
+    /// - Throws: `CryptoError` if OpenSSL has no memory for a digest.
     package init(expecting byteCount: Int64? = nil) throws(CryptoError) {
         ring = try HashRing(hashesAtOnce: byteCount.map { $0 <= HashRing.blockSize } ?? false)
     }
@@ -32,7 +32,7 @@ package final class HashPipeline: Sendable {
     /// called on the reading thread after each block with the number of bytes read so far; an error that it throws
     /// stops the reading.
     ///
-    /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends early.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends early.
     package func append(
         file descriptor: Int32,
         from offset: Int64,
@@ -81,7 +81,7 @@ package struct FileDigests: Sendable, Equatable {
     /// Reads the first bytes of an open file with `pread` on the calling thread; the file offset does not change.
     /// `onBlock` is called before each block of at most 1 MiB; an error that it throws stops the reading.
     ///
-    /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends before `byteCount`.
     package init(ofFile descriptor: Int32, byteCount: Int64, onBlock: () throws -> Void) throws {
         var sha1 = try DigestContext(.sha1)
         var sha256 = try DigestContext(.sha256)
@@ -102,7 +102,7 @@ package enum FileReading {
     /// Reads exactly `byteCount` bytes from `offset` on with `pread`, in blocks of at most 1 MiB that are valid during
     /// the call only.
     ///
-    /// - Throws: Errors thrown by `body`; `CryptoError`, with `systemError` when reading failed, and when
+    /// - Throws: Errors thrown by `body`; `CryptoError`, with `systemError` if reading failed, and if
     ///   the file ends early.
     static func read(
         _ descriptor: Int32,

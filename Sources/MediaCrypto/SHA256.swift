@@ -56,7 +56,7 @@ extension SHA256Digest {
     /// Canceling stops the reading after at most one block of 1 MiB and throws `CancellationError`. `descriptor` must
     /// stay open until this returns.
     ///
-    /// - Throws: `CryptoError`, with `systemError` when reading failed; also when the file ends before `byteCount`.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed; also if the file ends before `byteCount`.
     public static func ofFile(descriptor: Int32, byteCount: Int64) async throws -> SHA256Digest {
         SHA256Digest(bytes: try await DigestAlgorithm.sha256.digest(ofFile: descriptor, byteCount: byteCount))
     }

@@ -6,7 +6,7 @@ package import Outcomes
 public final class SourceFile: Sendable {
     /// The path as given, as bytes.
     public let path: [UInt8]
-    /// Open for reading; closed with the last reference to this object.
+    /// Open for reading; closed when the last reference to this object is released.
     public let descriptor: Int32
     /// Result of `fstat` when it was opened.
     public let status: FileIdentity

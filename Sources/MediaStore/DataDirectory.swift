@@ -17,7 +17,7 @@ public struct DataDirectory: Sendable {
     /// A link is followed only if the user or root created it. A directory that also contains other files (a home
     /// directory, `/tmp`) keeps its own permissions, and so do those files; one that others may write to is refused.
     ///
-    /// - Throws: `StoreError`: `.unsafe` when it belongs to another user, is not a directory, is writable by others and
+    /// - Throws: `StoreError`: `.unsafe` if it belongs to another user, is not a directory, is writable by others and
     ///   contains more than the store, or has a link in place of a file of the store; `.notWritable`, `.full`.
     public static func open(_ path: String) throws(StoreError) -> DataDirectory {
         try open(path, refusing: { _ in true })
@@ -103,7 +103,7 @@ public struct DataDirectory: Sendable {
     /// Opens a directory without changing anything: for reading if nothing can be written. A missing
     /// one counts as empty.
     ///
-    /// - Throws: `.unsafe` when it is not a directory of this user.
+    /// - Throws: `.unsafe` if it is not a directory of this user.
     package static func unchanged(_ path: String) throws(StoreError) -> DataDirectory {
         let resolved = try followingOwnLink(absolutePath(path))
         guard let status = try FileStatus(at: resolved) else { return DataDirectory(path: resolved, warnings: []) }
@@ -136,7 +136,7 @@ public struct DataDirectory: Sendable {
         try Self.entries(of: path).filter { $0.hasPrefix(prefix) }.sorted()
     }
 
-    /// Waits until created and removed names are on the disk.
+    /// Waits until created and removed names are on disk.
     func synchronize() throws(StoreError) { try Self.synchronize(path) }
 
     // MARK: Creating
@@ -216,7 +216,7 @@ public struct DataDirectory: Sendable {
         try StoreError.check(path, "cannot synchronize", fsync(descriptor))
     }
 
-    /// The target of a link created by the user or root; the path itself when it is not a link.
+    /// The target of a link created by the user or root; the path itself if it is not a link.
     static func followingOwnLink(_ path: String) throws(StoreError) -> String {
         guard let status = try FileStatus(at: path), status.isSymbolicLink else { return path }
         guard status.isOwnedByUser || status.isOwnedByRoot else {
@@ -253,7 +253,7 @@ public struct DataDirectory: Sendable {
         return warnings
     }
 
-    /// Removes the permissions of group and others; warns when there were any.
+    /// Removes the permissions of group and others; warns if there were any.
     static func tighten(_ path: String, _ status: FileStatus) -> [String] {
         guard status.isLoose else { return [] }
         let found = "permissions of \"\(path)\" were \(status.permissions.padded(4, radix: 8))"

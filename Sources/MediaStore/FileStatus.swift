@@ -16,7 +16,7 @@ struct FileStatus {
         self.status = status
     }
 
-    /// An open file; nil when the descriptor is bad.
+    /// An open file; nil if the descriptor is bad.
     init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }

@@ -136,7 +136,7 @@ final class SharedSync: Sendable {
         self.file = file
     }
 
-    /// Waits until everything that was written before this call is on the disk. Canceling the task does not stop it.
+    /// Waits until everything that was written before this call is on disk. Canceling the task does not stop it.
     func synchronize() async throws(StoreError) {
         let code = await withCheckedContinuation { continuation in
             let isFirst = waiting.withLock { waiting in

@@ -9,7 +9,7 @@ import Synchronization
 /// Losing it costs only time: a cache that cannot be opened, read or written behaves like an empty one, and a corrupt
 /// one is replaced. A cache written by a newer version is not changed.
 ///
-/// A file counts as unchanged when device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
+/// A file counts as unchanged if device, inode, size, mtime and ctime are the same to the nanosecond. A digest is not
 /// kept for a file that changed a moment ago, because a later change could leave the same times: the kernel's clock for
 /// them advances in steps of up to 10 ms, so the margin is twice that, or 2 seconds if both times are whole seconds
 /// (FAT counts in steps of two).
@@ -45,7 +45,7 @@ public final class HashCache: Sendable {
     // There are no other references; the last one may be released on the writer's own queue.
     deinit { write() }
 
-    /// The digest of a file, 64 lowercase hexadecimal characters; nil when it is not known. Takes some microseconds.
+    /// The digest of a file, 64 lowercase hexadecimal characters; nil if it is not known. Takes some microseconds.
     public func digest(of identity: FileIdentity) -> String? { digests(of: [identity])[0] }
 
     /// The digests of many files, in their order, as `digest(of:)` returns them, but several times as fast.
@@ -269,7 +269,7 @@ final class HashDatabase: Sendable {
             let journal: JournalMode = try FileSystemKind.isNetwork(path) ? .rollback : .writeAheadLog
             try migrate(db, path: path)
             try journal.apply(to: db, path: path)
-            // A power failure may lose the last entries, never the others.
+            // A power loss may lose the last entries, never the others.
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
         }
         return queue

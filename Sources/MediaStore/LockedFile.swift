@@ -40,7 +40,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Opens or creates a file and locks it; nil when it is locked already.
+    /// Opens or creates a file and locks it; nil if it is locked already.
     static func openOrCreate(_ path: String) throws(StoreError) -> LockedFile? {
         while true {
             if let file = try lock(path, flags: O_CREAT) { return file }
@@ -50,7 +50,7 @@ final class LockedFile: Sendable {
 
     /// Opens or creates a file and locks it; blocks the thread while it is locked already.
     ///
-    /// - Throws: `.busy` when that takes longer than `limit`.
+    /// - Throws: `.busy` if that takes longer than `limit`.
     static func waiting(for path: String, limit: Duration, _ reason: String = "") throws(StoreError) -> LockedFile {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -60,14 +60,14 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Locks a file that exists; nil when it is locked already, missing, or not a regular file.
+    /// Locks a file that exists; nil if it is locked already, missing, or not a regular file.
     static func existing(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         return try lock(path, flags: 0)
     }
 
     /// Opens an unlocked file for reading, which cannot be locked while the object exists. The file system may be
-    /// read-only. nil when the file is locked, missing, or not a regular file.
+    /// read-only. nil if the file is locked, missing, or not a regular file.
     static func reading(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         return try lock(path, access: O_RDONLY, flags: 0, LOCK_SH)

@@ -37,7 +37,7 @@ package final class RescueLog: Sendable {
     private let directory: DataDirectory
     private let state: Mutex<State>
 
-    /// Creates a log. Its file is created with the first upload; when `isOpen`, it stays until `close`, for uploads
+    /// Creates a log. Its file is created with the first upload; if `isOpen`, it stays until `close`, for uploads
     /// that follow one another.
     package init(in directory: DataDirectory, isOpen: Bool = false) {
         self.directory = directory
@@ -202,7 +202,7 @@ package final class RescueRecord: Sendable {
     deinit { end(isKept: true) }
 
     /// Records the status (100…999) of the response that follows. An earlier response is erased
-    /// first, also on the disk.
+    /// first, also on disk.
     package func begin(status: Int) throws(StoreError) {
         try response.withLock { response throws(StoreError) in
             if response.last != nil {
@@ -255,13 +255,13 @@ package final class RescueRecord: Sendable {
         response.writtenCount = response.usedCount
     }
 
-    /// Waits until the response is on the disk.
+    /// Waits until the response is on disk.
     package func synchronize() async throws(StoreError) {
         try response.withLock { response throws(StoreError) in try writeLast(&response) }
         try await sync.synchronize()
     }
 
-    /// Erases the response to this attempt before another attempt, also on the disk: after a power loss it must not be
+    /// Erases the response to this attempt before another attempt, also on disk: after a power loss it must not be
     /// mistaken for the last response.
     package func reset() async throws(StoreError) {
         let wasUsed = try response.withLock { response throws(StoreError) in

@@ -126,7 +126,7 @@ public final class SpoolFile: Sendable {
         }
     }
 
-    /// Bytes read, 0 at the end, nil when no data has arrived yet.
+    /// Bytes read, 0 at the end, nil if no data has arrived yet.
     private static func read(_ input: Int32, into block: UnsafeMutableRawBufferPointer) throws -> Int? {
         var waiting = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
         let ready = poll(&waiting, 1, pollMilliseconds)

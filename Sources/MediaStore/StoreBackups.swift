@@ -16,7 +16,7 @@ package struct StoreBackups {
         package var byteCount: Int64
     }
 
-    /// Larger stores are copied only when the user requests it: three copies need three times the space.
+    /// Larger stores are copied only if the user requests it: three copies need three times the space.
     package static let largestAutomatic: Int64 = 64 << 20
     private static let keptCount = 3
     private static let prefix = "tokens-"

@@ -43,7 +43,7 @@ extension StoreConnection {
         return logs
     }
 
-    /// - Returns: nil when a log has appeared meanwhile, or an older version needs to be migrated.
+    /// - Returns: nil if a log has appeared meanwhile, or an older version needs to be migrated.
     private static func immutable(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection? {
         let before = try FileStatus(at: path)?.fingerprint
         let queue = try open(
@@ -112,7 +112,7 @@ extension StoreConnection {
             if try fingerprints(of: path) == before { return }
             for companion in [""] + companions { unlink(copy + companion) }
         }
-        throw StoreError(.busy, path: path, detail: "it was modified while it was read")
+        throw StoreError(.busy, path: path, detail: "it was modified while it was being read")
     }
 
     private static func fingerprints(of path: String) throws(StoreError) -> [String?] {

@@ -159,7 +159,7 @@ final class StoreConnection: Sendable {
     }
 
     /// Moves everything from the write-ahead log to the database and empties the log, so that no removed byte remains.
-    /// Fails with `.busy` when other processes use the log for longer than the limit, or than that of the connection.
+    /// Fails with `.busy` if other processes use the log for longer than the limit, or than that of the connection.
     func truncateLog(limit: Duration? = nil) throws(StoreError) {
         let deadline = ContinuousClock.now + (limit ?? busyLimit)
         while try !tryTruncateLog() {
@@ -170,7 +170,7 @@ final class StoreConnection: Sendable {
         }
     }
 
-    /// Waits until all readable data is on the disk. SQLite synchronizes before a transaction returns; a process that
+    /// Waits until all readable data is on disk. SQLite synchronizes before a transaction returns; a process that
     /// is killed before that can leave a transaction that others can already read.
     ///
     /// Only the logs: SQLite itself synchronizes the database before it truncates them.

@@ -4,9 +4,9 @@ import GRDB
 struct StoreSchema: Sendable {
     /// The guarantee of a commit (sqlite.org/pragma.html#pragma_synchronous).
     enum Durability: Int, Sendable {
-        /// A commit may be lost in a power failure, but not if the process is killed. The file stays intact.
+        /// A commit may be lost in a power loss, but not if the process is killed. The file stays intact.
         case normal = 1
-        /// A commit is on the disk.
+        /// A commit is on disk.
         case full = 2
     }
 
@@ -80,7 +80,7 @@ struct StoreSchema: Sendable {
         }
     }
 
-    /// Checks a table, or all of them when the scope is `1` (which is also the number of findings requested).
+    /// Checks a table, or all of them if the scope is `1` (which is also the number of findings requested).
     static func checkContent(
         _ db: Database,
         _ scope: String = "1",

@@ -18,7 +18,7 @@ public struct StoredFacts: Sendable, Equatable {
     public var label: String?
     /// The media type that the server keeps with the file.
     public var mimeType: String?
-    /// Length in seconds; nil when the server could not determine it.
+    /// Length in seconds; nil if the server could not determine it.
     public var durationSeconds: Int64?
     /// Comma-separated names; nil for none.
     public var participants: String?
@@ -34,7 +34,7 @@ public struct StoredFile: Sendable, Equatable {
     public var host: String
     /// The server's ID.
     public var fileID: Int64
-    /// 64 lowercase hexadecimal characters; empty when unknown.
+    /// 64 lowercase hexadecimal characters; empty if unknown.
     public var checksumSHA256: String
     /// The facts from the server.
     public var facts: StoredFacts

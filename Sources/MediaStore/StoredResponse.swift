@@ -2,7 +2,7 @@ package import Foundation
 internal import MediaCore
 internal import MediaSystem
 
-/// A response on the disk whose process has exited. It belongs to the caller until it is released or freed.
+/// A response on disk whose process has exited. It belongs to the caller until it is released or freed.
 package struct StoredResponse: Sendable {
     /// The upload it belongs to; empty if the file does not contain an ID.
     package var uploadID: String
@@ -53,8 +53,8 @@ extension StoredResponse {
         return responses + unknown
     }
 
-    /// Number of responses that exited processes have left; an unreadable file counts as one. Changes nothing; those
-    /// are included that the next adoption stores.
+    /// Number of responses that exited processes have left; an unreadable file counts as one. Changes nothing; includes
+    /// those that the next adoption stores.
     package static func count(in directory: DataDirectory) throws(StoreError) -> Int {
         guard try FileStatus(at: directory.path) != nil else { return 0 }
         var count = 0

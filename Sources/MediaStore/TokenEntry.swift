@@ -42,7 +42,7 @@ public struct DeleteToken: Sendable, Hashable, CustomStringConvertible, CustomDe
 public struct TokenEntry: Sendable, Equatable {
     /// The row number; nil before it is stored.
     public var rowID: Int64?
-    /// The scope: host in lower case, with the port when it is not the scheme's default.
+    /// The scope: host in lower case, with the port if it is not the scheme's default.
     public var host: String
     /// The server's `id`.
     public var fileID: Int64
@@ -61,7 +61,7 @@ public struct TokenEntry: Sendable, Equatable {
     public var fileName: String
     /// `audio` or `video`.
     public var fileType: String
-    /// 64 lowercase hexadecimal characters; empty when the response had none.
+    /// 64 lowercase hexadecimal characters; empty if the response had none.
     public var checksumSHA256: String
     /// Length in bytes; 0 if it is unknown, because no file is empty.
     public var sizeBytes: Int64

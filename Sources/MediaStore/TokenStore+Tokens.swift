@@ -7,10 +7,10 @@ extension TokenStore {
     /// A row of the same host, ID and checksum is superseded; a missing token never overwrites one. Storing the same
     /// token again, as after adopting a rescue file, changes nothing.
     ///
-    /// A token or receipt is stored even when the journal has lost its upload. Calls of several tasks share one commit
+    /// A token or receipt is stored even if the journal has lost its upload. Calls of several tasks share one commit
     /// (group commit); one that is not urgent waits for others, at most 2 ms. Canceling the task does not stop it.
     ///
-    /// - Throws: `StoreError`, only for this call's own rows; `.other` when there is neither a token nor a receipt
+    /// - Throws: `StoreError`, only for this call's own rows; `.other` if there is neither a token nor a receipt
     ///   nor such an upload.
     public func commit(
         _ uploadID: String,
@@ -54,7 +54,7 @@ extension TokenStore {
     }
 
     /// The same without holding more than one page of them in memory. `nextPage`
-    /// returns nil after the last, and is called while the store is locked for other writers; when it throws, nothing
+    /// returns nil after the last, and is called while the store is locked for other writers; if it throws, nothing
     /// is stored.
     package func addPages(
         isDryRun: Bool = false,
@@ -139,7 +139,7 @@ extension TokenStore {
         return entries.sorted { ($0.createdAt, $0.rowID ?? 0) > ($1.createdAt, $1.rowID ?? 0) }
     }
 
-    /// The newest entry; nil when there is none.
+    /// The newest entry; nil if there is none.
     package func newestToken(host: String?) throws(StoreError) -> TokenEntry? {
         try connection.read { db in
             try TokenRow.fetch(

@@ -19,7 +19,7 @@ public final class TokenStore: Sendable {
     let commits: GroupCommit
     /// This machine's clock.
     let now: @Sendable () -> Date
-    /// The removals of this command; nil when each is complete by itself.
+    /// The removals of this command; nil if each is complete by itself.
     let removals = Mutex<RemovalGroup?>(nil)
 
     /// Opens and migrates the store, and verifies that it is writable.
@@ -104,21 +104,21 @@ extension TokenStore {
 
     /// Writes the intent row of an upload.
     ///
-    /// - Throws: `StoreError`; `.other` when the ID is taken.
+    /// - Throws: `StoreError`; `.other` if the ID is taken.
     public func insert(_ record: UploadRecord) throws(StoreError) {
         try connection.write { try UploadRow.insert(record, $0) }
     }
 
     /// Changes a row. Fields of `change` that are nil do not change.
     ///
-    /// - Throws: `StoreError`; `.other` when there is no such row.
+    /// - Throws: `StoreError`; `.other` if there is no such row.
     public func update(_ uploadID: String, _ change: UploadChange) throws(StoreError) {
         try connection.write { [path = connection.path] db in
             guard try UploadRow.update(uploadID, change, at: now(), db) else { throw UploadRow.missing(uploadID, path) }
         }
     }
 
-    /// Waits until all readable data is on the disk, including the data of a killed process.
+    /// Waits until all readable data is on disk, including the data of a killed process.
     package func synchronize() throws(StoreError) { try connection.synchronizeLogs() }
 
     /// One row.
@@ -126,7 +126,7 @@ extension TokenStore {
         try uploads(where: "upload_id = ?", [uploadID]).first
     }
 
-    /// Rows in any of these states, newest first; all states when `states` is empty.
+    /// Rows in any of these states, newest first; all states if `states` is empty.
     public func uploads(states: Set<UploadState>, host: String?) throws(StoreError) -> [UploadRecord] {
         let wanted = states.isEmpty ? Set(UploadState.allCases) : states
         return try uploads(where: UploadRow.isIn(wanted), [host])
@@ -169,7 +169,7 @@ extension TokenStore {
     /// Writes the intent row of an upload. Calls of several tasks share one commit (group commit); one that is not
     /// urgent waits for others, at most 2 ms.
     ///
-    /// - Throws: `StoreError`; `.other` when the ID is taken.
+    /// - Throws: `StoreError`; `.other` if the ID is taken.
     public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
         try await commits.commit(isUrgent: isUrgent) { try UploadRow.insert(record, $0) }
     }
@@ -181,7 +181,7 @@ extension TokenStore {
 
     /// Changes a row. Fields of `change` that are nil do not change. Calls of several tasks share one commit.
     ///
-    /// - Throws: `StoreError`; `.other` when there is no such row.
+    /// - Throws: `StoreError`; `.other` if there is no such row.
     public func note(_ uploadID: String, _ change: UploadChange) async throws(StoreError) {
         let (path, now) = (connection.path, now())
         try await commits.commit { db in
@@ -192,7 +192,7 @@ extension TokenStore {
     /// Stores the tus state of an upload, replacing an earlier one; a record without any tus ID means that the server
     /// has no data of it. Calls of several tasks share one commit.
     ///
-    /// - Throws: `StoreError`; `.other` when there is no such upload.
+    /// - Throws: `StoreError`; `.other` if there is no such upload.
     public func save(_ tus: TusRecord) async throws(StoreError) {
         let path = connection.path
         try await commits.commit { db in
@@ -203,13 +203,13 @@ extension TokenStore {
         }
     }
 
-    /// The tus state of an upload; nil when it has none.
+    /// The tus state of an upload; nil if it has none.
     public func tusRecord(_ uploadID: String) throws(StoreError) -> TusRecord? {
         try connection.read { try Stored<TusRecord>.fetchOne($0, key: uploadID)?.value }
     }
 
-    /// Unfinished rows over tus of a path, or of a file (device and inode), on a host: of the same size, whatever its
-    /// times; newest first.
+    /// Unfinished tus uploads of a path, or of a file (device and inode), to a host, with the same size but any times;
+    /// newest first.
     package func unfinishedTusUploads(
         path: [UInt8],
         identity: FileIdentity,
@@ -250,7 +250,7 @@ extension TokenStore {
         try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
 
-    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts when `host` is
+    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts if `host` is
     /// nil.
     public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {
         try uploads(where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)", [host])

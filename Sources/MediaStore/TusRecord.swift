@@ -61,7 +61,7 @@ public struct TusRecord: Sendable, Equatable {
     public var parts: [Part]
     /// The ID that is finalized: the only part's, or that of the joined upload.
     public var finalTusID: String?
-    /// When a finalize request was last about to be sent; nil when none ever was. From then on the server may have
+    /// When a finalize request was last about to be sent; nil if none ever was. From then on the server may have
     /// stored the file.
     public var finalizeStartedAt: Date?
 

@@ -285,7 +285,7 @@ enum UploadRow {
         ])
     }
 
-    /// - Returns: false when there is no such row.
+    /// - Returns: false if there is no such row.
     static func update(_ uploadID: String, _ change: UploadChange, at now: Date, _ db: Database) throws -> Bool {
         try RawStatement(
             db,

@@ -3,7 +3,7 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
     /// Never print a value: it contains the secret.
     enum Scheme: Sendable, Equatable {
         case basic(user: String, password: String)
-        /// `expiresAt` in seconds since 1970; nil when the server did not report it.
+        /// `expiresAt` in seconds since 1970; nil if the server did not report it.
         case bearer(token: String, expiresAt: Int64?)
         case uploadToken(String)
         case apiKey(header: String, key: String)
@@ -54,7 +54,7 @@ public struct Authorization: Sendable, CustomStringConvertible, CustomDebugStrin
         }
     }
 
-    /// When a bearer token expires, in seconds since 1970; nil for other schemes, and when unknown.
+    /// When a bearer token expires, in seconds since 1970; nil for other schemes, and if unknown.
     public var expiresAt: Int64? {
         if case .bearer(_, let expiresAt) = scheme { expiresAt } else { nil }
     }

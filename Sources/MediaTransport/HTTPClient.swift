@@ -13,7 +13,7 @@ public final class HTTPClient: Sendable {
 
     /// Prepares the transfer loop. Its thread starts with the first request.
     ///
-    /// - Throws: `TransportError` of kind `.unusable` when libcurl cannot be set up.
+    /// - Throws: `TransportError` of kind `.unusable` if libcurl cannot be set up.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) throws(TransportError) {
         self.configuration = configuration
         ProxyChoice.passwords().forEach(KnownSecrets.add)
@@ -64,7 +64,7 @@ public final class HTTPClient: Sendable {
         loop.shutdown()
     }
 
-    /// Waits before a retry. Throws when a stop interrupts the wait.
+    /// Waits before a retry. Throws if a stop interrupts the wait.
     private func rest(
         _ wait: Duration,
         before attempt: Int,
@@ -79,7 +79,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// One attempt. It is repeated at once when no byte of it was sent: after a decision to trust the server, and after
+    /// One attempt. It is repeated at once if no byte of it was sent: after a decision to trust the server, and after
     /// a 417, without the expectation (RFC 9110 section 10.1.1).
     private func perform(
         _ request: HTTPRequest,

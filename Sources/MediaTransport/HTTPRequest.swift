@@ -97,7 +97,7 @@ public struct HTTPRequest: Sendable {
     public var headers: [HTTPHeader]
     /// The content, if any.
     public var body: (any RequestBody)?
-    /// Sent only when its origin is the request's.
+    /// Sent only if its origin is the request's.
     public var authorization: Authorization?
     /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []
@@ -158,7 +158,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// The media type of `Content-Type`, lower case, without parameters; nil when absent.
+    /// The media type of `Content-Type`, lower case, without parameters; nil if absent.
     public var mediaType: String? {
         value(of: "Content-Type").flatMap { $0.split(separator: ";", maxSplits: 1).first }
             .map { $0.trimmingBlanks().lowercased() }
@@ -219,7 +219,7 @@ public protocol RequestBodyReader: AnyObject {
 
     /// Goes back to offset 0.
     ///
-    /// - Throws: When the source cannot be read again.
+    /// - Throws: An error if the source cannot be read again.
     func rewind() throws
 
     /// Whether no further byte may be sent for now. While this is true, `read` is not called, other transfers continue,

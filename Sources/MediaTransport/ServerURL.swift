@@ -23,7 +23,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         port == (scheme == "https" ? 443 : 80)
     }
 
-    /// `host`, with `:port` when it is not the scheme's default: the key of the token store.
+    /// `host`, with `:port` if it is not the scheme's default: the key of the token store.
     public var scope: String {
         hasDefaultPort ? host : "\(host):\(port)"
     }
@@ -93,7 +93,7 @@ public struct ServerURL: Sendable, Hashable, CustomStringConvertible {
         .malformed("\(reason); use the form https://HOST[:PORT]")
     }
 
-    /// The token store's key: host, plus the port when it is not the scheme's default.
+    /// The token store's key: host, plus the port if it is not the scheme's default.
     public var scope: String { origin.scope }
 
     /// `scheme://host[:port]` and the base path, without a trailing slash.

@@ -25,7 +25,7 @@ final class Transfer {
     var bytesSentBeforeRewind: Int64 = 0
     /// Whether libcurl waits for the reader to release the next byte.
     var isPaused = false
-    /// Whether the send queue of the connection takes only a little data ahead.
+    /// Whether the unsent data in the send queue of the connection is limited.
     var isBacklogLimited = false
     var sendRate: Int64?
 
@@ -275,16 +275,17 @@ extension Transfer {
         }
     }
 
-    /// Length of the end of a body of which little may wait in the send queue: more than libcurl reads at once before.
+    /// Length of the last part of a body, for which the send queue is limited: more than libcurl reads at once before
+    /// it.
     private static let limitedEndBytes: Int64 = 1 << 19
-    /// Bytes that libcurl gets at once there, and the kernel may have without sending them.
+    /// Maximum number of bytes that libcurl gets at once in that part, and that the kernel may hold unsent.
     private static let endStepBytes = 65_536
 
     /// Whether the next byte is near the end of a body that may be sent only once.
     ///
     /// Once libcurl has taken the last byte, a stop waits for the response. The kernel's send queue takes up to 4 MiB
     /// (tcp_wmem, tcp(7)), which a slow line needs minutes to send; those bytes cannot be withdrawn without a race with
-    /// the kernel. Near the end the queue therefore takes only a little ahead of what it sends.
+    /// the kernel. Near the end, the queue therefore accepts little more than it sends.
     private var isAtLimitedEnd: Bool {
         request.repeatability == .atMostOnce && bodyByteCount > 2 * Int64(Self.endStepBytes)
             && bodyByteCount - bytesRead <= Self.limitedEndBytes

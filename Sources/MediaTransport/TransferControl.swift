@@ -75,7 +75,7 @@ public final class TransferControl: Sendable {
 
     /// Waits for a stop, without a time limit.
     ///
-    /// - Returns: False when the task was canceled before.
+    /// - Returns: False if the task was canceled before.
     public func waitForStop() async -> Bool {
         await stopRequested()
         return isStopRequested

@@ -68,8 +68,8 @@ extension OutcomeTable {
         case submission(isWhole: Bool)
     }
 
-    /// The meaning of a response, the same for all servers unless a refinement applies (design section 5). `status` is
-    /// 300 or above. `mark` is the server's own code or message, if present in the body; a proxy's page has none.
+    /// The meaning of a response, the same for all servers unless a refinement applies. `status` is 300 or above.
+    /// `mark` is the server's own code or message, if present in the body; a proxy's page has none.
     package static func outcome(
         of status: Int,
         from server: Server,

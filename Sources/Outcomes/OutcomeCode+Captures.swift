@@ -225,7 +225,7 @@ extension OutcomeCode {
     )
     /// Canceled.
     public static let cancelled = OutcomeCode("cancelled", 130, "canceled")
-    /// A defect of mediactl.
+    /// A bug in mediactl.
     public static let internalError = OutcomeCode("internal_error", 1, "internal error{detail}")
     /// Not enough threads or file descriptors to run.
     public static let resourcesExhausted = OutcomeCode(
@@ -233,7 +233,7 @@ extension OutcomeCode {
         1,
         "not enough threads or file descriptors to run"
     )
-    /// Wrong usage.
+    /// Usage error.
     public static let usage = OutcomeCode("usage", 2, "usage error")
     /// A setting with an invalid value, or an unknown one.
     public static let invalidSetting = OutcomeCode(

@@ -122,11 +122,11 @@ extension OutcomeCode {
         "{file} cannot be verified{detail}",
         hint: "keep any other copy; to check all photos on the server: mediactl sync verify --server-content"
     )
-    /// The server lists the photo, but has no bytes of it.
+    /// The server lists the photo, but does not have its file.
     public static let undeliverable = OutcomeCode(
         "photo_undeliverable",
         5,
-        "the server lists the photo, but has no file of it{detail}",
+        "the server lists the photo, but does not have its file{detail}",
         hint: "keep any local copy; to upload it again from a local original: mediactl sync repair"
     )
     /// The server has no thumbnail of a photo that was specified by its ID.

@@ -3,7 +3,7 @@
 public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     /// Stable, snake_case; also in `--json` records.
     public let rawValue: String
-    /// The exit code if no other rule applies (design section 5).
+    /// The exit code if no other rule applies.
     public let exitCode: Int32
     /// Whether the same command may succeed later, unless the error has more information.
     public let isRetryable: Bool

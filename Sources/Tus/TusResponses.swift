@@ -38,7 +38,7 @@ public struct TusFeatures: Sendable, Equatable {
     public var versions = ["1.0.0"]
     /// `Tus-Extension`; unknown ones are ignored.
     public var extensions: Set<Extension> = []
-    /// `Tus-Max-Size` in bytes; nil when not sent.
+    /// `Tus-Max-Size` in bytes; nil if not sent.
     public var maximumBytes: Int64?
     /// `Tus-Checksum-Algorithm`.
     public var checksumAlgorithms: [String] = []

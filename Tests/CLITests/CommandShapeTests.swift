@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The checks of commands that ArgumentParser makes only in debug builds, made once for all of them (docs/adr/0022).
+/// The checks of commands that ArgumentParser performs only in debug builds, performed once for all of them
+/// (docs/adr/0022).
 @Suite struct CommandShapeTests {
     @Test func noCommandHasAConflictingDefinition() async throws {
         let dump = try await BinaryRunner().run(["--experimental-dump-help"])
@@ -14,8 +15,8 @@ import Testing
     /// Written by hand: the dump of a valid command with its names, its flag and its positional arguments.
     @Test(arguments: [
         (#"{"kind":"option","names":[{"kind":"long","name":"to"}]}"#, [String]()),
-        (#"{"kind":"option","names":[{"kind":"long","name":"quiet"}]}"#, ["c: --quiet is there twice"]),
-        (#"{"kind":"flag","names":[{"kind":"short","name":"q"}]}"#, ["c: -q is there twice"]),
+        (#"{"kind":"option","names":[{"kind":"long","name":"quiet"}]}"#, ["c: --quiet appears twice"]),
+        (#"{"kind":"flag","names":[{"kind":"short","name":"q"}]}"#, ["c: -q appears twice"]),
         (#"{"kind":"option","names":[]}"#, ["c: option without a name"]),
         (
             #"{"kind":"flag","names":[{"kind":"long","name":"on"}],"defaultValue":"true"}"#,
@@ -79,7 +80,7 @@ private struct CommandShape: Decodable {
             } else if names.isEmpty {
                 problems.append("\(argument.kind) without a name")
             }
-            problems += names.filter { !seen.insert($0).inserted }.map { "\($0.text) is there twice" }
+            problems += names.filter { !seen.insert($0).inserted }.map { "\($0.text) appears twice" }
             let isOn = argument.kind == "flag" && argument.defaultValue == "true"
             if isOn, let name = names.first, !names.contains(where: { $0.name.hasPrefix("no-") }) {
                 problems.append("\(name.text) cannot be disabled")

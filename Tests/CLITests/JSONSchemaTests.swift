@@ -67,7 +67,7 @@ import Testing
         updatedAt: Date(timeIntervalSince1970: 0)
     )
 
-    /// Schema, type and members of one record of each kind that `JSONRenderer` makes.
+    /// Schema, type and members of one record of each kind that `JSONRenderer` creates.
     private static let rendered: [(schema: String, type: String, members: JSONObject)] =
         UploadState.allCases.map { ("upload", "item", JSONRenderer.upload(upload($0), contact: "c")) }
         + UploadProgress.Phase.allCases.map { phase in
@@ -116,9 +116,9 @@ import Testing
     ///
     /// - Parameters:
     ///   - line: The record.
-    ///   - name: Of the schema.
-    ///   - opaque: Members that hold JSON of another shape.
-    /// - Throws: When the record breaks a rule of its schema.
+    ///   - name: Name of the schema.
+    ///   - opaque: Members that contain JSON of another shape.
+    /// - Throws: An error if the record breaks a rule of its schema.
     static func expectExactShape(_ line: String, schema name: String, opaque: Set<String> = []) throws {
         let schema = try schema(name)
         let value = try JSONSerialization.jsonObject(with: Data(line.utf8))

@@ -187,19 +187,19 @@ import Testing
         ),
         (
             ["upload", "a", "--rating", "-1"],
-            "--rating: \"-1\" looks like a flag; a rating is a whole number from 0 to 9"
+            "--rating: \"-1\" looks like a flag; specify a whole number from 0 to 9"
         ),
         (
             ["upload", "--limit-rate", "-5", "a"],
-            "--limit-rate: \"-5\" looks like a flag; a rate is a number of bytes above 0"
+            "--limit-rate: \"-5\" looks like a flag; specify a number of bytes above 0"
         ),
         (
             ["upload", "a", "--jobs", "-1"],
-            "--jobs: \"-1\" looks like a flag; it is a whole number from 1 to 16"
+            "--jobs: \"-1\" looks like a flag; specify a whole number from 1 to 16"
         ),
         (
             ["upload", "a", "--stall-timeout", "-1s"],
-            "--stall-timeout: \"-1s\" looks like a flag; a time is a number above 0"
+            "--stall-timeout: \"-1s\" looks like a flag; specify a number above 0"
         ),
         (["uploads", "lst"], "unknown command \"lst\""),
     ])

@@ -68,7 +68,7 @@ import Tus
         #expect(stored.count == row.files)
     }
 
-    /// Another client's chunk. It follows the server's offset.
+    /// Sends a chunk as another client would, at the server's offset.
     private func patch(_ bench: ResumableBench, _ id: String, _ path: [UInt8], _ byteCount: Int) async throws {
         let offset = try await bench.uploader.tus.status(of: id).offset
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: String(decoding: path, as: UTF8.self)))

@@ -96,7 +96,7 @@ import Tus
 
     // MARK: Known content
 
-    /// The server responds 201 with the existing file, and keeps its label (gighive-d4 contract section 6).
+    /// The server responds with 201 and the existing file, and keeps its label (gighive-d4 contract section 6).
     @Test(arguments: [
         (false, "2026-03-01", UploadState.duplicate), (true, "2026-03-01", .duplicate), (false, "2026-03-02", .linked),
     ])

@@ -13,7 +13,7 @@ enum OpenSSLTool {
     }
 
     /// Its output.
-    /// - Throws: `Refusal` when it fails.
+    /// - Throws: `Refusal` if it fails.
     @discardableResult
     static func run(_ arguments: String...) async throws -> [UInt8] {
         let result = try await ChildProcess.run("openssl", arguments)

@@ -3,7 +3,7 @@ import MediaCrypto
 import TestSupport
 import Testing
 
-/// Keys in a TPM, in software (`swtpm`), through tpm2-openssl.
+/// Keys in a software TPM (`swtpm`), used through tpm2-openssl.
 ///
 /// One test, so that one TPM is started; the provider finds it through a variable of this process.
 @Suite(.serialized) struct ProviderKeyTests {

@@ -97,7 +97,7 @@ import Testing
             "path,title\na\n,x\nb,y\n",
             [
                 RowError(line: 1, column: "title", reason: unknown),
-                RowError(line: 2, reason: "the row has 1 cells, the header has 2"),
+                RowError(line: 2, reason: "the row has 1 cell, the header has 2"),
                 RowError(line: 3, column: "path", reason: "the path is missing"),
             ]
         ),
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// Of a closed string.
+    /// The error of a string that has its closing quotation mark.
     static let unusable = "the string has a character or an escape that JSON does not allow"
 
     static let faultyLines: [(line: String, column: String?, reason: String)] = [

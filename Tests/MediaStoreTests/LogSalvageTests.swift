@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaStore
 
-/// A power loss in the transaction that stores a token: any page of it may be missing in the write-ahead log.
+/// A power loss in the transaction that stores a token: any page of it may be missing from the write-ahead log.
 @Suite struct LogSalvageTests {
     @Test func anUploadFinishesOnlyWithItsToken() async throws {
         let source = try StoreFixture()

@@ -160,7 +160,7 @@ struct StoreOpeningTests {
         #expect(try worker.wait() == 12)
     }
 
-    /// Starts a program that obeys file permissions even when the tests are run by root: without these capabilities
+    /// Starts a program that obeys file permissions even if the tests are run by root: without these capabilities
     /// root is an ordinary owner of its files.
     private static var withoutPrivileges: [String] {
         geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []

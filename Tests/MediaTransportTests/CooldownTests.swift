@@ -13,7 +13,7 @@ struct CooldownTests {
         )
     }
 
-    /// Rejects its first request, then responds 200.
+    /// Rejects its first request, then responds with 200.
     private func server(_ status: Int) throws -> ScriptedServer {
         let requests = Mutex(0)
         return try ScriptedServer { connection, _ in

@@ -286,7 +286,7 @@ import Testing
         let other = try file(new)
         let server = try DownloadServer { $0.number == 1 ? .cut(old, after: 1_000_000) : .file(other) }
         let bench = try bench(server, body: long)
-        // As long as a photo that was uploaded with 3 MiB cannot be.
+        // A photo that was uploaded with 3 MiB cannot have this length.
         #expect(await bench.run(retries: 1).only?.state == .unverified)
         #expect(server.requests.map(\.range) == [nil, "bytes=1000000-", nil])
         #expect(try bench.files() == ["2024/03/IMG_1.jpg.unverified": new])

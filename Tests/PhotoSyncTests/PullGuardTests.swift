@@ -260,7 +260,7 @@ extension ServerPhotos {
     }
 }
 
-/// Until it is lowered; only the thread of one connection reads it.
+/// A flag that is up until it is lowered; only the thread of one connection reads it.
 private final class Flag: @unchecked Sendable {
     private let lock = NSLock()
     private var value = true

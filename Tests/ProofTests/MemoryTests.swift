@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A file of any size uses the same memory (docs/benchmarks.md). The difference to `uploads list` is measured by
+/// A file of any size uses the same memory (docs/benchmarks.md). The difference from `uploads list` is measured by
 /// `make bench`, on the release build; here the additional code of an upload is not counted.
 @Suite(.measuresMemory) struct MemoryTests {
     private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String) async throws -> Int {

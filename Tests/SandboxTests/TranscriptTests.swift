@@ -21,9 +21,9 @@ import Testing
         case uploadOther
         /// Deletes the clip with its token.
         case delete
-        /// Sends unique bytes by tus; the id is ID from then on.
+        /// Sends unique bytes over tus; the ID is written as ID from then on.
         case tus(metadata: [String: String], isWhole: Bool)
-        /// Sends the clip by tus.
+        /// Sends the clip over tus.
         case tusClip
         case finalize
         /// Finalizes as a guest; the nonce is NONCE from then on.

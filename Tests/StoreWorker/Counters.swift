@@ -1,8 +1,8 @@
 import Foundation
 import MediaStore
 
-/// Exchanges of one device: `counters DIRECTORY DEVICE COUNT` takes two counters in each of this many exchanges and
-/// prints the first of the two. Without a count it continues until it is killed.
+/// Exchanges of one device: `counters DIRECTORY DEVICE COUNT` takes two counters in each of COUNT exchanges and prints
+/// the first of the two. Without COUNT it continues until it is killed.
 struct Counters {
     private let directory: DataDirectory
     private let device: String

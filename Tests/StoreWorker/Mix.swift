@@ -31,7 +31,7 @@ struct Mix {
     private func clearOwnHost(_ fileID: Int64) async throws {
         let host = "cleared-\(number)"
         try await store.commit("u-none", UploadChange(), token: StoreWorker.entry(host, fileID))
-        guard try store.clear(host: host) == 1 else { throw Failure("cleared another number of entries than stored") }
+        guard try store.clear(host: host) == 1 else { throw Failure("cleared more or fewer entries than were stored") }
     }
 
     private func checkNothingLost(upTo round: Int64) throws {

@@ -13,7 +13,7 @@ public struct BinaryRunner: Sendable {
     /// Finds an executable next to the test bundle, or `mediactl` at the path in `MEDIACTL_BINARY`.
     ///
     /// - Parameter name: The product's name, for example `mediactl`.
-    /// - Throws: When no temporary directory can be created.
+    /// - Throws: An error if no temporary directory can be created.
     public init(_ name: String = "mediactl") throws {
         executable = BuiltProgram.path(name)
         home = try TemporaryDirectory()
@@ -31,9 +31,9 @@ public struct BinaryRunner: Sendable {
     ///   - arguments: Without the program's name.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
-    ///   - wrapper: A program and its arguments that runs the executable; the child is then that program.
+    ///   - wrapper: A program that runs the executable, with its arguments; the child is then that program.
     /// - Returns: The running child.
-    /// - Throws: ``ChildError`` when it cannot be started.
+    /// - Throws: ``ChildError`` if it cannot be started.
     public func start(
         _ arguments: [String],
         streams: ChildStreams = .pipes,

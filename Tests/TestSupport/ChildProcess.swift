@@ -5,16 +5,16 @@ internal import Synchronization
 ///
 /// Tests start children from many threads concurrently, with signals blocked in some of them. Every child gets an
 /// empty signal mask, the default action for the signals that terminate a program, and no descriptor but its standard
-/// streams. It is killed with the last reference.
+/// streams. It is killed when the last reference is released.
 public final class ChildProcess: Sendable {
     /// The process ID. Another process may get it once the child has exited; ``signal(_:)`` checks that.
     public let processID: Int32
 
     private let monitor: ChildMonitor
-    /// Our end of standard input, closed with the last reference; -1 if there is none.
+    /// Our end of standard input, closed when the last reference is released; -1 if there is none.
     private let input: Int32
     private let home: TemporaryDirectory?
-    /// Of the built `mediactl`.
+    /// Only if the program is the built `mediactl`.
     private let secrets: SecretWatch?
     private let arguments: [String]
 
@@ -23,7 +23,7 @@ public final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - executable: A path, or a name to be found in `PATH`.
     ///   - arguments: Without the program's name; they need not be UTF-8.
-    ///   - environment: All variables; those of the tests when nil.
+    ///   - environment: All variables; those of the tests if nil.
     ///   - streams: The standard streams.
     ///   - home: A directory that must not be removed before the child has exited.
     /// - Throws: ``ChildError/cannotStart(_:)``.
@@ -138,7 +138,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits until a text has been written to standard output or standard error.
     ///
-    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also when it ends without.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if it ends without.
     public func wait(for text: String, deadline: Duration = .seconds(120)) async throws {
         _ = await monitor.wait(until: { $0.hasPrinted(text) || $0.hasEnded }, deadline: deadline)
         guard monitor.state.withLock({ $0.hasPrinted(text) }) else {
@@ -148,7 +148,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the next line of standard output.
     ///
-    /// - Returns: The line without its end; nil when the output has ended.
+    /// - Returns: The line without its end; nil if the output has ended.
     /// - Throws: ``ChildError/neverPrinted(_:soFar:)``.
     @available(*, noasync) public func nextLine(deadline: Duration = .seconds(120)) throws -> String? {
         try takeLine(monitor.block(until: \.hasLineOrEnd, deadline: deadline))

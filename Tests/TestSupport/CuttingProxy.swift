@@ -53,7 +53,7 @@ public final class CuttingProxy: Sendable {
     ///   - byteCount: Bytes from clients, over all connections, between two interruptions.
     ///   - times: The number of interruptions; everything passes after the last one.
     ///   - ending: The kind of interruption.
-    /// - Throws: When no port is available.
+    /// - Throws: An error if no port is available.
     public init(before port: Int, cuttingEvery byteCount: Int, times: Int, ending: Ending = .reset) throws {
         let progress = Progress(Plan(every: byteCount, cutsLeft: times))
         self.progress = progress

@@ -51,17 +51,17 @@ public final class ImmichStandIn: Sendable {
 
     /// The members of a request's JSON that tests check.
     public struct Body: Decodable, Sendable {
-        /// Of assets.
+        /// The identifiers of assets.
         public var ids: [String]?
-        /// Of files to check.
+        /// The files to check.
         public var assets: [[String: String]]?
-        /// Of an album to create.
+        /// The name of an album to create.
         public var albumName: String?
-        /// Of an album to create.
+        /// The description of an album to create.
         public var description: String?
-        /// Of a search.
+        /// The path to search for.
         public var originalPath: String?
-        /// Of a search.
+        /// The checksum to search for.
         public var checksum: String?
 
         enum CodingKeys: CodingKey {
@@ -158,7 +158,7 @@ public final class ImmichStandIn: Sendable {
     /// - Parameters:
     ///   - major: 2 or 3.
     ///   - version: All three numbers; nil is one of that major version.
-    ///   - permissions: Of the key `key-1`, which belongs to Alice.
+    ///   - permissions: The permissions of the key `key-1`, which belongs to Alice.
     ///   - quota: Bytes that an account may store; nil for no limit.
     ///   - gather: Uploads get a response only after this many have been in progress concurrently, or after 30 s.
     /// - Returns: The server, empty.

@@ -58,7 +58,7 @@ public final class RecordingProxy: Sendable {
     /// Starts listening on a free loopback port.
     ///
     /// - Parameter port: Where the server listens on loopback.
-    /// - Throws: If no port is available.
+    /// - Throws: An error if no port is available.
     public init(before port: Int) throws {
         let log = Log()
         self.log = log

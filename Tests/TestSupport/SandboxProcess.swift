@@ -3,7 +3,7 @@ import FoundationNetworking
 
 /// A running `mediactl-sandbox`: the built program, on a free port, with its data in a temporary directory.
 ///
-/// The process is killed with the last reference; `stop()` ends it properly and returns its exit status.
+/// The process is killed when the last reference is released; `stop()` ends it properly and returns its exit status.
 public final class SandboxProcess: Sendable {
     /// A request that the sandbox has received.
     public struct SeenRequest: Decodable, Sendable, Equatable {
@@ -37,7 +37,7 @@ public final class SandboxProcess: Sendable {
         public var device: String?
         /// SHA-256 of the bytes as uploaded, in lowercase hex.
         public var fileHash: String
-        /// Bytes as uploaded.
+        /// Number of bytes as uploaded.
         public var fileSize: Int
         /// The name shown in listings.
         public var originalFilename: String
@@ -87,7 +87,7 @@ public final class SandboxProcess: Sendable {
         public var level: String
         /// SEC 1, uncompressed, in base64; nil without an attestation.
         public var publicKey: String?
-        /// Of the last assertion that was accepted.
+        /// The counter of the last assertion that was accepted.
         public var counter: Int
     }
 
@@ -222,8 +222,8 @@ public final class SandboxProcess: Sendable {
 
     /// Calls one of PhotoSync's control routes (`mediactl-sandbox --help` lists them).
     /// - Parameters:
-    ///   - method: As `POST`.
-    ///   - path: Below `/__sandbox/photosync/`, as `photos` or `photos/ID`.
+    ///   - method: For example `POST`.
+    ///   - path: Below `/__sandbox/photosync/`, such as `photos` or `photos/ID`.
     ///   - json: The body, if any.
     /// - Returns: The response, JSON.
     /// - Throws: ``Failure/control(status:_:)`` if it is rejected.

@@ -14,11 +14,11 @@ public final class ScriptedServer: Sendable {
     /// Starts listening.
     ///
     /// - Parameters:
-    ///   - receiveBuffer: Bytes of the sockets' receive buffers, so that little can be acknowledged without being read;
+    ///   - receiveBuffer: Size of the sockets' receive buffers in bytes, so that little can be acknowledged without being read;
     ///     nil leaves it to the kernel.
     ///   - everyInterface: Listens on all addresses of the machine instead of loopback only.
     ///   - script: Runs for each connection, with its number from 1. An error ends that connection.
-    /// - Throws: `ScriptError` when no port is available.
+    /// - Throws: `ScriptError` if no port is available.
     public init(
         receiveBuffer: Int32? = nil,
         everyInterface: Bool = false,

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Testing
 
-/// Searches for secrets in the output of the built `mediactl`, in the files it leaves, and in the arguments of it
-/// and of the programs it starts. Every child that runs it has a watch, so that each test of the binary also tests
+/// Searches for secrets in the output of the built `mediactl`, in the files it leaves, and in its arguments and those
+/// of the programs that it starts. Every child that runs it has a watch, so that each test of the binary also tests
 /// this.
 ///
 /// Secrets are the child's inputs (variables, files, standard input), those that the sandbox creates (its tokens and
@@ -184,7 +184,7 @@ final class SecretWatch: Sendable {
             else { continue }
             let isPrivate = status.st_mode & 0o077 == 0
             if Self.isPlaceOfSecrets(name) {
-                if !isPrivate { Issue.record("\(name) can be read by others than its owner") }
+                if !isPrivate { Issue.record("\(name) can be read by users other than its owner") }
                 continue
             }
             guard status.st_size <= 256 << 10, let content = FileManager.default.contents(atPath: home + "/" + name)

@@ -42,7 +42,7 @@ public final class SmallDisk: Sendable {
 
     /// Makes it read-only.
     ///
-    /// The kernel refuses that while a file is open for writing, and each process that another test starts at the
+    /// The kernel refuses that while a file is open for writing, and each process that another test starts at that
     /// moment keeps the files of this one open from its `fork` to its `exec`. So it is retried.
     ///
     /// - Throws: `Unmountable` if a file stays open for writing.

@@ -20,8 +20,8 @@ extension SoftwareTPM {
     /// Creates evidence with the TPM's own tools (`Tests/ConformanceTests/scripts/make-tpm2-evidence.sh`).
     ///
     /// - Parameters:
-    ///   - handle: Of a key of ``makeKey(at:algorithm:)``.
-    ///   - algorithm: Of the attestation key, `ecc` or `rsa`.
+    ///   - handle: The handle of a key of ``makeKey(at:algorithm:)``.
+    ///   - algorithm: The algorithm of the attestation key, `ecc` or `rsa`.
     ///   - directory: Where the files are kept; if nil, a temporary one that is removed on return.
     /// - Returns: The content of the files.
     /// - Throws: ``Failure/refused(_:_:)``.

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A TPM 2.0 in software (`swtpm`) on loopback, new and empty, started up.
+/// A software TPM 2.0 (`swtpm`) on loopback, new and empty, started up.
 ///
-/// It is killed with the last reference.
+/// It is killed when the last reference is released.
 public final class SoftwareTPM: Sendable {
     /// It could not be used.
     public enum Failure: Error {
@@ -79,7 +79,7 @@ public final class SoftwareTPM: Sendable {
     /// Creates a signing key and stores it in the TPM.
     ///
     /// - Parameters:
-    ///   - handle: Where it is stored, as `0x81000001`.
+    ///   - handle: Where it is stored, such as `0x81000001`.
     ///   - algorithm: As for `tpm2_createprimary -G`.
     /// - Throws: ``Failure/refused(_:_:)``.
     public func makeKey(at handle: String, algorithm: String = "ecc256:ecdsa-sha256") async throws {
@@ -108,7 +108,7 @@ public final class SoftwareTPM: Sendable {
     ///   - program: To be found in `PATH`.
     ///   - arguments: Without the program's name.
     /// - Returns: Its output.
-    /// - Throws: ``Failure/refused(_:_:)`` when it fails.
+    /// - Throws: ``Failure/refused(_:_:)`` if it fails.
     @discardableResult
     public func run(_ program: String, _ arguments: [String]) async throws -> ChildResult {
         let result = try await ChildProcess.run(program, arguments, environment: environment)

@@ -7,7 +7,7 @@ public struct TPMMaker: Sendable {
 
     /// Creates a manufacturer; its authority is created with the first TPM.
     ///
-    /// - Throws: When the files cannot be written.
+    /// - Throws: An error if the files cannot be written.
     public init() throws {
         directory = try TemporaryDirectory()
         let path = directory.path

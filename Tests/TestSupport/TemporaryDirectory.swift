@@ -9,7 +9,7 @@ public final class TemporaryDirectory: Sendable {
     ///
     /// - Parameter isInMemory: Whether it may be in memory, if possible: for tests that often wait for the disk,
     ///   and not for tests of durability.
-    /// - Throws: When it cannot be created.
+    /// - Throws: An error if it cannot be created.
     public init(isInMemory: Bool = false) throws {
         let memory = "/dev/shm/"
         let parent = isInMemory && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()

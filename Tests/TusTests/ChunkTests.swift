@@ -42,7 +42,7 @@ struct ChunkTests {
     }
 
     @Test(
-        "a run begins with an eighth of a chunk of which nothing arrived in the last run, otherwise with the same size",
+        "a run begins with the size of the last chunk, or an eighth of it if nothing of that chunk arrived",
         arguments: [(100, 4000, 500), (99, 4000, 500), (101, 4000, 4000), (100, 12, 2), (101, 90_000, 8000)]
     )
     func laterRun(offset: Int64, last: Int64, expected: Int64) {

@@ -58,7 +58,7 @@ final class TusServer: Sendable {
     ///   - stored: Bytes already stored.
     ///   - script: The handling of a request, given its number among those of its method, from 1.
     ///   - beforeLastByte: Called when all bytes of a PATCH but the last have been read.
-    /// - Throws: When no port is available.
+    /// - Throws: An error if no port is available.
     init(
         length: Int,
         stored: [UInt8] = [],

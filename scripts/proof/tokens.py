@@ -55,7 +55,7 @@ class TokenScenario:
         pass
 
     def upload_all(self, machine):
-        """Uploads all files; their tokens are then known and on the disk."""
+        """Uploads all files; their tokens are then known and on disk."""
         run = machine.run("upload", *self.files)
         self.kept_before = frozenset(item["file_id"] for item in run.items)
 

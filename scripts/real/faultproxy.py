@@ -259,7 +259,7 @@ def closing(response):
 
 
 def call(watchers, moment):
-    """Calls the function of a watcher at its moment, once."""
+    """Calls a watcher's function once, at its moment."""
     if watcher := watchers.pop(moment, None):
         watcher[2]()
 

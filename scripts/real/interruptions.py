@@ -277,7 +277,7 @@ def spoiled(name, size, sent, *options):
 
 
 RESUME = ("uploads", "resume", "--all", *SHORT_TIMEOUT)
-# After 8 MiB of mediactl. The rows of gighive-d4 contract 4.2.
+# After 8 MiB sent by mediactl: the rows of gighive-d4 contract 4.2.
 spoiled("8, 8, 4 of 20", 20, [(8, 8, 8)])
 spoiled("8, 16 of 24", 24, [(8, 16, 8)])
 spoiled("8, 8, 16 of 70", 70, [(8, 8, 8), (16, 16, 16)])

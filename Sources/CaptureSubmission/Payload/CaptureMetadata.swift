@@ -16,7 +16,7 @@ public struct CaptureMetadata: Sendable, Equatable {
     /// The model of the camera or phone.
     public var deviceModel: String?
 
-    /// Makes metadata; by default, every member is absent.
+    /// Creates metadata; by default, every member is absent.
     public init(location: Location? = nil, timestamp: String? = nil, deviceModel: String? = nil) {
         self.location = location
         self.timestamp = timestamp
@@ -91,7 +91,7 @@ public struct MetadataFlags: Sendable, Equatable {
             && deviceInfoLevel == other.deviceInfoLevel
     }
 
-    /// Makes the flags for metadata that was filtered by these levels.
+    /// Creates the flags for metadata that was filtered by these levels.
     package init(
         of metadata: CaptureMetadata,
         location: LocationLevel,

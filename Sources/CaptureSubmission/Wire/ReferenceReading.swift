@@ -84,12 +84,12 @@ enum ReferenceReading {
         ])
     }
 
-    /// Makes an object whose members are all required.
+    /// An object whose members are all required.
     private static func object(_ members: [(name: String, value: JSONValue?)]) -> JSONValue? {
         optionalObject(members.map { ($0.name, $0.value.map(Optional.some)) })
     }
 
-    /// Makes an object in which `.some(nil)` is an absent member, and nil an unreadable one.
+    /// An object in which `.some(nil)` is an absent member, and nil an unreadable one.
     private static func optionalObject(_ members: [(name: String, value: JSONValue??)]) -> JSONValue? {
         var present: [JSONObject.Member] = []
         for (name, value) in members {

@@ -36,7 +36,7 @@ public final class BatchControl: Sendable {
         _ = close()
     }
 
-    /// nil when no further transfer may start.
+    /// nil if no further transfer may start.
     func begin() -> TransferControl? {
         state.withLock { state in
             guard !state.isClosed else { return nil }

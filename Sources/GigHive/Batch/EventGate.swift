@@ -204,7 +204,7 @@ final class TransferSlots: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Whether an upload may write its intent before it has a slot: only when all slots are taken, and one will be free
+    /// Whether an upload may write its intent before it has a slot: only if all slots are taken, and one will be free
     /// soon. `endPlanning` must be called when it has the slot, or gives up.
     func planAhead(at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in

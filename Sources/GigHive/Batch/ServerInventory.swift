@@ -61,7 +61,7 @@ actor ServerInventory {
     /// it has the file in the event; nil accepts any listing of this run. Without `moment`, a server that is
     /// unavailable has no listing for this call.
     ///
-    /// - Throws: `GigHiveError` when the network failed; the next call retries.
+    /// - Throws: `GigHiveError` if the network failed; the next call retries.
     func find(
         _ checksum: String,
         in event: InventoryEvent,

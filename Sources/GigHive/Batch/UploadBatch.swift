@@ -93,8 +93,8 @@ public struct UploadBatch: Sendable {
     ///
     /// A file that is listed more than once for the same event (the same device and inode, or the same digest, if
     /// known) is sent once; the others get the result of the first with `isSkipped` set: `duplicate` if the file is on
-    /// the server. For different events its uploads follow each other. A file that another process is sending comes
-    /// last, when has probably finished. Canceling the task is `control.stop()`.
+    /// the server. If it is listed for different events, its uploads run one after another. A file that another process
+    /// is sending comes last: that process has probably finished by then. Canceling the task is `control.stop()`.
     ///
     /// A failure that concerns the login, the connection or the server (`GigHiveError.endsRun`) ends the whole run;
     /// until the server has responded to an upload, only one upload runs.
@@ -128,7 +128,7 @@ public struct UploadBatch: Sendable {
 /// The first failure that stopped a run.
 private final class RunFailure: Sendable {
     private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
-    /// Items that found the server unavailable and were not retried, since the last item that did not.
+    /// Items that found the server unavailable and were not retried, since the last item that found it available.
     private let outages = Mutex<Set<Int>>([])
 
     /// - Returns: The number of consecutive items that found the server unavailable.
@@ -202,7 +202,7 @@ private final class BatchRun: Sendable {
         }
     }
 
-    /// With one job, or when a failure must be known before the next file starts, each upload finishes before the
+    /// With one job, or if a failure must be known before the next file starts, each upload finishes before the
     /// next one begins.
     private static func overlapsUploads(_ options: UploadBatch.Options) -> Bool {
         options.jobs > 1 && !options.failFast
@@ -242,7 +242,7 @@ private final class BatchRun: Sendable {
         return true
     }
 
-    /// - Returns: nil when the item was not started, or not yet, or sent nothing before the run stopped.
+    /// - Returns: nil if the item was not started, or not yet, or sent nothing before the run stopped.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):
@@ -422,7 +422,7 @@ final class BatchQueue: Sendable {
     /// Whether no other item has the same file.
     func isNamedOnce(_ index: Int) -> Bool { files[index] == nil }
 
-    /// The next item to start in the slot of `last`, which has finished; nil when there is none.
+    /// The next item to start in the slot of `last`, which has finished; nil if there is none.
     func next(after last: Int?) -> Int? {
         state.withLock { state in
             if last != nil {
@@ -480,7 +480,7 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// The earlier result of the same file in the same event; nil when it was not sent.
+    /// The earlier result of the same file in the same event; nil if it was not sent.
     func outcome(for index: Int) -> UploadResult? {
         guard let key = key(index) else { return nil }
         return state.withLock { $0.outcomes[key] }

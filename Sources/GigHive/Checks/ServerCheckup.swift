@@ -94,7 +94,8 @@ public struct ServerCheckup: Sendable {
         await list.run("tls") { () throws(GigHiveError) in try await tls() }
     }
 
-    /// Reports the certificate and its pin, trusted or not: the user of a self-signed server needs the pin next.
+    /// Reports the certificate and its pin, trusted or not: with a self-signed certificate, the user needs the pin
+    /// next.
     private func tls() async throws(GigHiveError) -> ServerCheck {
         let certificate: PeerCertificate
         do {

@@ -270,7 +270,7 @@ public struct SmokeTest: Sendable {
         return ServerCheck(.passed, "no longer listed or served")
     }
 
-    /// Waits for work that continues if this task is canceled; nil when it takes too long after a stop.
+    /// Waits for work that continues if this task is canceled; nil if it takes too long after a stop.
     private func end<Value: Sendable>(of work: Task<Value, Never>, _ control: TransferControl) async -> Value? {
         await withCheckedContinuation { continuation in
             let waiting = Mutex<CheckedContinuation<Value?, Never>?>(continuation)

@@ -36,7 +36,7 @@ public struct UploadVerifier: Sendable {
     /// Canceling the task stops the listing.
     ///
     /// - Returns: The indexes of the uploads that the listing does not contain in their event under their ID.
-    /// - Throws: `GigHiveError` when the listing cannot be read completely.
+    /// - Throws: `GigHiveError` if the listing cannot be read completely.
     public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
         let control = TransferControl()
         let listing = await withTaskCancellationHandler {

@@ -243,7 +243,7 @@ public struct Deleter: Sendable {
         return checksum == target.checksumSHA256
     }
 
-    /// A deletion that the server reports. Entries of a file that was chosen on the server are removed only when it is
+    /// A deletion that the server reports. Entries of a file that was chosen on the server are removed only if it is
     /// gone there.
     private func confirmed(_ target: AdminDeletion, _ status: Int) async -> DeleteResult {
         if target.entry == nil {
@@ -306,7 +306,7 @@ public struct AdminDeletion: Sendable, Equatable {
     public var fileID: Int64
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String
-    /// Length in bytes; nil when it is not known.
+    /// Length in bytes; nil if it is not known.
     public var sizeBytes: Int64?
     /// The local entry, if any.
     public var entry: TokenEntry?
@@ -358,7 +358,7 @@ public struct DeleteResult: Sendable {
     public var httpStatus: Int?
     /// Whether the deletion used admin rights instead of the token.
     public var usedAdminRights = false
-    /// Why it failed; set with `.deleted` and `.gone` only when the local entry could not be removed.
+    /// Why it failed; set with `.deleted` and `.gone` only if the local entry could not be removed.
     public var error: GigHiveError?
 
     package init(

@@ -383,7 +383,7 @@ public struct Asset: Sendable, Equatable {
     public var sequence: Int64?
     /// As declared or sniffed when it was uploaded, for example `video/mp4`.
     public var mimeType: String?
-    /// Length in seconds; nil when the server could not measure it, or does not report it.
+    /// Length in seconds; nil if the server could not measure it, or does not report it.
     public var durationSeconds: Int64?
     /// The readable name that the server derived from event and label (`source_relpath`), not the name of
     /// the uploaded file.
@@ -447,7 +447,7 @@ enum StoredText {
 
     /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
     static func folded(_ text: String) -> String {
-        // The same for ASCII, which needs no tables of Unicode: each upload is assigned to its event.
+        // The same for ASCII, which needs no Unicode tables: each upload is assigned to its event.
         if TerminalText.isPrintableASCII(text) {
             return text.split(separator: " ").joined(separator: " ").lowercased()
         }

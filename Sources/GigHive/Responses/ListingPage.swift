@@ -37,7 +37,7 @@ public struct ListingPage: Sendable, Equatable {
         public var fileName: String?
         /// Path of the media on the server.
         public var url: String?
-        /// Length in seconds; nil when the server could not measure it.
+        /// Length in seconds; nil if the server could not measure it.
         public var durationSeconds: Int64?
         /// When the media was recorded, as the server found it in the file; no zone.
         public var mediaCreatedAt: String?
@@ -46,7 +46,7 @@ public struct ListingPage: Sendable, Equatable {
         /// When the file was stored, in the server's time zone; none of the known releases lists it.
         public var createdAt: String?
 
-        /// The SHA-256 that the served name starts with, in lowercase hexadecimal; nil when it starts otherwise.
+        /// The SHA-256 that the served name starts with, in lowercase hexadecimal; nil if it starts otherwise.
         public var checksumSHA256: String? {
             let names = [fileName, url?.split(separator: "/").last.map(String.init)]
             return names.compactMap { $0.flatMap { SHA256Digest(hex: String($0.prefix { $0 != "." })) } }.first?.hex
@@ -68,7 +68,7 @@ public struct ListingPage: Sendable, Equatable {
         }
     }
 
-    /// Reads a page; nil when the body is not a listing.
+    /// Reads a page; nil if the body is not a listing.
     static func parse(_ body: [UInt8]) -> ListingPage? {
         let content = ResponseText.content(of: body)
         guard case .array(let entries)? = content.members["entries"] else { return nil }

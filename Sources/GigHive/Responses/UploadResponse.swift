@@ -226,7 +226,7 @@ extension JSONObject {
     /// A text that is not blank.
     func text(_ key: String) -> String? {
         guard let text = self[key]?.text else { return nil }
-        // A printable ASCII character decides without tables of Unicode.
+        // With a printable ASCII character, the Unicode tables are not needed.
         let hasVisible = text.utf8.contains { (0x21...0x7e).contains($0) } || text.contains { !$0.isWhitespace }
         return hasVisible ? text : nil
     }

@@ -47,7 +47,7 @@ struct Finalization {
     /// The result, for the caller.
     private(set) var recorder: UploadOutcomeRecorder
 
-    /// When another finalize of this ID was last in flight: a success without token then repeats it, and
+    /// When another finalize of this ID was last in flight: a success without a token then repeats its response, and
     /// the token is lost.
     var lostAt: Date?
     /// Whether the server stores the file with its last chunk, so that finalize only queries (gighive-d4
@@ -471,7 +471,7 @@ extension Finalization {
     }
 }
 
-/// Determines the state of the file on the server when the response does not show it.
+/// Determines the state of the file on the server if the response does not show it.
 extension Finalization {
     /// The upload ID is gone. Without an earlier finalize nothing was stored.
     mutating func handleGone(_ error: GigHiveError) async throws(StoreError) -> Step {

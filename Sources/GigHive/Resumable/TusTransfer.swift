@@ -19,13 +19,13 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
-    /// Whether the file is not certainly the one that was sent from, so that every byte on the server needs a proof.
+    /// Whether the file may not be the one whose bytes were sent, so that every byte on the server needs a proof.
     let needsProofs: Bool
     /// This upload's place if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?
     let onEvent: @Sendable (UploadEvent) -> Void
 
-    /// Returns the ID to finalize, and the digest of the whole file. Throws `.journal` when the journal failed.
+    /// Returns the ID to finalize, and the digest of the whole file. Throws `.journal` if the journal failed.
     func run() async throws(TusError) -> (tusID: String, checksum: String) {
         let parts = await journal.record.parts
         guard parts.count > 1 else {
@@ -328,7 +328,7 @@ actor TusFeatureCache {
 
     private var query: Task<Response, Never>?
 
-    /// nil when there is no tus server.
+    /// nil if there is no tus server.
     func features(of tus: TusClient, repeatsUnavailable: Bool = true) async throws(GigHiveError) -> TusFeatures? {
         let queried = query ?? Task { await Self.query(tus, repeatsUnavailable) }
         query = queried

@@ -216,7 +216,7 @@ struct TusUploadRun {
             UploadFailpoint.afterAllBytes.reach()
             // If the file is stored with its last chunk, the result includes its ID.
             guard file.isUnchanged || features.offsetUnit == .chunks else {
-                throw TusError(.prefixChanged, detail: "the file changed while it was sent")
+                throw TusError(.prefixChanged, detail: "the file changed while it was being sent")
             }
             uploader.keep(sent.checksum, of: upload, readingBegan: recorder.record.createdAt)
             try await TusError.journalling { () async throws(StoreError) in
@@ -312,7 +312,7 @@ struct TusUploadRun {
     /// file as it is then.
     private mutating func giveUp(_ error: TusError, _ journal: TusJournal) async {
         await removeBytes(journal)
-        let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was sent"
+        let detail = error.kind == .prefixChanged ? error.detail : "the file changed while it was being sent"
         recorder.end(.failed, GigHiveError(.sourceChanged, detail: detail, path: upload.path))
     }
 
@@ -357,7 +357,7 @@ extension TusUploadRun {
         return await uploader.mayBegin(control)
     }
 
-    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil when the upload was
+    /// Waits until fewer than four uploads of this machine are unfinished on the server. Nil if the upload was
     /// stopped, or if locks cannot be created: the server's own limit remains.
     private func lockAmongProcesses() async -> UploadLock? {
         let name = SourceLock.name(ofSlotOn: recorder.record.host, isGuest: uploader.options.guest != nil)

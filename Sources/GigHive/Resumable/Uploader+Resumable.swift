@@ -140,7 +140,7 @@ extension Uploader {
     /// (gighive-d4 contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
     static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
 
-    /// The features of the tus server, queried once per uploader; nil when there is no tus server.
+    /// The features of the tus server, queried once per uploader; nil if there is no tus server.
     public func tusFeatures() async throws(GigHiveError) -> TusFeatures? {
         try await featureCache.features(of: tus)
     }
@@ -210,7 +210,7 @@ extension Uploader {
         }
     }
 
-    /// The features for a file; waits are reported. `auto` falls back to multipart when the tus server is down and the
+    /// The features for a file; waits are reported. `auto` falls back to multipart if the tus server is down and the
     /// file fits into one request.
     private func tusFeatures(
         for upload: PreparedUpload,
@@ -260,7 +260,7 @@ extension Uploader {
         return result
     }
 
-    /// For `auto`: the alternative when the server refused the size of a request (trap T23); nil if there is none.
+    /// For `auto`: the alternative if the server refused the size of a request (trap T23); nil if there is none.
     func tusFeatures(for upload: PreparedUpload, refused error: GigHiveError) async -> TusFeatures? {
         guard error.code == .payloadTooLarge, options.transport == .auto else { return nil }
         directLimit.note(refused: upload.sizeBytes)

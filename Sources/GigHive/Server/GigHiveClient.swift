@@ -11,7 +11,7 @@ public struct GigHiveClient: Sendable {
     public let authorization: Authorization?
     let http: HTTPClient
     let timeouts: TransferTimeouts
-    /// Whether queries are retried when the application is unavailable (503).
+    /// Whether queries are retried if the application is unavailable (503).
     var repeatsUnavailable = true
     /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
@@ -216,7 +216,7 @@ public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomD
     public let role: String?
     /// The email address of the user; nil only for a stored login without one.
     public let email: String?
-    /// Seconds since 1970; nil when the server did not report it.
+    /// Seconds since 1970; nil if the server did not report it.
     public let expiresAt: Int64?
 
     package init(token: String, role: String?, email: String?, expiresAt: Int64?) {
@@ -270,10 +270,10 @@ extension GigHiveClient {
         )
     }
 
-    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false when the server
+    /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false if the server
     /// has no such page, so that the login is not verified.
     ///
-    /// - Throws: `GigHiveError`: `.loginRequired` when the server does not accept the login.
+    /// - Throws: `GigHiveError`: `.loginRequired` if the server does not accept the login.
     public func verifyLogin() async throws(GigHiveError) -> Bool {
         let response = try await send(request(.get, "/api/verify.php"))
         if response.status == 404 { return false }

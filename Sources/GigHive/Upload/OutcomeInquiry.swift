@@ -31,7 +31,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     struct Copy: Sendable, Equatable {
-        /// The server's ID; nil when the file is served and this user cannot read the listing.
+        /// The server's ID; nil if the file is served and this user cannot read the listing.
         var fileID: Int64?
         var served: ServedName
         var placement: Placement
@@ -102,7 +102,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     /// Whether the media are served with this extension. A brief query: it decides only whether the listing
-    /// is read. True also if this user may not see the media; false if the server is unavailable. Throws when
+    /// is read. True also if this user may not see the media; false if the server is unavailable. Throws if
     /// the network failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {
@@ -126,7 +126,7 @@ struct OutcomeInquiry: Sendable {
         isRetryable: true
     )
 
-    /// One HEAD for each kind of media; the listing, page by page, when the file is served or when this check decides.
+    /// One HEAD for each kind of media; the listing, page by page, if the file is served or if this check decides.
     ///
     /// A server that has finished without listing the file has stored its bytes without a row.
     private func check(isLast: Bool, hasFinished: Bool, control: TransferControl) async -> Finding {
@@ -193,8 +193,8 @@ struct OutcomeInquiry: Sendable {
 }
 
 extension TransferControl {
-    /// Runs requests under their own control, which a stop of this one abandons: a query may always be canceled. Unless
-    /// `evenIfStopped`, only `abandon` does: the outcome is already determined.
+    /// Runs requests under their own control, which is abandoned when this one is stopped: a query may always be
+    /// canceled. If `evenIfStopped` is false, only `abandon` has this effect: the outcome is already determined.
     func abandoning<Value: Sendable>(
         evenIfStopped: Bool = true,
         _ query: (TransferControl) async -> Value
@@ -266,8 +266,8 @@ struct UploadResolution {
         recorder.result.warnings += (rescued + late).filter(\.isOfStoredToken)
     }
 
-    /// A tus upload that was never finalized is on no listing; it waits to be resumed. A finalize that may be in
-    /// flight is completed.
+    /// A tus upload that was never finalized is in no listing; it waits to be resumed. A finalize that may be in flight
+    /// is completed.
     private mutating func resolveTus(_ uploadID: String) async throws(GigHiveError) {
         guard try uploader.mayBeFinalizing(recorder.record) else { return }
         guard recorder.record.isGuest == (uploader.options.guest != nil) else {

@@ -171,7 +171,7 @@ extension PreparedUpload {
         }
     }
 
-    /// The warning for an opened source whose first bytes are of another kind than its name.
+    /// The warning for an opened source whose first bytes and name are of different kinds.
     func mismatch(of file: FileContent) -> UploadWarning? {
         let prefix = MediaType.prefix(of: file.descriptor)
         guard let declared = MediaType.declared(fileName: self.fileName, prefix: prefix),
@@ -193,7 +193,7 @@ enum FileDigest {
     }
 }
 
-/// Hashes the bytes of a file as they are sent, and records when the last one was.
+/// Hashes the bytes of a file as they are sent, and records when the last one was sent.
 final class HashTap: ByteTap {
     private struct State {
         var byteCount: Int64 = 0
@@ -257,7 +257,7 @@ final class LookAhead: Sendable {
         var end: UploadResult?
     }
 
-    /// Stops with the upload's own control, and when the file need not be sent.
+    /// Stops with the upload's own control, and if the file need not be sent.
     let control: TransferControl
     private let uploader: Uploader
     private let upload: PreparedUpload

@@ -4,7 +4,7 @@ internal import MediaFiles
 public import MediaStore
 internal import Synchronization
 
-/// The details of a file that are sent with its bytes (gighive contract 2.1). Made by `UploadDetails.validated`, so
+/// The details of a file that are sent with its bytes (gighive contract 2.1). Created by `UploadDetails.validated`, so
 /// that a value contains nothing that the server would refuse only after the whole body.
 public struct UploadDetails: Sendable, Equatable {
     /// `YYYY-MM-DD`, a real calendar date.

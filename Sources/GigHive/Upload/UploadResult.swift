@@ -11,7 +11,7 @@ public import MediaTransport
     public struct Values: Sendable {
         /// The source as given; bytes, because a path need not be UTF-8.
         public var path: [UInt8]
-        /// The journal's ID; nil when the upload was refused before it was planned.
+        /// The journal's ID; nil if the upload was refused before it was planned.
         public var uploadID: String?
         /// The final state.
         public var state: UploadState
@@ -27,7 +27,7 @@ public import MediaTransport
         public var sizeBytes: Int64 = 0
         /// SHA-256 of the bytes sent.
         public var checksumSHA256: String?
-        /// Whether the server's checksum equals the local one; nil when nothing was compared because nothing was stored.
+        /// Whether the server's checksum equals the local one; nil if nothing was compared because nothing was stored.
         public var isVerified: Bool?
         /// Whether a token for the stored file is in the token store.
         public var hasDeleteToken = false

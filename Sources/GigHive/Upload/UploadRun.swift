@@ -8,7 +8,7 @@ internal import MediaTransport
 /// One call of `Uploader.upload`: local duplicates, intent, attempts, and the result.
 ///
 /// The order of the steps protects the token: lock, space in the rescue log and intent row exist before the first byte
-/// is sent; the response is on the disk before it is parsed; the token is committed before the response is overwritten
+/// is sent; the response is on disk before it is parsed; the token is committed before the response is overwritten
 /// (docs/architecture.md). In a batch, the intent of a small file may be written before the upload has its slot, in one
 /// commit with others (docs/adr/0047).
 struct UploadRun {
@@ -372,7 +372,7 @@ struct UploadRun {
 
     // MARK: Waiting
 
-    /// Waits before the next attempt. False when the user stopped the wait.
+    /// Waits before the next attempt. False if the user stopped the wait.
     private func waitToRepeat(_ again: Again) async -> Bool {
         onEvent(.retrying(attempt: recorder.result.attempts, after: again.delay, because: again.error))
         return await !control.waitForStop(upTo: again.delay)

@@ -121,7 +121,7 @@ public struct Uploader: Sendable {
         }
     }
 
-    /// Uploads over tus, or by multipart if the server accepts no more unfinished uploads.
+    /// Uploads over tus, or as multipart if the server accepts no more unfinished uploads.
     func sendOverTus(
         _ upload: PreparedUpload,
         _ features: TusFeatures,

@@ -61,7 +61,7 @@ extension SHA256Digest {
             throw CaptureError(hashing: file.path, error)
         }
         guard (try? file.currentStatus()) == file.status else {
-            throw CaptureError(.sourceChanged, detail: "the file changed while it was hashed", path: file.path)
+            throw CaptureError(.sourceChanged, detail: "the file changed while it was being hashed", path: file.path)
         }
         return digest
     }

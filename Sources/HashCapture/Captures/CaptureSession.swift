@@ -25,7 +25,7 @@ public struct CaptureSession: Sendable {
         /// This machine's clock.
         public var now: @Sendable () -> Date
 
-        /// Makes dependencies; by default the vault's key is a file next to the vault.
+        /// Creates dependencies; by default the vault's key is a file next to the vault.
         public init(
             directory: DataDirectory,
             library: LibraryStore,

@@ -94,7 +94,7 @@ public enum DepthMapFile {
 extension DepthMapFile.Layout {
     /// Checks the size in a file's header. Returns the number of samples.
     ///
-    /// - Throws: If the size is invalid, too large, or contradicts the layout.
+    /// - Throws: An error if the size is invalid, too large, or contradicts the layout.
     func accept(width: Int, height: Int) throws(DepthMapError) -> Int {
         let (count, isTooLarge) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0 else { throw DepthMapError("invalid size \(width)x\(height)") }
@@ -105,7 +105,7 @@ extension DepthMapFile.Layout {
         }
         guard self.width ?? width == width, self.height ?? height == height else {
             let expected = "\(self.width.map(String.init) ?? "?")x\(self.height.map(String.init) ?? "?")"
-            throw DepthMapError("the file has \(width)x\(height), expected \(expected)")
+            throw DepthMapError("the map is \(width)x\(height), expected \(expected)")
         }
         return count
     }

@@ -60,7 +60,7 @@ public struct DeviceEnrolment: Sendable {
     }
 
     /// Registers with the server, and stores device and key. The key is stored on disk or in the TPM before it is
-    /// registered. A stop of `control` stops a signing program or a TPM tool, but not the registration itself.
+    /// registered. Stopping `control` stops a signing program or a TPM tool, but not the registration itself.
     ///
     /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
     ///   `.tpmUnusable`; `.cancelled`; `.unexpectedResponse` for a level that was not proven.
@@ -71,7 +71,7 @@ public struct DeviceEnrolment: Sendable {
         guard session.profile == .mediactl1 else {
             throw CaptureError(
                 .enrolmentImpossible,
-                detail: "this server enrolls only iOS and Android, by attestation of their hardware",
+                detail: "this server enrolls only iOS and Android devices, by hardware attestation",
                 value: session.server
             )
         }

@@ -25,7 +25,7 @@ struct TPMSession: Sendable {
     private let files: PrivateDirectory
     private let control: TransferControl
 
-    /// Creates the private directory. A stop of `control` stops a running tool.
+    /// Creates the private directory. Stopping `control` stops a running tool.
     ///
     /// - Throws: `.storeUnusable`, `.tpmUnusable`.
     static func open(in directory: DataDirectory, control: TransferControl) throws(CaptureError) -> TPMSession {

@@ -23,7 +23,7 @@ public struct CaptureFacts: Sendable, Equatable {
     /// Model of the camera.
     public var deviceModel: String?
 
-    /// Makes facts; nil means unknown.
+    /// Creates facts; nil means unknown.
     public init(
         latitude: Double? = nil,
         longitude: Double? = nil,

@@ -131,7 +131,7 @@ struct FullCaptureForm: RequestBody {
                     hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 }
             } catch FileContentError.shrank {
-                throw CaptureError(.sourceChanged, detail: "the file was truncated while it was hashed")
+                throw CaptureError(.sourceChanged, detail: "the file was truncated while it was being hashed")
             } catch {
                 throw CaptureError(.fileUnreadable, detail: "the file cannot be read")
             }

@@ -160,7 +160,7 @@ extension CaptureVault {
     }
 
     private static func changed(_ file: SourceFile) -> CaptureError {
-        CaptureError(.sourceChanged, detail: "changed while it was read", isRetryable: true, path: file.path)
+        CaptureError(.sourceChanged, detail: "changed while it was being read", isRetryable: true, path: file.path)
     }
 
     /// Encrypts a depth map; synced when it returns. Blocks. The map is little-endian binary32, row by row; the record

@@ -8,8 +8,8 @@ struct Doctor: ContextCommand {
         commandName: "doctor",
         abstract: "Check the server: DNS, TLS, kind, health, login, role, tus, limits, clock.",
         discussion: """
-            Changes nothing on the server: sends only GET, HEAD and OPTIONS, and one POST without file IDs if an old \
-            server shows the role in no other way. If the certificate is not trusted, the pin of its key is printed \
+            Changes nothing on the server: sends only GET, HEAD and OPTIONS, and, if an old server does not show the \
+            role otherwise, one POST without file IDs. If the certificate is not trusted, the pin of its key is printed \
             for --pinned-key; compare it with the operator's before you use it.
 
             Examples:

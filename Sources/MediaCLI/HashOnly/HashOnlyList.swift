@@ -8,7 +8,7 @@ struct HashOnlyList: ContextCommand {
     static let schema = "mediactl.hash-only-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List stored captures, newest first. Sends no requests.",
+        abstract: "List stored captures, newest first. Sends nothing.",
         discussion: """
             Examples:
               mediactl hash-only list

@@ -33,7 +33,7 @@ struct HashOnlySend: ContextCommand {
     var files: [String] = []
 
     @OptionGroup(title: "Depth") var depth: CaptureDepthOptions
-    @OptionGroup(title: "Facts") var facts: CaptureFactOptions
+    @OptionGroup(title: "Capture details") var facts: CaptureFactOptions
     @OptionGroup(title: "Media") var media: CaptureMediaOptions
     @OptionGroup(title: "Privacy") var privacy: CapturePrivacyOptions
 
@@ -152,7 +152,7 @@ struct CaptureMediaOptions: ParsableArguments {
     @Option("Submit the digest of a file that is elsewhere; it is recorded as not observed.", value: "sha256:hex")
     var digest: String?
 
-    @Option("photo or video (default: detected from the file).", value: "kind")
+    @Option("Kind of media (default: detected from the file).", value: "kind")
     var mediaType: ArgumentChoice<CaptureMediaType>?
 
     @Option("Last hash of the camera's hash chain over the frames, and the length of the chain.", value: "hex:length")
@@ -295,13 +295,13 @@ struct CaptureDepthOptions: ParsableArguments {
 
 /// How much is disclosed in this run; `hash-only settings` stores the defaults.
 struct CapturePrivacyOptions: ParsableArguments {
-    @Option("Location detail to disclose: none, coarse (city and country) or precise.", value: "level")
+    @Option("Location detail to disclose; coarse is city and country.", value: "level")
     var locationLevel: ArgumentChoice<LocationLevel>?
 
-    @Option("Time detail to disclose: none, day-only or exact.", value: "level")
+    @Option("Time detail to disclose.", value: "level")
     var timestampLevel: ArgumentChoice<TimestampLevel>?
 
-    @Option("Device detail to disclose: none, model-only or full.", value: "level")
+    @Option("Device detail to disclose.", value: "level")
     var deviceLevel: ArgumentChoice<DeviceInfoLevel>?
 
     @Flag(

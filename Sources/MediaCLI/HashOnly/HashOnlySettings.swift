@@ -60,7 +60,7 @@ struct HashOnlySettingsSet: ContextCommand {
             """
     )
 
-    @Argument("privacy-mode, location, timestamp or device.", value: "key")
+    @Argument("Setting to change.", value: "key")
     var key: PrivacyKey
 
     @Argument("One of the values above.", value: "value")

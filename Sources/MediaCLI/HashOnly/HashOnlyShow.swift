@@ -7,7 +7,7 @@ struct HashOnlyShow: ContextCommand {
     static let schema = "mediactl.hash-only-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a stored capture. Sends no requests.",
+        abstract: "Show a stored capture. Sends nothing.",
         discussion: """
             Examples:
               mediactl hash-only show 5f0c2a91

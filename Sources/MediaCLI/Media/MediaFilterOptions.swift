@@ -106,7 +106,7 @@ enum LocalChecksum {
         guard try file.currentStatus() == file.status else {
             throw UserFacingError(
                 .sourceChanged,
-                "\(ErrorCatalog.quoted(RawArguments.bytes(of: path))) changed while it was read",
+                "\(ErrorCatalog.quoted(RawArguments.bytes(of: path))) changed while it was being read",
                 isRetryable: true
             )
         }

@@ -202,8 +202,10 @@ struct ClaimRun: Sendable {
         for id in plan.unknown.prefix(10) {
             console.warning("\(ErrorCatalog.quoted(id)) is not one of your photos on this server")
         }
-        if plan.unknown.count > 10 {
-            console.warning("\(plan.unknown.count - 10) more IDs are not your photos on this server")
+        let others = plan.unknown.count - 10
+        if others > 0 {
+            let subject = others == 1 ? "1 more ID is" : "\(others) more IDs are"
+            console.warning("\(subject) not among your photos on this server")
         }
         if !plan.alreadyClaimed.isEmpty {
             console.note(

@@ -13,7 +13,7 @@ struct SyncDownload: ContextCommand {
             stopped. Existing files are never replaced. The photos are those of the local index; update it with mediactl \
             sync.
             With --thumbnails, only the thumbnails of the server are downloaded, as DIR/YEAR/MONTH/ID.thumbnail.jpg. A \
-            photo of which only the thumbnail exists still counts as missing.
+            photo of which this machine has only the thumbnail still counts as missing.
 
             Examples:
               mediactl sync download --missing --output Pictures
@@ -37,7 +37,7 @@ struct SyncDownload: ContextCommand {
     var thumbnails = false
 
     @Option(
-        "Download photos uploaded since this day (local midnight) or time that have no copy on this machine.",
+        "Download photos without a copy on this machine that were uploaded since this day (local midnight) or time.",
         value: "time"
     )
     var since: String?

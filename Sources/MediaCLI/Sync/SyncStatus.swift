@@ -9,7 +9,7 @@ struct SyncStatusCommand: ContextCommand {
     static let schema = "mediactl.sync-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show the counts of server and index, the last sync, and the state of the server.",
+        abstract: "Show the photo counts of server and index, the last sync, and the state of the server.",
         discussion: """
             An unreachable server is reported, with its exit code; the counts of the index are still shown.
 

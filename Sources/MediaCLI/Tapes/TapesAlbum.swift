@@ -20,7 +20,7 @@ struct TapesAlbumShow: ContextCommand {
     static let schema = "mediactl.tapes-album-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the albums of a tape in all libraries. Sends no requests.",
+        abstract: "Show the albums of a tape in all libraries. Sends nothing.",
         discussion: """
             Example:
               mediactl tapes album show Summer

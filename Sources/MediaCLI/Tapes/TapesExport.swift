@@ -28,7 +28,7 @@ struct TapesExport: ContextCommand {
     @Argument(help: TapeHelp.tape)
     var tape: String
 
-    @Option("m3u8, json or otio (default: by the file extension, otherwise m3u8).", value: "format")
+    @Option("Format (default: by the file extension, otherwise m3u8).", value: "format")
     var format: ArgumentChoice<TapeExport>?
 
     @Option("Write to this file (default: standard output).", value: .file, name: .shortAndLong)

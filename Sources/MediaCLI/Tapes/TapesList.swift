@@ -7,7 +7,7 @@ struct TapesList: ContextCommand {
     static let schema = "mediactl.tapes-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List tapes, most recently changed first. Sends no requests.",
+        abstract: "List tapes, most recently changed first. Sends nothing.",
         discussion: """
             Examples:
               mediactl tapes list

@@ -27,7 +27,7 @@ struct TapesSet: ContextCommand {
     @OptionGroup(title: "Of a tape") var ofTape: TapeLookOptions
     @OptionGroup(title: "Of clips") var ofClips: ClipLookOptions
 
-    @Option("fit or fill; for clips also tape, to use the mode of the tape.", value: "mode")
+    @Option("Scaling to the frame; tape (for clips only) is the mode of the tape.", value: "mode")
     var scale: ScaleName?
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")
@@ -88,10 +88,10 @@ enum ScaleName: String, ExpressibleByArgument, CaseIterable {
 }
 
 struct TapeLookOptions: ParsableArguments {
-    @Option("portrait (9:16) or landscape (16:9).", value: "shape")
+    @Option("Orientation (portrait: 9:16, landscape: 16:9).", value: "shape")
     var orientation: ArgumentChoice<TapeRecord.Orientation>?
 
-    @Option("Transition between clips: none, crossfade, slide-lr, slide-rl or randomise.", value: "kind")
+    @Option("Transition between clips.", value: "kind")
     var transition: ArgumentChoice<TapeRecord.Transition>?
 
     @Option("Length of the transition, 100 to 2000.", value: "ms", parsing: .unconditional)
@@ -101,7 +101,7 @@ struct TapeLookOptions: ParsableArguments {
 
     func change(scale: ScaleName?) throws(UserFacingError) -> TapeChange {
         if let transitionMs, !(100...2000).contains(transitionMs) {
-            throw .usage("--transition-ms: \(transitionMs) is not from 100 to 2000")
+            throw .usage("--transition-ms: \(transitionMs) is not a number from 100 to 2000")
         }
         var change = TapeChange()
         change.orientation = orientation?.value
@@ -145,7 +145,7 @@ struct ClipLookOptions: ParsableArguments {
             change.rotateQuarterTurns = rotate / 90
         }
         if let volume {
-            guard (0...1).contains(volume) else { throw .usage("--volume: \(volume) is not from 0 to 1") }
+            guard (0...1).contains(volume) else { throw .usage("--volume: \(volume) is not a number from 0 to 1") }
             change.volume = .some(volume == 1 ? nil : volume)
         }
         if let scale {

@@ -10,7 +10,7 @@ struct TapesShow: ContextCommand {
     static let schema = "mediactl.tapes-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a tape, its album and its clips. Contacts no server.",
+        abstract: "Show a tape, its album and its clips. Sends nothing.",
         discussion: """
             Missing originals are shown as offline; they stay in the tape. Links that were deleted from the \
             album, or renamed, are shown as missing. Notes list the problems that tapes verify would report.

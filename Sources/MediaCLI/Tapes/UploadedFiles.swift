@@ -48,7 +48,7 @@ struct UploadedFiles: Sendable {
 
     private func path(of record: UploadRecord) throws(UserFacingError) -> [UInt8] {
         guard Self.onServer.contains(record.state) else {
-            throw .usage("\(ErrorCatalog.quoted(record.path)) was not uploaded: it is \(record.state.rawValue)")
+            throw .usage("\(ErrorCatalog.quoted(record.path)) was not uploaded (state: \(record.state.rawValue))")
         }
         guard let identity = record.identity else {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was standard input, not a file")

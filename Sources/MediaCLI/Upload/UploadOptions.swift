@@ -253,7 +253,7 @@ struct SendingOptions: ParsableArguments, Sendable {
 
 /// Options of the transfer.
 struct TransferOptions: ParsableArguments, Sendable {
-    @Option("Transport: auto, multipart, or tus, which is resumable (default: auto).", value: "transport")
+    @Option("Transport; only tus is resumable (default: auto).", value: "transport")
     var transport: ArgumentChoice<UploadOptions.TransportChoice>?
 
     @Option(

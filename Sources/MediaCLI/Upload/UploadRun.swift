@@ -11,7 +11,7 @@ internal import Synchronization
 struct UploadRun: Sendable {
     let settings: SettingsSession
     let plan: UploadPlan
-    /// Makes an equivalent uploader without cached information on the server's files.
+    /// Creates an equivalent uploader without cached information on the server's files.
     let anotherUploader: @Sendable () -> Uploader
     let sending: SendingOptions
     let shard: ShardChoice?

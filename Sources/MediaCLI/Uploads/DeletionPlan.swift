@@ -17,7 +17,7 @@ struct DeletionPlan: Sendable {
     let store: TokenStore
     /// The configured server.
     let server: ServerURL?
-    /// The host of `--server` when used as a filter; it applies to the whole command.
+    /// The host of `--server` if used as a filter; it applies to the whole command.
     let host: String?
 
     /// The scope of all IDs; nil if each ID has its own.

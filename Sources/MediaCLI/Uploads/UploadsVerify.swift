@@ -10,9 +10,9 @@ struct UploadsVerify: ContextCommand {
         commandName: "verify",
         abstract: "Compare earlier uploads with the server's listing.",
         discussion: """
-            Checks that the server lists every file uploaded from this machine with its checksum, ID and event. Files \
-            deleted by this machine and guest uploads are not checked. Exits with 3 if files are missing. With \
-            --report, the server is that of the report.
+            Checks that the server lists every file uploaded from this machine with its checksum, ID and event. Guest \
+            uploads, and files that this machine has deleted on the server, are not checked. Exits with 3 if files are \
+            missing. With --report, the server is that of the report.
 
             Examples:
               mediactl uploads verify
@@ -82,7 +82,7 @@ struct UploadsVerify: ContextCommand {
 }
 
 extension StoreSession {
-    /// The uploads of the journal that a server confirmed and that were not deleted by this machine, each file of an
+    /// The uploads of the journal that a server confirmed and this machine has not deleted, each file of an
     /// event once.
     fileprivate func stored(at server: ServerURL) throws -> [UploadResults.StoredFile] {
         let states = Set(UploadState.allCases.filter(\.isStored))

@@ -54,7 +54,7 @@ public final class SigningKey: Sendable {
     /// Blocks as long as the provider's hardware takes. Never prompts for a passphrase. The private half stays with the
     /// provider, which is loaded beside the default one and preferred.
     ///
-    /// - Throws: `CryptoError` when the provider is missing or cannot start, or when the key does not exist, is not on
+    /// - Throws: `CryptoError` if the provider is missing or cannot start, or if the key does not exist, is not on
     ///   P-256 or is not the provider's: a key in an ordinary file is not a TPM key.
     public static func open(uri: String, provider: String) throws(CryptoError) -> SigningKey {
         let library = try ProviderLibrary(provider: provider)

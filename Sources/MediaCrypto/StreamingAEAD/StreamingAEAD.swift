@@ -10,9 +10,9 @@ internal import MediaSystem
 ///     segment  AES-256-GCM of up to 1 MiB − 16 bytes of plaintext ‖ tag (16)
 ///
 /// - The AES key is HKDF-SHA256 (RFC 5869) of the key, with the salt as salt and the associated data as info: 32 bytes.
-/// - The nonce of a segment is nonce prefix ‖ its number from 0 on (4 bytes, big-endian) ‖ 1 for the last segment,
-///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end
-///   cannot be truncated.
+/// - The nonce of a segment is nonce prefix ‖ its number, from 0 (4 bytes, big-endian) ‖ 1 for the last segment,
+///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end cannot be
+///   truncated.
 /// - Every segment with all before it, the header included, ends at a multiple of 1 MiB, except the last, which may be
 ///   shorter: the first contains 40 bytes less. Only an empty plaintext has an empty segment.
 package enum StreamingAEAD {
@@ -171,7 +171,7 @@ extension StreamingAEAD {
     /// thread, in pieces that are valid only during the call; an error that it throws stops the pass.
     ///
     /// - Returns: The SHA-256 of the plaintext.
-    /// - Throws: `CryptoError`, with `systemError` when reading failed, also when the file ends early; errors
+    /// - Throws: `CryptoError`, with `systemError` if reading failed, also if the file ends early; errors
     ///   thrown by `write`. The output is then unusable.
     package static func encrypt(
         file descriptor: Int32,
@@ -196,7 +196,7 @@ extension StreamingAEAD {
     /// Decrypts a whole file and hashes its plaintext, as above. The plaintext is authentic only when this returns.
     ///
     /// - Returns: The SHA-256 and the size of the plaintext.
-    /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` when
+    /// - Throws: `CryptoError`, `.isDamaged` as in `decrypt(key:associatedData:read:_:)`, with `systemError` if
     ///   reading failed; errors thrown by `body`.
     package static func decrypt(
         file descriptor: Int32,
@@ -275,7 +275,7 @@ struct SegmentCipher: ~Copyable {
         isOver = isLast
     }
 
-    /// Opens the next segment, ciphertext and tag, in place; the plaintext is 16 bytes shorter. When this throws, the
+    /// Opens the next segment, ciphertext and tag, in place; the plaintext is 16 bytes shorter. If this throws, the
     /// buffer is not authentic and must not be used.
     mutating func open(_ segment: UnsafeMutableRawBufferPointer, isLast: Bool) throws(CryptoError) {
         let count = segment.count - StreamingAEAD.tagByteCount

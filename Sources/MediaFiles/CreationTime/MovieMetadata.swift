@@ -119,7 +119,7 @@ package struct MovieMetadata {
 /// Texts by name: keys of the namespace `mdta`, and four-character types of user data, with `©` for the byte 0xA9.
 private struct MovieItems {
     private var texts: [String: [UInt8]] = [:]
-    /// Of the `loci` box.
+    /// The position in the `loci` box.
     private(set) var position: (latitude: Double, longitude: Double)?
 
     /// More keys than any camera writes; further keys are not read.

@@ -89,8 +89,8 @@ extension ManifestReader {
 
     private mutating func append(_ record: CSVRecords.Record, columns: [String]) {
         guard record.fields.count == columns.count else {
-            let count = record.fields.count
-            return rowError(record.line, "the row has \(count) cells, the header has \(columns.count)")
+            let cells = record.fields.count == 1 ? "1 cell" : "\(record.fields.count) cells"
+            return rowError(record.line, "the row has \(cells), the header has \(columns.count)")
         }
         var cells: [Cell] = []
         for (column, bytes) in zip(columns, record.fields) {

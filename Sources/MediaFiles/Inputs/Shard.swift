@@ -10,7 +10,7 @@ package struct Shard: Sendable, Equatable {
     package let index: Int
     package let count: Int
 
-    /// Makes a shard; nil unless 0 ≤ index < count.
+    /// Creates a shard; nil unless 0 ≤ index < count.
     package init?(index: Int, count: Int) {
         guard count > 0, (0..<count).contains(index) else { return nil }
         self.index = index

@@ -299,7 +299,7 @@ enum WriterProbe {
         return .closed
     }
 
-    // Linux's `F_SETSIG` and `F_SETLEASE`, which are missing in Swift's Glibc module.
+    // Linux's `F_SETSIG` and `F_SETLEASE`, which are missing from Swift's Glibc module.
     private static let setSignal: Int32 = 10
     private static let setLease: Int32 = 1_024
 }

@@ -42,8 +42,8 @@ public struct CaptureRecord: Sendable, Equatable {
     public var server: String
     /// The server's profile (`mediactl-1`, `reference`).
     public var profile: String
-    /// nil in a record made before modes existed: local only until the user decides otherwise (hash-only contract
-    /// section 8).
+    /// nil in a record made before modes existed: local only until the user decides otherwise (hash-only
+    /// contract section 8).
     public var mode: Mode?
     public var state = State.pending
     /// SHA-256 of the media, 64 lowercase hexadecimal characters.
@@ -52,7 +52,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var mediaType: String
     /// Path of the file, as bytes; nil if only a digest was given.
     public var path: [UInt8]?
-    /// Length of the media in bytes; nil when it was not observed.
+    /// Length of the media in bytes; nil if it was not observed.
     public var mediaBytes: Int64?
     /// Whether the media was read on this machine, and is in the vault; false if only a digest was given.
     public var isObserved = false
@@ -150,7 +150,7 @@ extension CaptureRecord: Storable {
 }
 
 extension LibraryStore {
-    /// The record of a capture; nil when there is none.
+    /// The record of a capture; nil if there is none.
     ///
     /// - Throws: `StoreError`; `.corrupt` for a row that no version has written, here and below.
     public func capture(_ id: String) throws(StoreError) -> CaptureRecord? { try captures(where: "id = ?", [id]).first }
@@ -168,7 +168,7 @@ extension LibraryStore {
     /// All captures, newest first.
     public func captures() throws(StoreError) -> [CaptureRecord] { try captures(where: "true", []) }
 
-    /// The highest counter that signed a capture of a device; nil when it has signed none.
+    /// The highest counter that signed a capture of a device; nil if it has signed none.
     ///
     /// - Throws: `StoreError`.
     public func lastCounter(of device: String) throws(StoreError) -> UInt32? {

@@ -80,7 +80,7 @@ package final class CounterFile: Sendable {
 }
 
 private enum CounterText {
-    /// The counter in a file; 0 when there is none.
+    /// The counter in a file; 0 if there is none.
     static func read(_ path: String) throws(StoreError) -> UInt32 {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {

@@ -33,7 +33,7 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
     public var server: String
     /// The user's API key. Secret.
     public var apiKey: String
-    /// The server's ID of this machine; nil when it is not registered.
+    /// The server's ID of this machine; nil if it is not registered.
     public var deviceID: String?
     /// The name it is registered under.
     public var deviceName: String?
@@ -72,7 +72,7 @@ extension Login: Storable {
 }
 
 extension LibraryStore {
-    /// The login of a server; nil when there is none.
+    /// The login of a server; nil if there is none.
     public func login(for server: String) throws(StoreError) -> Login? {
         try connection.read { db in try Stored<Login>.fetchOne(db, key: server)?.value }
     }
@@ -102,7 +102,7 @@ extension LibraryStore {
     }
 
     /// The token under which this machine is registered with a server; a new one (`mediactl-` and a random UUID) is
-    /// created and stored when there is none, or in place of one that belongs to another user (photosync contract 1.3).
+    /// created and stored if there is none, or in place of one that belongs to another user (photosync contract 1.3).
     /// Not a secret like the key, but a machine that sends it is treated as this one.
     public func deviceToken(for server: String, isRenewed: Bool) throws(StoreError) -> String {
         let new = "mediactl-" + UUID().uuidString.lowercased()

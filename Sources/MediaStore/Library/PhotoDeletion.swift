@@ -21,7 +21,7 @@ public struct PhotoDeletion: Sendable, Equatable {
     public var photoID: String
     /// SHA-256 of the bytes as uploaded, 64 lowercase hexadecimal characters.
     public var sha256: String
-    /// The name as uploaded. Untrusted text; empty when unknown.
+    /// The name as uploaded. Untrusted text; empty if unknown.
     public var name: String
     public var state: State
     /// When the deletion was found, by this machine's clock.

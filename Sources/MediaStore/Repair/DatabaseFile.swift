@@ -240,7 +240,8 @@ enum RecordValue: Equatable {
 
 /// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input causes a trap.
 enum DatabaseRecord {
-    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before.
+    /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before
+    /// it does.
     static func varint(_ bytes: [UInt8], _ position: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {
@@ -305,7 +306,7 @@ enum DatabaseRecord {
 
 /// The frames of a write-ahead log (sqlite.org/fileformat2.html, section 4.1), also of one that is damaged.
 ///
-/// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power failure.
+/// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power loss.
 /// Frames after a damaged one were committed nevertheless: the checksum of each continues that of the frame before it,
 /// so that they can still be verified one by one.
 struct LogFrames {

@@ -326,7 +326,7 @@ struct SalvageSink {
 }
 
 /// The transactions that SQLite would drop from a damaged write-ahead log: those after the first damaged frame. After a
-/// power failure, this is at most one transaction that was never reported, and storing its tokens does no harm.
+/// power loss, this is at most one transaction that was never reported, and storing its tokens does no harm.
 struct LogSalvage {
     private let rows: [SalvagedRow]
     private let path: String
@@ -338,7 +338,7 @@ struct LogSalvage {
             status.size > Int64(LogFrames.headerSize)
         else { return nil }
         let descriptor = open(path + "-wal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        // A log that cannot be opened prevents SQLite from opening the database, with a better error.
+        // If the log cannot be opened, SQLite cannot open the database either, and its error is better.
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let pageSize = 4096

@@ -5,7 +5,7 @@ package struct StoreCheck: Sendable {
     package var path: String
     /// Size of the database without its log, in bytes.
     package var byteCount: Int64
-    /// Tokens, those included that a newer one replaces.
+    /// Tokens, including those that a newer one replaces.
     package var tokens: Int
     package var hosts: Int
     package var uploads: Int
@@ -33,7 +33,7 @@ package struct StoreCheck: Sendable {
                 try count("SELECT count(*) FROM tokens"), try TokenRow.hosts(db).count,
                 try count("SELECT count(*) FROM uploads"),
                 try count("SELECT count(*) FROM uploads WHERE state IN (\(open))"), try TokenStore.isEmpty(db),
-                report + (orphans == 0 ? [] : ["\(orphans) rows of resumable uploads without their upload"])
+                report + (orphans == 0 ? [] : ["rows of resumable uploads without their upload: \(orphans)"])
             )
         }
     }

@@ -43,7 +43,7 @@ package struct StoreRepair {
         package var keptPath: String?
     }
 
-    /// A token whose row is destroyed, as an index still has it.
+    /// A token whose row is destroyed, with the data that an index still has.
     package struct LostToken: Sendable, Equatable {
         package var host: String
         package var fileID: Int64
@@ -141,7 +141,7 @@ package struct StoreRepair {
         // The first shared byte of SQLite (os.h: SHARED_FIRST).
         let lock = try LockedByte(at: 0x4000_0002, of: path)
         guard try lock.tryLock() else {
-            throw StoreError(.busy, path: path, detail: "another process uses it")
+            throw StoreError(.busy, path: path, detail: "another process is using it")
         }
         return lock
     }

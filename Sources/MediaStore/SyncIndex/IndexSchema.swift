@@ -119,7 +119,7 @@ struct PhotoIndexes {
         return true
     }
 
-    /// Builds the index over IDs when it is missing, and removes duplicates that were stored without it: the earlier
+    /// Builds the index over IDs if it is missing, and removes duplicates that were stored without it: the earlier
     /// row of a photo whose `uploadedAt` has changed.
     ///
     /// - Returns: Whether the index was missing; the counts of runs may have changed then.

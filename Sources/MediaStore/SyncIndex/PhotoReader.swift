@@ -11,7 +11,7 @@ struct PhotoReader {
 
     private let statement: RawStatement
 
-    /// Scans an index, or the table when it is empty. The values of the condition's parameters are passed to `read`;
+    /// Scans an index, or the table if it is empty. The values of the condition's parameters are passed to `read`;
     /// `ending` is order and limit.
     init(_ db: Database, index: String, where condition: String, ending: String = "") throws {
         let source = index.isEmpty ? "photos" : "photos INDEXED BY \(index)"
@@ -55,7 +55,7 @@ public struct PhotoFilter: Sendable, Equatable {
         case any
         /// One device.
         case device(String)
-        /// Any device but this one; all devices when nil.
+        /// Any device but this one; all devices if nil.
         case otherThan(String?)
         /// No device.
         case legacy

@@ -98,7 +98,7 @@ struct OriginTable {
     private let db: Database
     private let server: Int64
     private var numbers: [PhotoDevice?: Int64] = [:]
-    /// The device that was queried for last: most photos have that of the one before.
+    /// The device of the last lookup: most photos have the same one as the previous photo.
     private var last: (device: PhotoDevice?, number: Int64)?
     private var changes: [Int64: (present: Int64, gone: Int64)] = [:]
 

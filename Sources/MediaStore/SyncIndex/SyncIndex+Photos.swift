@@ -143,7 +143,7 @@ extension SyncIndex {
 private struct PhotoBlock {
     let filter: PhotoFilter
     let server: Int64
-    /// The last photo of the block before.
+    /// The last photo of the previous block.
     let last: PhotoRecord?
 
     func read(_ db: Database) throws -> [PhotoRecord] {
@@ -162,7 +162,7 @@ private struct PhotoBlock {
         ])
     }
 
-    /// At or after the requested time, or after the block before.
+    /// At or after the requested time, or after the previous block.
     private var start: String {
         last == nil ? "uploaded_us >= ?3" : "(uploaded_us, photos.id) > (?3, ?4)"
     }

@@ -5,7 +5,7 @@ import Glibc
 /// `index.sqlite`: the photos that the servers have listed. It can be rebuilt from them, so a corrupt one is set aside
 /// and replaced, with a warning. Safe for concurrent use by many processes and tasks.
 ///
-/// When a method returns, its change survives a crash of the process, but not a power failure (`synchronous=NORMAL`):
+/// When a method returns, its change survives a crash of the process, but not a power loss (`synchronous=NORMAL`):
 /// the next run then repeats some pages.
 ///
 /// The methods block their thread while they work, and while another process is writing, for at most 30 seconds; a task
@@ -40,7 +40,7 @@ public final class SyncIndex: Sendable {
 
     /// An empty index for this process only; no data is left when it is freed or the process exits.
     ///
-    /// - Throws: `StoreError`; its methods throw `.full` when the temporary directory (`TMPDIR`) has no room.
+    /// - Throws: `StoreError`; its methods throw `.full` if the temporary directory (`TMPDIR`) has no room.
     public static func temporary() throws(StoreError) -> SyncIndex {
         SyncIndex(temporary: try StoreConnection(temporary: .index))
     }
@@ -75,7 +75,7 @@ public struct PhotoCounts: Sendable, Equatable {
     /// All photos that are not gone.
     public var total: Int64 { thisDevice + otherDevices + legacy }
 
-    /// Makes counts of zero.
+    /// Creates counts of zero.
     public init() {}
 }
 
@@ -157,7 +157,7 @@ extension SyncIndex {
         }
     }
 
-    /// Photos by origin, without those that are gone; all 0 when the server is not known. The counts are updated when
+    /// Photos by origin, without those that are gone; all 0 if the server is not known. The counts are updated when
     /// photos are stored. If this machine has no device, all devices count as others.
     public func counts(of server: String, device: String?) throws(StoreError) -> PhotoCounts {
         try connection.readBeside { db in

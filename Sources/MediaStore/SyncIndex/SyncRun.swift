@@ -21,7 +21,7 @@ public struct SyncRun: Sendable, Equatable {
     public var kind: Kind
     /// When it began, by this machine's clock.
     public var beganAt: Date
-    /// The cursor of the next page; nil at the start, and when `isAtEnd`.
+    /// The cursor of the next page; nil at the start, and if `isAtEnd`.
     public var cursor: String?
     /// Whether the last page has been stored.
     public var isAtEnd = false
@@ -90,7 +90,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     // MARK: Rows
 
-    /// The row of a run that is still the server's latest; `.busy` when it is not.
+    /// The row of a run that is still the server's latest; `.busy` if it is not.
     static func current(_ run: SyncRun, _ db: Database) throws -> RunRow {
         let condition = "number = ? AND server = (SELECT number FROM servers WHERE address = ?)"
         let request = filter(sql: condition, arguments: [run.number, run.server])
@@ -197,7 +197,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 }
 
 extension PhotoTime {
-    /// Two columns; nil when there is no time.
+    /// Two columns; nil if there is no time.
     init?(_ microseconds: Int64?, _ text: String?) {
         guard let microseconds, let text else { return nil }
         self.init(text: text, microseconds: microseconds)
@@ -205,8 +205,8 @@ extension PhotoTime {
 }
 
 extension SyncIndex {
-    /// Starts a run, or resumes the one that did not finish when it is of the same kind and account, has stored a page
-    /// and was started not more than a day ago; never when `restarts`. Either way it gets a new number, and a process
+    /// Starts a run, or resumes the one that did not finish if it is of the same kind and account, has stored a page
+    /// and was started not more than a day ago; never if `restarts`. Either way it gets a new number, and a process
     /// that still appends under the old one is refused. The account distinguishes users of the server (the device ID):
     /// rows of another account are removed.
     public func begin(
@@ -229,7 +229,7 @@ extension SyncIndex {
     }
 
     /// Stores a page and the cursor after it (nil after the last page), in one transaction, and returns the updated
-    /// run. A photo that the run has stored already is updated and counts once. `.busy` when another process has begun
+    /// run. A photo that the run has stored already is updated and counts once. `.busy` if another process has begun
     /// a run for this server since (its run continues).
     package func append(
         _ photos: [PhotoRecord],
@@ -255,7 +255,7 @@ extension SyncIndex {
     }
 
     /// Records that a run is complete. `now` is nil if its last page may have arrived at any time since it began.
-    /// A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` when the last page
+    /// A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` if the last page
     /// has not been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try connection.write { db in
@@ -303,7 +303,7 @@ extension SyncIndex {
         return PullLock(file)
     }
 
-    /// The ID of the process that lists this server, or did last; nil when unknown.
+    /// The ID of the process that lists this server, or did last; nil if unknown.
     public func pullOwner(of server: String) -> Int32? {
         pullLockPath(of: server).flatMap { FileManager.default.contents(atPath: $0) }
             .flatMap { Int32(String(decoding: $0, as: UTF8.self).prefix { $0 != "\n" }) }

@@ -9,7 +9,7 @@ public struct AlbumLink: Sendable, Equatable {
     public var albumID: String
     /// The album's title; it does not follow the tape's.
     public var titleAtCreation: String
-    /// The account that owns it, when the library has accounts.
+    /// The account that owns it, if the library has accounts.
     public var ownerID: String?
     /// Its last known location in the library (a folder's path, as bytes); a hint.
     public var hint: [UInt8]?

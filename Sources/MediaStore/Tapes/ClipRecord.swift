@@ -200,7 +200,7 @@ enum ClipRow {
     }
 }
 
-/// Clips of tapes. Every change is one transaction, on the disk when the method returns; positions are dense
+/// Clips of tapes. Every change is one transaction, on disk when the method returns; positions are dense
 /// from 0 after each.
 ///
 /// A clip whose kind was added by a later version makes the methods that read clips of its tape throw `.corrupt`; it
@@ -214,7 +214,7 @@ extension LibraryStore {
 
     /// Commits new clips with the state `pending`, at a position that is clamped to 0…count (nil is the end): the tape
     /// has received content, and is `pendingAssociation` unless associated already (rule R2.2). Their `tapeID`,
-    /// `position` and state are set here. Returns the clips as stored; nil when the tape no longer exists. `.other` for
+    /// `position` and state are set here. Returns the clips as stored; nil if the tape no longer exists. `.other` for
     /// an ID that is not a UUID in lower case, or that exists already.
     public func addClips(
         _ clips: [ClipRecord],
@@ -271,7 +271,7 @@ extension LibraryStore {
         }
     }
 
-    /// Moves a clip to a position from 0, which is clamped, and returns it; nil when the clip no longer exists.
+    /// Moves a clip to a position from 0, which is clamped, and returns it; nil if the clip no longer exists.
     public func moveClip(_ id: String, of tapeID: String, to position: Int, now: Date) throws(StoreError) -> Int? {
         try connection.write { db in
             guard let clip = try ClipRow.fetch(db, where: "id = ? AND tape_id = ?", [id, tapeID]).first else {

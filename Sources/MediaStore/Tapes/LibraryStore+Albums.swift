@@ -27,7 +27,7 @@ extension LibraryStore {
     /// last processed with another library (rule R5): assets of that one may be missing from this one. A pending
     /// deletion of this album is dropped.
     ///
-    /// - Returns: false when the tape no longer exists; nothing was stored then.
+    /// - Returns: false if the tape no longer exists; nothing was stored then.
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
     @discardableResult
     public func keep(_ link: AlbumLink) throws(StoreError) -> Bool {
@@ -123,7 +123,7 @@ extension LibraryStore {
 
     // MARK: Intents
 
-    /// The creation in flight; nil when there is none.
+    /// The creation in flight; nil if there is none.
     public func albumIntent(of tapeID: String, in libraryID: String) throws(StoreError) -> AlbumIntent? {
         try connection.readBeside { db in
             try Stored<AlbumIntent>.fetchOne(db, key: Self.key(tapeID, libraryID))?.value
@@ -137,7 +137,7 @@ extension LibraryStore {
 
     /// Stores an intent, replacing an earlier one.
     ///
-    /// - Throws: `StoreError`; `.other` when the tape no longer exists.
+    /// - Throws: `StoreError`; `.other` if the tape no longer exists.
     public func keep(_ intent: AlbumIntent) throws(StoreError) {
         try connection.write { db in try Stored(intent).save(db) }
     }

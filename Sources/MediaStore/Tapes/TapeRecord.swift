@@ -170,7 +170,7 @@ extension AssociationReason? {
     }
 }
 
-/// Tapes. Every change is one transaction, on the disk when the method returns.
+/// Tapes. Every change is one transaction, on disk when the method returns.
 ///
 /// A setting or state added by a later version is read as the default (a state as pending, `.internalError`), and stays
 /// in the row until that setting is changed: tapes contract 1.3.
@@ -206,7 +206,7 @@ extension LibraryStore {
         ORDER BY tapes.updated_at DESC, tapes.rowid DESC
         """
 
-    /// A tape; nil when there is none.
+    /// A tape; nil if there is none.
     public func tape(_ id: String) throws(StoreError) -> TapeRecord? {
         try connection.readBeside { db in try Stored<TapeRecord>.fetchOne(db, key: id)?.value }
     }
@@ -237,7 +237,7 @@ extension LibraryStore {
     }
 
     /// Changes title and settings of a tape, and `updatedAt` if anything differs: not ID, times, association and first
-    /// content. nil when it no longer exists.
+    /// content. nil if it no longer exists.
     public func changeTape(
         _ id: String,
         at now: Date,
@@ -273,7 +273,7 @@ extension LibraryStore {
     }
 
     /// Copies a tape with its clips under new IDs: title with ` Copy`, no link, no intent, every clip pending (rule
-    /// R17). The copy is pending (never tried) when it has clips; nil when the tape no longer exists.
+    /// R17). The copy is pending (never tried) if it has clips; nil if the tape no longer exists.
     public func duplicateTape(_ id: String, at now: Date) throws(StoreError) -> TapeRecord? {
         try connection.write { db in
             guard try TapeRecord.exists(db, id: id) else { return nil }
@@ -301,9 +301,9 @@ extension LibraryStore {
         }
     }
 
-    /// Removes a tape with all its data, and writes and returns the tombstones of its albums if they are to be
-    /// deleted too, in one transaction (rule R11). An album that another tape has gets no tombstone. nil when the tape
-    /// no longer existed.
+    /// Removes a tape with all its data, and writes and returns the tombstones of its albums if they are to be deleted
+    /// too, in one transaction (rule R11). An album that another tape has gets no tombstone. nil if the tape no longer
+    /// exists.
     public func deleteTape(_ id: String, deletingAlbums isDeletionPending: Bool) throws(StoreError) -> [AlbumTombstone]?
     {
         try connection.write { db in

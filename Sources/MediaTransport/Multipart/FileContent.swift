@@ -3,7 +3,7 @@ internal import MediaSystem
 
 /// A file, open for reading, with the length that was measured when it was opened.
 public final class FileContent: Sendable {
-    /// The open file; closed with the last reference, unless it is another object's.
+    /// The open file; closed when the last reference is released, unless it is another object's.
     public let descriptor: Int32
     /// Bytes to send: the size at opening (`fstat`). Bytes appended later are not sent.
     public let byteCount: Int64
@@ -42,7 +42,7 @@ public final class FileContent: Sendable {
 
     /// Reads at an offset, never beyond `byteCount`.
     ///
-    /// - Returns: Bytes read, at least 1 when any remain.
+    /// - Returns: Bytes read, at least 1 if any remain.
     public func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(FileContentError) -> Int {
         let wanted = Int(min(Int64(buffer.count), byteCount - offset))
         guard wanted > 0 else { return 0 }

@@ -9,7 +9,7 @@ extension PhotoSyncClient {
     /// `GET /api/photos/{id}/thumbnail` (photosync contract section 6): the bytes of the image; nil if the server has
     /// no thumbnail of the photo.
     ///
-    /// - Throws: `PhotoSyncError` with the photo's id: `.notFound` for an unknown photo, `.unexpectedResponse` for
+    /// - Throws: `PhotoSyncError` with the photo's ID: `.notFound` for an unknown photo, `.unexpectedResponse` for
     ///   anything other than a JPEG of at most 4 MiB.
     func thumbnail(of id: String, control: TransferControl) async throws(PhotoSyncError) -> [UInt8]? {
         do throws(PhotoSyncError) {

@@ -336,11 +336,11 @@ public struct SyncReport: Sendable {
         case unknown
     }
 
-    /// The server's health; nil when the request failed.
+    /// The server's health; nil if the request failed.
     public var health: ServerHealth?
-    /// The server's own counts; nil when the request failed.
+    /// The server's own counts; nil if the request failed.
     public var status: SyncStatus?
-    /// The server's version; nil when the request failed.
+    /// The server's version; nil if the request failed.
     public var version: ServerVersion?
     /// The devices in the index, and the registered devices without a photo in it, by number of photos.
     public var devices: [DevicePhotos] = []

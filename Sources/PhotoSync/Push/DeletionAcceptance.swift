@@ -24,7 +24,7 @@ public struct DeletionAcceptance: Sendable {
         public var state: State
         /// The server's ID of the photo.
         public var photoID: String?
-        /// The name as uploaded; nil when unknown. Untrusted text.
+        /// The name as uploaded; nil if unknown. Untrusted text.
         public var fileName: String?
         /// The error, if it failed.
         public var error: PhotoSyncError?

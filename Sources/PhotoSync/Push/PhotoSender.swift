@@ -193,7 +193,7 @@ final class FileReader {
         hasher.reset()
         try read(file)
         guard let status = try? file.currentStatus(), status == file.status else {
-            throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was read", path: path)
+            throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was being read", path: path)
         }
         do {
             return TreeHashing.Digest(

@@ -53,7 +53,7 @@ package struct TreeHashing: Sendable {
         return work.outcomes
     }
 
-    /// The digest of one file. Blocks. A stop of `control` stops reading with `.cancelled`.
+    /// The digest of one file. Blocks. Stopping `control` stops reading with `.cancelled`.
     func digest(of path: [UInt8], control: TransferControl) -> Outcome {
         let work = HashWork(paths: [path], hashes: hashes, now: now, control: control, onRead: { _ in })
         work.lookUp()

@@ -117,7 +117,7 @@ public struct PhotoSyncClient: Sendable {
     /// `POST /api/sync/claim-legacy` for some photos, which must be in the user's own listing.
     ///
     /// - Parameters:
-    ///   - ids: 1 to 500 distinct ids.
+    ///   - ids: 1 to 500 distinct IDs.
     ///   - device: The user's device to which the photos are assigned.
     /// - Returns: The number of claimed photos. Also 0 if the response to an earlier attempt was lost: count again to
     ///   be sure.

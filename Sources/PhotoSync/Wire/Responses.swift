@@ -65,7 +65,7 @@ public struct LoginResponse: Sendable, Equatable {
 public struct ServerHealth: Sendable, Equatable {
     /// `status` of `GET /api/health`; `healthy` if the server works.
     public var status: String
-    /// Whether the administrator has finished the setup; nil when unknown.
+    /// Whether the administrator has finished the setup; nil if unknown.
     public var isSetUp: Bool?
 
     /// Whether the server can be used.

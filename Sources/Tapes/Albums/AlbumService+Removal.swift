@@ -7,7 +7,7 @@ extension AlbumService {
     /// Removes clips from a tape; if the flag is set, also from the album, unless another clip has the same original
     /// (rule R12). The album is then arranged in the order of the remaining clips.
     ///
-    /// The album keeps its link even when empty. Assets that the library does not remove stay in the album, without a
+    /// The album keeps its link even if empty. Assets that the library does not remove stay in the album, without a
     /// clip. If the flag is not set, nothing is locked and no request is sent: ``rearrange(_:)`` updates the album.
     ///
     /// Cancellation interrupts the wait for another task that changes the album; nothing is removed then. It does not

@@ -49,7 +49,7 @@ public struct AlbumService: Sendable {
         /// `features.deleteAssociatedAlbum` (rules R11, R12).
         public var deletesAlbums: Bool
 
-        /// Makes a policy; by default, albums and uploads are enabled and deletion is disabled.
+        /// Creates a policy; by default, albums and uploads are enabled and deletion is disabled.
         public init(isEnabled: Bool = true, mayUpload: Bool = true, deletesAlbums: Bool = false) {
             self.isEnabled = isEnabled
             self.mayUpload = mayUpload

@@ -25,7 +25,7 @@ struct ClipOriginal: Sendable {
     /// Opens an original, and computes its digests if requested. Throws if its file system does not respond. `path` is
     /// absolute; `stepLimit` limits each step: opening the file, reading a block.
     ///
-    /// - Throws: `Failure`, including when the file changes while it is read.
+    /// - Throws: `Failure`, also if the file changes while it is read.
     init(
         _ path: [UInt8],
         stepLimit: Duration = OriginalReading.stepLimit,
@@ -62,7 +62,9 @@ struct ClipOriginal: Sendable {
         } catch {
             throw .away("\(error)")
         }
-        guard (try? file.currentStatus()) == file.status else { throw .away("the file changed while it was read") }
+        guard (try? file.currentStatus()) == file.status else {
+            throw .away("the file changed while it was being read")
+        }
         return (file, digests)
     }
 
@@ -163,7 +165,7 @@ enum OriginalReading {
         return missing
     }
 
-    /// Runs work on a file system; nil if the file system is not responding.
+    /// Runs work on a file system; nil if the file system does not respond.
     ///
     /// - Throws: `.cancelled`.
     static func bounded<Value: Sendable>(

@@ -12,7 +12,7 @@ public struct ClipMedia: Sendable, Equatable {
         /// Number of seconds for this many frames.
         public var denominator: Int64
 
-        /// Makes a rate; both numbers are above 0.
+        /// Creates a rate; both numbers are above 0.
         public init(_ numerator: Int64, _ denominator: Int64 = 1) {
             self.numerator = numerator
             self.denominator = denominator
@@ -39,7 +39,7 @@ public struct ClipMedia: Sendable, Equatable {
     /// Whether it has audio.
     public var hasSound: Bool
 
-    /// Makes properties.
+    /// Creates properties.
     public init(frameRate: FrameRate?, milliseconds: Int64?, hasSound: Bool) {
         self.frameRate = frameRate
         self.milliseconds = milliseconds

@@ -161,7 +161,7 @@ final class ImmichSender: Sendable {
             return .failed(error)
         case .asset(let id):
             // The uploaded bytes may match neither version; the next attempt determines it.
-            guard original.isUnchanged else { return .unavailable("the file changed while it was uploaded") }
+            guard original.isUnchanged else { return .unavailable("the file changed while it was being uploaded") }
             state.withLock { $0.sent[checksum] = id }
             return .asset(id)
         }

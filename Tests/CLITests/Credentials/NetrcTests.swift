@@ -8,7 +8,7 @@ import Testing
     struct Case: Sendable, CustomTestStringConvertible {
         var text: String
         var user: String?
-        /// `login:password`; nil when no entry matches.
+        /// `login:password`; nil if no entry matches.
         var found: String?
         /// False where curl 7.88 is wrong: it offers the password of another login.
         var isRequestedByCurl = true
@@ -110,7 +110,7 @@ private struct OneRequestListener: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The value of `Authorization`; nil when the request has none.
+    /// The value of `Authorization`; nil if the request has none.
     func authorizationOfOneRequest() -> String? {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, 30_000) == 1 else { return "no request was received" }

@@ -3,8 +3,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Deletions that fail or seem to fail: a token is removed from the store only when its file is verified as deleted,
-/// or when the user confirms it (design: delete).
+/// Deletions that fail or seem to fail: a token is removed from the store only if its file is verified as deleted, or
+/// if the user confirms it.
 @Suite struct DeletionFaultTests {
     /// A server with one file uploaded from this machine.
     private struct Fixture: Sendable {
@@ -283,7 +283,7 @@ import Testing
         #expect(!shown.errors.contains("--as-admin"))
     }
 
-    /// An entry from a copy of a response of a server that reports no size.
+    /// An entry from a copied response whose server reports no size.
     @Test func adminAndAnEntryWithoutASize() async throws {
         let fixture = try await Fixture()
         let entry = try #require(try fixture.client.tokens().first)

@@ -174,7 +174,7 @@ import Testing
 }
 
 extension FaultFixture {
-    /// An upload that obeys file permissions even when the tests are run by root.
+    /// An upload that obeys file permissions even if the tests are run by root.
     mutating func uploadWithoutPrivileges() async throws -> FaultReport {
         guard geteuid() == 0 else { return try await upload() }
         let program = runner.executable

@@ -11,7 +11,7 @@ import Testing
         var testDescription: String
         var faults: [String] = []
         var arguments: [String] = []
-        /// Another server than the sandbox; SANDBOX is its host and port.
+        /// A server other than the sandbox; SANDBOX is its host and port.
         var server: String?
         var environment: [String: String] = [:]
         var exitCode: Int32

@@ -3,7 +3,7 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// Signals at each stage of an upload (design: life of an upload, signals).
+/// Signals at each stage of an upload.
 @Suite(.prompt) struct SignalFaultTests {
     private static func waiting(_ signal: Int32) -> String {
         signal == SIGINT

@@ -69,7 +69,7 @@ import Testing
         #expect(userFacingError.details == ["metadata: 9000 bytes", "depth_analysis: 190 bytes"])
     }
 
-    // Design section 5; hash-only contract 1.3 and section 8.
+    // Hash-only contract 1.3 and section 8.
     @Test(
         arguments: [
             (.accepted, 0), (.pending, 1), (.queued, 6), (.submitted, 6), (.unknownOutcome, 6), (.rejected, 2),

@@ -44,7 +44,7 @@ import Testing
         #expect(try await self.settings("library_url: https://h\n").albumsLibrary.value == .immich)
     }
 
-    // The strongest source that sets either one.
+    // The source with the highest precedence that sets either one decides.
     @Test func addressesOnTheCommandLineWin() async throws {
         let text = "albums:\n  library: folder\n"
         #expect(

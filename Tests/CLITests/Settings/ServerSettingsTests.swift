@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    /// The link is part of the command.
+    /// A server in a link on the command line gets the options of the command line.
     @Test func aServerThatTheCommandNamesTakesItsFlags() async throws {
         let settings = try await resolve(file: "", flags: Self.all)
         let origin = try ServerURL(Self.b).origin

@@ -177,8 +177,7 @@ func resolve(
         #expect(settings.addresses[.uploadsURL]?.value == "https://up.example")
         let named = ["MEDIACTL_SERVER": "https://up.example", "MEDIACTL_SYNC_URL": "https://env.example"]
         #expect(try await resolve(file: file, environment: named).addresses[.syncURL]?.value == "https://env.example")
-        // For uploads the environment still applies, and so it does for all services if the file has one server for
-        // all.
+        // The environment still applies to uploads, and to all services if the file has one server for all.
         let general = "server: https://file.example\nuploads_url: https://file.example"
         let other = try await resolve(file: general, environment: ["MEDIACTL_SERVER": "https://up.example"])
         #expect(other.addresses[.uploadsURL]?.value == "https://up.example")

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    // The exit codes of docs/exit-codes.md, one row a code.
+    // The exit codes of docs/exit-codes.md, one row per code.
     @Test(
         arguments: [
             (.notLoggedIn, 4), (.noDevice, 4), (.invalidDate, 2), (.fileNotFound, 2), (.fileUnreadable, 2),

@@ -13,7 +13,7 @@ import Testing
         return fixture
     }
 
-    // New facts 5: every route responds 500 with plain text, then recovers without a restart.
+    // New facts 5: every route responds with 500 and plain text, then recovers without a restart.
     @Test func aDatabaseOutageIsWaitedFor() async throws {
         let fixture = patient(try await SyncFixture.loggedIn())
         try await fixture.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)

@@ -26,7 +26,7 @@ struct TranscriptStep: Sendable {
     var line: String
     /// On a terminal: the prompt, and the input.
     var response: (question: String, response: String)?
-    /// Omitted on a terminal, where the prompt is confirmed, and needed elsewhere.
+    /// Required without a terminal; omitted on a terminal, where the prompt is confirmed.
     var consent = ""
     /// Environment variables of this step.
     var environment: [String: String] = [:]

@@ -83,7 +83,7 @@ final class TranscriptWorld: Sendable {
         try? FileManager.default.removeItem(atPath: home)
     }
 
-    /// The files that the script names.
+    /// Creates the files that the script uses.
     private func furnish() throws {
         for name in ["both", "pictures", "Pictures"] {
             try FileManager.default.createDirectory(atPath: "\(home)/\(name)", withIntermediateDirectories: true)

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// A report names its server. Credentials in the environment stay with MEDIACTL_SERVER.
+    /// A report specifies its server. Credentials in the environment stay with MEDIACTL_SERVER.
     @Test func aReportIsVerifiedAtItsServer() async throws {
         let fixture = try await BatchFixture()
         let report = fixture.runner.home.file("report.json")

@@ -20,7 +20,7 @@ final class ReverseProxy {
     ///   - backend: The server's address.
     ///   - largestBody: Larger ones are rejected by the length they announce.
     ///   - isBuffering: Bodies are read completely before the backend gets a byte; otherwise passed on as they arrive.
-    /// - Throws: When nginx cannot be started.
+    /// - Throws: An error if nginx cannot be started.
     init(before backend: String, largestBody: String = "1g", isBuffering: Bool = true) async throws {
         let directory = try TemporaryDirectory()
         self.directory = directory

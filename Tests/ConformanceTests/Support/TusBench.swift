@@ -54,7 +54,7 @@ final class TusBench: Sendable {
 
 /// A file to be uploaded, and the digests that are stored during the upload.
 final class TusSource: Sendable {
-    /// tuspyserver responds 400 to HEAD unless both are known.
+    /// tuspyserver responds with 400 to HEAD unless both are known.
     static let metadata = [TusMetadata("filename", "clip.mp4"), TusMetadata("filetype", "video/mp4")]
 
     let path: String

@@ -125,7 +125,7 @@ struct CaptureBench: Sendable {
         return try write("depth.bin", bytes)
     }
 
-    /// A request for a photo that discloses only its model and its second.
+    /// A request for a photo that discloses only the device model, and its time to the second.
     func request(_ path: [UInt8], depth: CaptureRequest.Depth = .declined) -> CaptureRequest {
         CaptureRequest(
             .file(path),

@@ -44,7 +44,7 @@ struct DepthImageTests {
                 try DepthMapFileTests.read("ffmpeg.png", .init(width: 4, height: 5, scale: 1))
             }
 
-            #expect(error?.detail == "the file has 5x4, expected 4x5")
+            #expect(error?.detail == "the map is 5x4, expected 4x5")
         }
 
         @Test("bytes after the end are refused")

@@ -93,7 +93,7 @@ struct DepthMapFileTests {
         let error = #expect(throws: CaptureError.self) { try Self.read(name, layout) }
 
         #expect(error?.code == .depthMapInvalid)
-        #expect(error?.detail.hasPrefix("the file has 5x4, expected ") == true)
+        #expect(error?.detail.hasPrefix("the map is 5x4, expected ") == true)
     }
 
     @Test("a scale is accepted for PNG only", arguments: ["littlef4.npy", "little.pfm", "raw.f32"])

@@ -183,7 +183,7 @@ struct CounterFileTests {
         }
     }
 
-    /// The last counter that a process has printed.
+    /// Takes counters in a process that is killed, and returns the last one that it printed.
     private func takeUntilKilled(after exchanges: Int, from before: UInt32) throws -> UInt32 {
         let worker = try WorkerProcess(["counters", fixture.get().directory.path, Self.device])
         var last = before

@@ -171,7 +171,7 @@ struct StoreDamage: Sendable, CustomStringConvertible {
                 }
             }
             + wholeTransactions.map { count in
-                StoreDamage(description: "log cut behind transaction \(count)", hasLog: true) { files in
+                StoreDamage(description: "log truncated after transaction \(count)", hasLog: true) { files in
                     files.log = files.log.map { Array($0.prefix(commitEnds($0)[count - 1])) }
                 }
             }

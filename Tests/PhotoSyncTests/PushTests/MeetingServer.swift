@@ -24,7 +24,7 @@ final class MeetingServer: Sendable {
     /// - Parameters:
     ///   - size: Uploads per group.
     ///   - hidden: Numbers of uploads, from 0, that neither listing nor count show.
-    /// - Throws: `ScriptError` when no port is available.
+    /// - Throws: `ScriptError` if no port is available.
     init(groups size: Int, hiding hidden: Set<Int> = []) throws {
         let shared = Shared()
         self.shared = shared
@@ -69,7 +69,7 @@ final class MeetingServer: Sendable {
         )
     }
 
-    /// Of the part that comes last: between its empty line and the closing boundary.
+    /// The hash of the last part: of the bytes between its empty line and the closing boundary.
     private static func hash(of request: RecordingServer.Request) -> String {
         let boundary = request.values(of: "content-type").first?.components(separatedBy: "boundary=").last ?? ""
         let end = Array("\r\n--\(boundary)--".utf8)

@@ -88,7 +88,7 @@ import Testing
         #expect(try await bench.uploads.count == 1)
     }
 
-    /// The retries of thousands of files are not waited for when the server is unreachable.
+    /// The retries of thousands of files are not waited for if the server is unreachable.
     @Test func aServerThatBecomesUnreachableEndsTheRun() async throws {
         let bench = try await PushBench(faults: ["photos-upload:reset"])
         for number in 0..<8 { try bench.write("\(number).jpg") }

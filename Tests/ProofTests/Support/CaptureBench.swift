@@ -121,8 +121,8 @@ struct CaptureBench {
 struct SeenSubmission {
     let body: [String: Any]
     let text: String
-    /// Of the assertion: the last four of the 37 bytes of authenticator data, which follow 58 25 in CBOR (RFC 8949
-    /// section 3).
+    /// The counter of the assertion: the last four of the 37 bytes of authenticator data, which follow 58 25 in CBOR
+    /// (RFC 8949 section 3).
     let counter: UInt32
 
     init(_ bytes: [UInt8]) throws {

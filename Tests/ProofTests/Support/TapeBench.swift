@@ -97,12 +97,12 @@ struct TapeBench {
     struct Album {
         /// Names of the links, by the files they refer to; a file twice in an album would have two names.
         var links: [String: [String]] = [:]
-        /// Everything that is neither a link nor a file of the program.
+        /// Everything that is neither a link nor a file created by mediactl.
         var others: [String] = []
         var tapeID: String
         var entryCount: Int
 
-        /// nil for a folder that is not an album of the program.
+        /// nil for a folder that is not an album created by mediactl.
         init?(_ path: String) throws {
             let manifest = path + "/.mediactl-album.json"
             guard let data = FileManager.default.contents(atPath: manifest) else { return nil }

@@ -5,7 +5,7 @@ import Testing
 /// Interrupted PATCH requests of the fourth dialect (gighive-d4 contract 4.3).
 @Suite struct BlockInterruptionTests {
     struct Row: CustomTestStringConvertible, Sendable {
-        /// Of the PATCH, in bytes.
+        /// The length of the PATCH, in bytes.
         var length: Int
         /// Bytes sent before the interruption.
         var sent: Int

@@ -9,7 +9,7 @@ import Testing
         var offset: Int
         var size: Int
         var status = 204
-        /// `Upload-Offset` of the response, in MiB; nil when there is none.
+        /// `Upload-Offset` of the response, in MiB; nil if there is none.
         var reported: Int?
     }
 

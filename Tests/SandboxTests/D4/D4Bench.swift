@@ -14,7 +14,7 @@ final class D4Bench {
     var id = ""
     /// All uploads, in the order of their creation.
     private(set) var ids: [String] = []
-    /// Of the last guest upload.
+    /// The nonce of the last guest upload.
     private(set) var nonce = ""
     private let media: TemporaryDirectory
 

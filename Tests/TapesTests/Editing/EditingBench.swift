@@ -49,7 +49,7 @@ struct EditingBench {
     static let movie: [UInt8] = [0, 0, 0, 8] + Array("moov".utf8)
 }
 
-/// Code of the error that a body throws; nil when it throws none.
+/// Code of the error that a body throws; nil if it throws none.
 func tapesErrorCode(_ body: () throws -> Void) -> OutcomeCode? {
     do {
         try body()

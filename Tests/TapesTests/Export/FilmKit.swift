@@ -37,7 +37,7 @@ struct FilmKit {
 
     // MARK: Originals
 
-    /// Makes a video with images and audio from lavfi: `color=red:s=64x36:r=30:d=0.5`, `sine=440:d=0.5`.
+    /// Creates a video with images and audio from lavfi: `color=red:s=64x36:r=30:d=0.5`, `sine=440:d=0.5`.
     @discardableResult
     func video(
         _ name: String,

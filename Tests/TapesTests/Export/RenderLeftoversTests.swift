@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("files of a killed rendering are found by its marker and removed, wherever they are")
+    @Test("files of a killed rendering are found by its mark and removed, wherever they are")
     func killed() async throws {
         let (temporary, data, films) = try places()
         defer { withExtendedLifetime(temporary) {} }

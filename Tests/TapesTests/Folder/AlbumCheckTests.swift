@@ -168,7 +168,7 @@ import Testing
         #expect(try bench.fixture.names().contains("0003-a.jpg"))
         try FileManager.default.removeItem(atPath: bench.fixture.path("0003-a.jpg"))
         try FileManager.default.removeItem(atPath: bench.fixture.path("0001-b.jpg"))
-        // Another path to the same file: not a link of the program.
+        // Another path to the same file: not a link created by mediactl.
         let absolute = bench.fixture.originals + "/b.jpg"
         try FileManager.default.createSymbolicLink(
             atPath: bench.fixture.path("mine.jpg"),

@@ -164,7 +164,7 @@ import Testing
             atPath: bench.fixture.path("0002-a.jpg"),
             withDestinationPath: "elsewhere"
         )
-        // No longer links of the program: one with another target, and one that is not a link.
+        // No longer links created by mediactl: one with another target, and one that is not a link.
         try FileManager.default.removeItem(atPath: bench.fixture.path("0002-b.jpg"))
         try bench.fixture.write("also mine", to: bench.fixture.path("0002-b.jpg"))
         try await bench.arrange("c.jpg", "a.jpg", "b.jpg")

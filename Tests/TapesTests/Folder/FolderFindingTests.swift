@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "R5: an inaccessible folder of the program is an error; a foreign one is ignored",
+        "R5: an inaccessible folder created by mediactl is an error; a foreign one is ignored",
         .enabled(if: OtherUser.isAvailable, OtherUser.requirement)
     )
     func unreadableFolders() async throws {

@@ -193,7 +193,7 @@ struct ImmichAssetTests {
         #expect(library.serverPath(of: Array("/photos/raw/a.dng".utf8)) == "/mnt/raw/a.dng")
         #expect(library.serverPath(of: Array("/photos2/a.jpg".utf8)) == nil)
         #expect(library.serverPath(of: Array("/elsewhere/a.jpg".utf8)) == nil)
-        // Trap 17: a name that is not text has no name on the server.
+        // Trap 17: a path that is not text has no path on the server.
         #expect(library.serverPath(of: Array("/photos/".utf8) + [0xff]) == nil)
     }
 

@@ -83,7 +83,7 @@ struct ImmichBench {
         }
     }
 
-    /// The requests that the server received; fails the test when immichpy's models rejected any of them.
+    /// The requests that the server received; fails the test if immichpy's models rejected any of them.
     func report(_ location: SourceLocation = #_sourceLocation) async throws -> ImmichStandIn.Report {
         let report = try await server.report()
         #expect(report.violations.isEmpty, sourceLocation: location)

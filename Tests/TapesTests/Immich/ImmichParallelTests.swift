@@ -84,7 +84,7 @@ struct ImmichParallelTests {
         #expect(try await bench.library().resolveAssets(clips, mayUpload: true).allSatisfy { $0.assetID != nil })
     }
 
-    @Test("6.4: a proxy that responds 413 to the length, and disconnects")
+    @Test("6.4: a proxy that responds with 413 to the length, and disconnects")
     func hangingUp() async throws {
         let server = try ScriptedServer { connection, _ in
             while true {

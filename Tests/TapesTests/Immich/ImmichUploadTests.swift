@@ -235,7 +235,7 @@ struct ImmichUploadTests {
             try? handle?.write(contentsOf: Data("more".utf8))
         }
         let found = try await library.resolveAssets([clip], mayUpload: true)
-        #expect(found == [.unavailable("the file changed while it was uploaded")])
+        #expect(found == [.unavailable("the file changed while it was being uploaded")])
     }
 
     @Test(

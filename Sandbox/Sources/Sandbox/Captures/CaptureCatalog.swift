@@ -88,7 +88,7 @@ struct CaptureDevice: Sendable, SnakeCaseRecord {
     var key: P256PublicKey?
     /// Unique.
     var keyId: String
-    /// Of the last accepted assertion.
+    /// The counter of the last accepted assertion.
     var counter = 0
 }
 
@@ -108,7 +108,7 @@ struct CaptureRow: Sendable, SnakeCaseRecord {
     /// `high`, `medium`, `low` or `suspicious`.
     var confidence: String
     var evidence: JSONValue
-    /// Of hash-only captures.
+    /// The flags of a hash-only capture.
     var flags: JSONValue?
     /// Always `photo` on the reference server (contract 1.4).
     var mediaType: String

@@ -3,7 +3,7 @@ import Foundation
 
 /// A public key of OpenSSL.
 struct PublicKey: ~Copyable {
-    /// An `EVP_PKEY`, owned: made in `init`, freed in `deinit`, never handed out.
+    /// An `EVP_PKEY`, owned: created in `init`, freed in `deinit`, never handed out.
     private let key: OpaquePointer
 
     /// Reads SubjectPublicKeyInfo; nil if OpenSSL refuses it, such as a point that is not on the curve.
@@ -34,7 +34,7 @@ struct PublicKey: ~Copyable {
         return P256PublicKey(point: Array(UnsafeBufferPointer(start: encoded, count: count)))?.point
     }
 
-    /// RSAES-OAEP with SHA-256 and a label (RFC 8017); nil when OpenSSL fails.
+    /// RSAES-OAEP with SHA-256 and a label (RFC 8017); nil if OpenSSL fails.
     func encryptOAEP(_ message: [UInt8], label: [UInt8]) -> [UInt8]? {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
         defer {

@@ -153,7 +153,7 @@ struct TPMPublicArea {
         name = [0, UInt8(TPMAlgorithm.sha256)] + Digest.sha256(area)
     }
 
-    /// Of an ECC key, uncompressed.
+    /// The point of an ECC key, uncompressed.
     var point: [UInt8]? { if case .point(let point) = key { point } else { nil } }
 
     /// Signs only data of its TPM.
@@ -196,7 +196,7 @@ struct TPMStatement {
     let kind: Kind
     /// The caller's data.
     let qualifyingData: [UInt8]
-    /// Of the certified key; nil in a quote.
+    /// The name of the certified key; nil in a quote.
     let name: [UInt8]?
 
     init(_ statement: [UInt8]) throws(UnreadableTPMStructure) {

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// `GET /db/database.php` (gighive contract 7).
 struct ListingEndpoint {
-    /// Also the number of rows from which there are pages.
+    /// Also the number of rows from which the listing has pages.
     private static let pageSize = 750
 
     let catalog: Catalog

@@ -66,7 +66,7 @@ enum FaultSyntax {
             case "response-headers": return .responseHeaders
             case _ where value.hasPrefix("response+"):
                 guard let count = Int(value.dropFirst("response+".count)), count > 0 else {
-                    throw error("a number from 1 on")
+                    throw error("a number, 1 or more")
                 }
                 return .responseBytes(count)
             default: return .bodyBytes(try count())

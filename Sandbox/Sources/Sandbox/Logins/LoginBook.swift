@@ -126,14 +126,14 @@ struct LoginArguments: ParsableArguments {
             throw ValidationError("--login-lifetime has no effect without --auth bearer")
         }
         guard loginLifetime.map({ (-86_400...1e9).contains($0) }) ?? true else {
-            throw ValidationError("--login-lifetime is a number of seconds; a negative one has expired already")
+            throw ValidationError("--login-lifetime must be a number of seconds; negative for an expired login")
         }
     }
 
     func book(_ users: [Account]) throws -> LoginBook? {
         guard auth == .bearer else { return nil }
         if let user = users.first(where: { !$0.name.contains("@") }) {
-            throw ValidationError("--user \(user.name): users are email addresses with --auth bearer")
+            throw ValidationError("--user \(user.name): must be an email address with --auth bearer")
         }
         let defaults = ["owner", "contributor", "viewer"].map { Account(name: $0 + "@example.org", password: $0) }
         let named = Set(users.map(\.name))

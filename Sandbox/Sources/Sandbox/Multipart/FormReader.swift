@@ -6,7 +6,7 @@ final class FormReader {
         let header: PartHeader
         /// The beginning of a value above the limit.
         var value = ByteBuffer()
-        /// Of a part that is stored on disk.
+        /// The content of a part that is stored on disk.
         var file: IncomingFile?
 
         var name: String { header.name }

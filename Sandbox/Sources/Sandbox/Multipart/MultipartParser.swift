@@ -13,7 +13,7 @@ struct MultipartParser {
         case preamble, afterDelimiter, header, data, epilogue
     }
 
-    /// Of one part.
+    /// The maximum length of the headers of one part.
     private static let headerLimit = 64 * 1024
 
     /// `\r\n--boundary`; parsing starts after a CRLF, because the first one may lack it.
@@ -116,7 +116,7 @@ enum MultipartError: Error {
 struct PartHeader: Equatable {
     /// Empty if the part has none.
     var name = ""
-    /// Of a file, without directories (as in PHP).
+    /// The name of a file, without directories (as in PHP).
     var fileName: String?
     /// Without parameters.
     var contentType = ""

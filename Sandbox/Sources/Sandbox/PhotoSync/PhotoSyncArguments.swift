@@ -39,7 +39,7 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
             "Milliseconds between the response to an upload and the rewriting of the photo; 0: before it, off: never.",
         transform: { text in
             guard let number = text == "off" ? -1 : UInt32(text).map({ Int($0) }) else {
-                throw ValidationError("--photosync-rewrite must be off, 0 or more.")
+                throw ValidationError("--photosync-rewrite must be off or a number, 0 or more.")
             }
             return number
         }
@@ -56,9 +56,9 @@ struct PhotoSyncArguments: ParsableArguments, Sendable {
     var basePath = ""
 
     func validate() throws {
-        guard maxSize >= 0 else { throw ValidationError("--photosync-max-size is a number from 0 on") }
+        guard maxSize >= 0 else { throw ValidationError("--photosync-max-size must be 0 or more") }
         guard basePath.isEmpty || basePath.wholeMatch(of: /(\/[^\/]+)+/) != nil else {
-            throw ValidationError("--base-path begins with a slash and ends without one")
+            throw ValidationError("--base-path must begin with a slash and must not end with one")
         }
     }
 

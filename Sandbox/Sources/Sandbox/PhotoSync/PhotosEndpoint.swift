@@ -27,12 +27,12 @@ struct PhotosEndpoint {
 
     private static let notFound = Response.photoSyncError(.notFound, "Photo not found.")
 
-    /// Of any user, as on the real server.
+    /// The photo of any user, as on the real server.
     func photo(_ id: String) throws -> Response {
         try catalog.photo(id).map { .photoSync(.ok, Self.item($0)) } ?? Self.notFound
     }
 
-    /// Of any user.
+    /// Deletes the photo of any user.
     func delete(_ id: String) throws -> Response {
         try catalog.delete(id) ? Response(.noContent, .photoSync, .empty) : Self.notFound
     }

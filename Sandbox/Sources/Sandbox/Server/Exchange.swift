@@ -31,7 +31,7 @@ final class Exchange {
 
     func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
 
-    /// The token of an event link, nil when there is none (gighive contract 6).
+    /// The token of an event link, nil if there is none (gighive contract 6).
     var uploadToken: String? { header("X-Upload-Token").flatMap { $0.isEmpty ? nil : $0 } }
 
     /// A header with a non-negative number.
@@ -42,7 +42,7 @@ final class Exchange {
 
     var hasBody: Bool { (contentLength ?? 0) > 0 || request.headers[.transferEncoding] != nil }
 
-    /// Responses to uploads are HTML on request, and also if HTML is only acceptable (gighive contract 2.3).
+    /// Responses to uploads are HTML on request, and also if `Accept` only includes it (gighive contract 2.3).
     var wantsHTML: Bool { (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html" }
 
     /// As the client addresses the server.

@@ -83,7 +83,7 @@ enum MediaKind: String, Sendable, CaseIterable, Codable {
         return isMedia ? byType ?? byExtension : nil
     }
 
-    /// The type by content, as a simple form of the server's detection.
+    /// The type by content: a simplified form of the server's detection.
     static func sniffedType(_ prefix: [UInt8]) -> String {
         let known = signatures.first { prefix.dropFirst($0.offset).starts(with: $0.bytes) }?.type
         return known ?? (prefix.contains { $0 < 9 } ? "application/octet-stream" : "text/plain")

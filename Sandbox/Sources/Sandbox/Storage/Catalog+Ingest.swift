@@ -190,12 +190,12 @@ struct DuplicateEntry: Sendable, Equatable {
             : DuplicateEntry(value: "\(date)-\(orgName)", key: "unique_session_date_org", isOfEvent: true)
     }
 
-    /// Two files took the number (D1, D2). The bytes are served without a row.
+    /// Two files got the same number (D1, D2). The bytes are served without a row.
     static func sequence(_ number: Int, ofEvent event: Int) -> DuplicateEntry {
         DuplicateEntry(value: "\(event)-\(number)", key: "uq_files_session_seq")
     }
 
-    /// Two uploads stored the bytes (D3).
+    /// Two uploads stored the same bytes (D3).
     static func checksum(_ checksum: String) -> DuplicateEntry {
         DuplicateEntry(value: "1-\(checksum)", key: "uq_assets_tenant_checksum")
     }

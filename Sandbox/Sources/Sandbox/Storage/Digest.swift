@@ -2,7 +2,7 @@ import CLibcrypto
 
 /// SHA-256 of OpenSSL.
 struct Digest: ~Copyable {
-    /// Owned by this value alone: made in `init`, freed in `deinit`, never handed out.
+    /// Owned by this value alone: created in `init`, freed in `deinit`, never handed out.
     private let context: OpaquePointer?
 
     init() {

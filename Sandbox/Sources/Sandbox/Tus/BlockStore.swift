@@ -77,7 +77,7 @@ struct BlockUpload: Sendable, SnakeCaseRecord {
     var length: Int
     var kind: MediaKind
     var mimeType: String
-    /// `YYYY-MM-DD`; nil when it was missing or malformed.
+    /// `YYYY-MM-DD`; nil if it was missing or malformed.
     var eventDate: String?
     var orgName: String?
     var eventType: String

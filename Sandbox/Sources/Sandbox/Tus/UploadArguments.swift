@@ -28,9 +28,9 @@ struct UploadArguments: ParsableArguments, Sendable {
     func validate() throws {
         let seconds = [hookDelay ?? 0, hookWait ?? 0, races ?? 0]
         guard seconds.allSatisfy({ (0...1e9).contains($0) }) else {
-            throw ValidationError("seconds are a number from 0 on")
+            throw ValidationError("numbers of seconds must be 0 or more")
         }
-        guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size is a number from 0 on") }
+        guard tusMaxSize ?? 0 >= 0 else { throw ValidationError("--tus-max-size must be 0 or more") }
     }
 
     /// The value of `Tus-Extension`; the default is that of tusd, in its order.

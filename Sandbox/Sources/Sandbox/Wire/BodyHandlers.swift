@@ -17,11 +17,12 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// To a stalled body, like Apache's (gighive contract 2.5, trap T21), after an event of an `IdleStateHandler`.
+    /// The response to a stalled body, like Apache's (gighive contract 2.5, trap T21), after an event of an
+    /// `IdleStateHandler`.
     private let timeout: ResponseRenderer.Rendered
-    /// To a body that ends too early (gighive-d4 contract 4.3); nil for none.
+    /// The response to a body that ends too early (gighive-d4 contract 4.3); nil for none.
     private let interruption: ResponseRenderer.Rendered?
-    /// To a body that is incomplete at its ``BodyDeadline``.
+    /// The response to a body that is incomplete at its ``BodyDeadline``.
     private let lateness: ResponseRenderer.Rendered
     private var isBodyDue = false
 
@@ -42,7 +43,7 @@ final class BodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // No response but `100 Continue` requires the body.
+        // After a response other than `100 Continue`, the body is not required.
         if case .head(let head) = unwrapOutboundIn(data), head.status.kind != .informational { _ = endWatch() }
         context.write(data, promise: promise)
     }

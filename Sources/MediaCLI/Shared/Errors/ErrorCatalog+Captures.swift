@@ -45,7 +45,7 @@ extension ErrorCatalog {
             )
         case .sourceChanged:
             Text(
-                "\(error.file) was modified while it was read",
+                "\(error.file) was modified while it was being read",
                 hint: "run the command again when no program is writing to it"
             )
         default: nil

@@ -69,7 +69,7 @@ extension ErrorCatalog {
         case .fileTooLarge:
             Text("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
         case .sourceChanged:
-            Text("\(file) changed while it was read or sent", hint: "push it again when it is no longer changing")
+            Text("\(file) changed while it was being read or sent", hint: "push it again when it is no longer changing")
         default: nil
         }
     }
@@ -118,7 +118,7 @@ extension ErrorCatalog {
         case .thumbnailUnavailable:
             .table(error, message: "the server has no thumbnail of \(photo(error))")
         case .undeliverable:
-            .table(error, message: "the server lists \(photo(error)), but has no file of it\(error.suffix)")
+            .table(error, message: "the server lists \(photo(error)), but does not have its file\(error.suffix)")
         default: nil
         }
     }

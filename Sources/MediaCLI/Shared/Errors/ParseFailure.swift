@@ -189,12 +189,12 @@ struct ParseFailure {
     /// The valid range, for options that take numbers.
     private static func range(of option: String) -> String {
         switch option {
-        case "--rating": "; a rating is a whole number from 0 to 9"
-        case "--limit-rate": "; a rate is a number of bytes above 0"
-        case "--retries": "; it is a non-negative whole number"
-        case "--jobs": "; it is a whole number from 1 to 16"
-        case "--chunk-size": "; a size is a number of bytes, at least 64K"
-        default: option.hasSuffix("-timeout") ? "; a time is a number above 0" : ""
+        case "--rating": "; specify a whole number from 0 to 9"
+        case "--limit-rate": "; specify a number of bytes above 0"
+        case "--retries": "; specify a non-negative whole number"
+        case "--jobs": "; specify a whole number from 1 to 16"
+        case "--chunk-size": "; specify a number of bytes, at least 64K"
+        default: option.hasSuffix("-timeout") ? "; specify a number above 0" : ""
         }
     }
 }

@@ -2,7 +2,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-/// Makes clients for servers: one transfer loop for all servers, one search for credentials per server.
+/// Creates clients for servers: one transfer loop for all servers, one search for credentials per server.
 actor ServerSession {
     private let settings: SettingsSession
     private let credentials: CredentialFlags

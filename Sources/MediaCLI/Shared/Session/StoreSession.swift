@@ -56,7 +56,7 @@ struct StoreSession: Sendable {
         }
     }
 
-    /// Makes the daily backup. A failure does not fail the command.
+    /// Creates the daily backup. A failure does not fail the command.
     private static func backUp(_ store: TokenStore, in directory: DataDirectory, _ console: Console) {
         do throws(StoreError) {
             guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }

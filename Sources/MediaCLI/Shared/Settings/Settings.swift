@@ -55,7 +55,7 @@ struct Settings: Sendable {
     var albumsLibrary = Setting<AlbumLibraryChoice>(default: .folder)
     /// The directory of the folder library; nil for the pictures directory.
     var albumsFolderRoot: Setting<String>?
-    /// Whether originals that are missing in a library may be uploaded to it.
+    /// Whether originals that are missing from a library may be uploaded to it.
     var albumsUpload = Setting<Bool>(default: true)
     /// Maps local directories to those on the library's server.
     private(set) var albumsPathMap: Setting<[PathPrefix]>?

@@ -25,7 +25,7 @@ struct RenderClip: Equatable {
 }
 
 extension RenderClip {
-    /// Makes a clip from a still.
+    /// Creates a clip from a still.
     init(_ clip: ClipRecord, of tape: TapeRecord, _ source: [UInt8], input: String) {
         self.init(
             source: source,

@@ -13,7 +13,7 @@ public struct TapeRendering: Sendable {
         /// Whether to replace an existing file.
         public var isReplacing: Bool
 
-        /// Makes options; by default 1920 pixels, 30 frames per second, and no replacing.
+        /// Creates options; by default 1920 pixels, 30 frames per second, and no replacing.
         public init(longSide: Int = 1920, frameRate: Int = 30, isReplacing: Bool = false) {
             self.longSide = longSide
             self.frameRate = frameRate

@@ -24,7 +24,7 @@ final class ScriptedSite: Sendable {
     ///   - receiveBuffer: As in `ScriptedServer`.
     ///   - script: Responds to POSTs.
     ///   - questions: Responds to everything else.
-    /// - Throws: `ScriptError` when no port is available.
+    /// - Throws: `ScriptError` if no port is available.
     init(receiveBuffer: Int32? = nil, posts script: @escaping Script, questions: @escaping Script) throws {
         let received = Counter()
         self.received = received
