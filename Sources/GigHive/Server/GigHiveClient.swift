@@ -132,18 +132,53 @@ public struct GigHiveClient: Sendable {
         return request
     }
 
-    /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any
-    /// status but 200 and 404.
+    /// A file that is served.
+    struct ServedMedia: Sendable, Equatable {
+        /// Length in bytes; nil if the server does not report it.
+        var byteCount: Int64?
+    }
+
+    /// A served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
+    ///
+    /// A response without a length may be that of any web server. PHP behind recent releases of Apache does not send
+    /// one either (gighive-d4 contract section 2), but it serves ranges, which state the length.
     func servedMedia(
         _ path: String,
         control: TransferControl = TransferControl()
-    ) async throws(GigHiveError) -> HTTPResponseHead? {
+    ) async throws(GigHiveError) -> ServedMedia? {
         let response = try await send(request(.head, path), control: control)
         if response.status == 404 {
             return nil
         }
         try Self.requireSuccess(response)
-        return response.head
+        guard response.status == 200 else {
+            throw GigHiveError(
+                .unexpectedResponse,
+                detail: "not a response about a file",
+                httpStatus: response.status
+            )
+        }
+        if let byteCount = response.head.value(of: "Content-Length").flatMap({ Int64($0) }) {
+            return ServedMedia(byteCount: byteCount)
+        }
+        return ServedMedia(byteCount: try await servedByteCount(path, control: control))
+    }
+
+    /// The length of a served file from its first byte (RFC 9110 section 14.4: `Content-Range: bytes 0-0/LENGTH`); nil
+    /// if the server does not serve ranges of it.
+    private func servedByteCount(_ path: String, control: TransferControl) async throws(GigHiveError) -> Int64? {
+        var request = request(.get, path)
+        request.headers.append(HTTPHeader("Range", "bytes=0-0"))
+        request.destination = .memory(limit: 4 << 10)
+        do throws(GigHiveError) {
+            let response = try await send(request, control: control)
+            guard response.status == 206, let range = response.head.value(of: "Content-Range"),
+                range.hasPrefix("bytes 0-0/")
+            else { return nil }
+            return Int64(range.dropFirst("bytes 0-0/".count))
+        } catch  where error.transport?.kind == .responseTooLarge {
+            return nil
+        }
     }
 
     // MARK: Requests

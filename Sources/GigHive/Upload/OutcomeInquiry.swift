@@ -26,7 +26,7 @@ struct OutcomeInquiry: Sendable {
         case otherEvent
         /// In no event at all: the server failed between storing the file and adding it to its event (trap T7).
         case noEvent
-        /// The media are served; this user cannot read the listing.
+        /// The media are served with the length of the upload; this user may not read the listing (401, 403).
         case unlisted
     }
 
@@ -144,21 +144,24 @@ struct OutcomeInquiry: Sendable {
             }
             return served == nil || hasFinished ? .absent : .noResponse(Self.contradiction)
         } catch {
-            // A server that refuses this user the listing does not contradict the served file.
-            guard error.transport == nil, let served else { return .noResponse(error) }
+            // A server that refuses this user the listing does not contradict the served file. Any other failure may be
+            // that of a web server which responds to everything.
+            guard let served, error.transport == nil, error.httpStatus == 401 || error.httpStatus == 403 else {
+                return .noResponse(error)
+            }
             let name = ServedName(kind: served, pathExtension: pathExtension)
             return .present(Copy(fileID: nil, served: name, placement: .unlisted))
         }
     }
 
     /// The kind under which the media are served with the length of the upload. A file of another length is no
-    /// evidence: the server may still be writing it, or have kept part of it.
+    /// evidence: the server may still be writing it, or have kept part of it. Without a length, nothing shows that the
+    /// response is about a file.
     private func servedKind(control: TransferControl) async throws(GigHiveError) -> String? {
         let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PercentEncoding.encode(pathExtension))"
         for kind in ["video", "audio"] {
-            guard let served = try await client.servedMedia("/\(kind)/\(name)", control: control) else { continue }
-            let byteCount = served.value(of: "Content-Length").flatMap { Int64($0) }
-            if byteCount == nil || byteCount == sizeBytes { return kind }
+            let served = try await client.servedMedia("/\(kind)/\(name)", control: control)
+            if served?.byteCount == sizeBytes { return kind }
         }
         return nil
     }
