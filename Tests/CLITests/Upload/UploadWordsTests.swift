@@ -205,6 +205,22 @@ import Testing
         #expect(console.errors.contains("0 of 5 files on the server, 0 B sent, 3 not started"))
     }
 
+    /// A file whose delete token was lost or could not be stored is on the server.
+    @Test(arguments: [
+        ([.tokenLost, .finalized], "2 of 2 files on the server, 0 B sent"),
+        ([.refusedDuplicate, .done], "1 of 2 files on the server, 1 in other events only, 0 B sent"),
+        ([.failed, .unknownOutcome], "0 of 2 files on the server, 0 B sent"),
+    ] as [([UploadState], String)])
+    func theSummaryCountsConfirmedFiles(_ states: [UploadState], _ summary: String) throws {
+        let console = try TestConsole()
+        var counts = UploadCounts()
+        counts.items = states.count
+        counts.ended = states.count
+        for state in states { counts.states[state] = 1 }
+        UploadReporter(console.console(), contact: "c", fileCount: states.count).conclude(counts)
+        #expect(console.errors.contains(summary))
+    }
+
     @Test func summaryDoesNotCountMissingFiles() async throws {
         let console = try TestConsole()
         var counts = UploadCounts()
