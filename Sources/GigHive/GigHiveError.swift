@@ -26,7 +26,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     /// Local path concerned, as bytes.
     public var path: [UInt8]?
     /// The detail field concerned (`label`, `event_date`, …); `transport` when another `TransportChoice`
-    /// avoids the failure.
+    /// avoids the failure; `directory` when the file may be in another directory than the current one.
     public var field: String?
     /// The offending value as given.
     public var value: String?

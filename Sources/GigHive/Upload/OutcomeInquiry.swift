@@ -347,7 +347,8 @@ struct UploadResolution {
                 .unknownOutcome,
                 GigHiveError(
                     .unknownOutcome,
-                    detail: "the digest of the upload is unknown, and the file was deleted or modified",
+                    detail: "the digest of the upload is unknown, and the file was deleted or modified"
+                        + (record.isDirectoryUnknown ? ", or is in another directory" : ""),
                     path: record.path
                 )
             )
