@@ -33,7 +33,14 @@ struct SettingsSession: Sendable {
             locations: locations
         )
         console.use(settings.color.value)
-        console.use(HintOptions(server: flags[.server], user: flags[.user], dataDirectory: global.dataDir))
+        console.use(
+            HintOptions(
+                server: flags[.server],
+                user: flags[.user],
+                dataDirectory: global.dataDir,
+                settingsFile: global.config
+            )
+        )
         for note in settings.notes { console.note(note) }
         for warning in settings.warnings {
             console.warning(warning.message, hint: warning.hint)
