@@ -354,6 +354,24 @@ import Testing
         #expect(result.fileID == nil)
     }
 
+    /// A server that limits the rate of requests cannot be queried before the time is over.
+    @Test(.timeLimit(.minutes(1))) func aRateLimitDoesNotExtendTheInquiry() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                if request.path == "/api/uploads.php" {
+                    connection.close()
+                } else {
+                    let body = request.method == "HEAD" ? "" : "{}"
+                    try connection.respond(429, body, headers: ["Retry-After: 3600"])
+                }
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .unknownOutcome)
+        #expect(bench.server.requests.map(\.method) == ["POST", "HEAD"])
+    }
+
     // MARK: The journal of 0.1.0
 
     /// 0.1.0 recorded a failed upload, and a refused one of D2, as a duplicate.

@@ -13,6 +13,8 @@ public struct GigHiveClient: Sendable {
     let timeouts: TransferTimeouts
     /// Whether queries are retried when the application is unavailable (503).
     var repeatsUnavailable = true
+    /// The longest wait of a query; nil for the policy's.
+    var maximumWait: Duration?
     /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
@@ -37,14 +39,15 @@ public struct GigHiveClient: Sendable {
         return client
     }
 
-    /// Runs a query that an upload can do without: a 503 is retried once after a second, because the upload itself
-    /// encounters it, and reports that it waits.
+    /// Runs a query that an upload can do without: a 503 is retried once after a second, and there are no long waits,
+    /// because the upload itself encounters them, and reports that it waits.
     func briefly<Value: Sendable>(
         _ control: TransferControl,
         _ query: (GigHiveClient) async throws(GigHiveError) -> Value
     ) async throws(GigHiveError) -> Value {
         var client = self
         client.repeatsUnavailable = false
+        client.maximumWait = .seconds(5)
         var backoff = Backoff(.briefOutage)
         return try await backoff.run(
             pausing: control.waitForStop(upTo:),
@@ -190,7 +193,7 @@ public struct GigHiveClient: Sendable {
         _ query: [(name: String, value: String)] = [],
         isAuthorized: Bool = true
     ) -> HTTPRequest {
-        HTTPRequest(
+        var request = HTTPRequest(
             method,
             server.resource(path, query: query + [("t", String(unixTime))]),
             authorization: isAuthorized ? authorization : nil,
@@ -199,6 +202,8 @@ public struct GigHiveClient: Sendable {
             timeouts: timeouts,
             destination: .memory(limit: 64 << 20)
         )
+        request.maximumWait = maximumWait
+        return request
     }
 
     /// A JSON POST that reaches the server at most once.

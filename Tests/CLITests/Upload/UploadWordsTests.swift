@@ -207,13 +207,18 @@ import Testing
 
     // MARK: Commands
 
-    @Test(arguments: [
-        ("  to delete: mediactl uploads delete 8", "  to delete: mediactl --data-dir 'd d' uploads delete 8"),
-        ("run mediactl sync, then mediactl sync --full", nil),
-        ("to continue: mediactl upload a.mp4 --data-dir 'd d'", "to continue: mediactl upload a.mp4 --data-dir 'd d'"),
-        ("another mediactl process; see mediactl help", "another mediactl process; see mediactl help"),
-        ("the event \"mediactl smoke test\"", "the event \"mediactl smoke test\""),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("  to delete: mediactl uploads delete 8", "  to delete: mediactl --data-dir 'd d' uploads delete 8"),
+            ("run mediactl sync, then mediactl sync --full", nil),
+            (
+                "to continue: mediactl upload a.mp4 --data-dir 'd d'",
+                "to continue: mediactl upload a.mp4 --data-dir 'd d'"
+            ),
+            ("another mediactl process; see mediactl help", "another mediactl process; see mediactl help"),
+            ("the event \"mediactl smoke test\"", "the event \"mediactl smoke test\""),
+        ] as [(String, String?)]
+    )
     func printedCommandsHaveTheDataDirectory(_ line: String, _ completed: String?) {
         let twice = "run mediactl --data-dir 'd d' sync, then mediactl --data-dir 'd d' sync --full"
         #expect(HintOptions(dataDirectory: "d d").addingFiles(to: line) == completed ?? twice)
@@ -252,11 +257,13 @@ import Testing
     // MARK: Counts
 
     /// A file whose delete token was lost or could not be stored is on the server.
-    @Test(arguments: [
-        ([.tokenLost, .finalized], "2 of 2 files on the server, 0 B sent"),
-        ([.refusedDuplicate, .done], "1 of 2 files on the server, 1 in other events only, 0 B sent"),
-        ([.failed, .unknownOutcome], "0 of 2 files on the server, 0 B sent"),
-    ] as [([UploadState], String)])
+    @Test(
+        arguments: [
+            ([.tokenLost, .finalized], "2 of 2 files on the server, 0 B sent"),
+            ([.refusedDuplicate, .done], "1 of 2 files on the server, 1 in other events only, 0 B sent"),
+            ([.failed, .unknownOutcome], "0 of 2 files on the server, 0 B sent"),
+        ] as [([UploadState], String)]
+    )
     func theSummaryCountsConfirmedFiles(_ states: [UploadState], _ summary: String) throws {
         let console = try TestConsole()
         var counts = UploadCounts()

@@ -162,6 +162,11 @@ extension SettingsSession {
         if console.verbosity > 0 {
             configuration.observer = { [console] in Self.trace($0, on: console) }
         }
+        configuration.waitsForRetryAfter = settings.retries.value > 0
+        if outage == nil {
+            let waits = WaitReport(console)
+            configuration.onWait = { waits.report($0) }
+        }
         if let outage {
             configuration.retry = OutageNotice.policy
             configuration.mayRetry = { outage.mayRetry($0) }
