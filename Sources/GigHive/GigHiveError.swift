@@ -28,7 +28,7 @@ internal import Tus
         /// Local path concerned, as bytes.
         public var path: [UInt8]?
         /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice`
-        /// avoids the failure.
+        /// avoids the failure; `directory` if the file may be in another directory than the current one.
         public var field: String?
         /// The offending value as given.
         public var value: String?
@@ -216,13 +216,19 @@ extension GigHiveError {
         }
         let code = error.code
         if code != .cancelled, let head = error.head, let refused = refusedCredentials(head) { return refused }
-        return GigHiveError(
+        var described = GigHiveError(
             code,
             detail: error.detail,
             httpStatus: error.head?.status,
             isRetryable: code.isRetryable,
             transport: error
         )
+        if case .rateLimited(let status, let rest) = error.kind {
+            described.detail = ""
+            described.httpStatus = status
+            described.retryAfterSeconds = Int(rest.components.seconds) + 1
+        }
+        return described
     }
 
     static func store(_ error: StoreError) -> GigHiveError {
@@ -270,6 +276,9 @@ extension GigHiveError {
         default: false
         }
     }
+
+    /// Whether the server refuses all requests for now, so that a query that an upload can do without is omitted.
+    var isOutage: Bool { code == .serverUnavailable || code == .rateLimited }
 
     var asUnknownOutcome: GigHiveError {
         var error = self

@@ -215,11 +215,12 @@ extension TokenStore {
         identity: FileIdentity,
         host: String
     ) throws(StoreError) -> [UploadRecord] {
-        try uploads(
+        let forms = JournalPath.forms(path)
+        return try uploads(
             where: UploadRow.isUnfinishedOverTus,
             [
-                host, identity.size, Data(path), Int64(bitPattern: identity.inode),
-                Int64(bitPattern: identity.device),
+                host, identity.size, Data(forms[0]), Int64(bitPattern: identity.inode),
+                Int64(bitPattern: identity.device), Data(forms[1]),
             ]
         )
     }

@@ -76,8 +76,11 @@ public enum UploadTransport: String, Sendable, CaseIterable, Codable {
 public struct UploadRecord: Sendable, Equatable {
     /// `u-` and 16 characters of lowercase base 32; cannot be confused with a server's ID.
     public var uploadID: String
-    /// The source as the user specified it; bytes, because a path need not be UTF-8.
+    /// The source as the user specified it, or its absolute path if the upload started in another directory; bytes,
+    /// because a path need not be UTF-8.
     public var path: [UInt8]
+    /// Whether the path is relative to a directory that is unknown: releases up to 0.1.0 did not store it.
+    package internal(set) var isDirectoryUnknown = false
     /// The state in the journal.
     public var state: UploadState
     /// The token store's key.
@@ -231,7 +234,41 @@ extension UploadRecord: Storable, IdentityColumns {
         case updatedAt = "updated_at"
     }
 
-    mutating func complete(from row: Row) { failureCode = failureCode.map(OutcomeTable.current) }
+    mutating func complete(from row: Row) {
+        failureCode = failureCode.map(OutcomeTable.current)
+        // Standard input has only a name.
+        guard identity != nil else { return }
+        isDirectoryUnknown = path.first != UInt8(ascii: "/")
+        path = JournalPath.shown(path)
+    }
+}
+
+/// The path of a file in the journal: relative paths are stored with their directory, as `DIRECTORY/./PATH`, so that
+/// the upload can be resumed from another one, and the part that the user specified is still known.
+enum JournalPath {
+    private static let separator = Array("/./".utf8)
+
+    static func stored(_ path: [UInt8]) -> [UInt8] {
+        guard path.first != UInt8(ascii: "/"), let directory = CurrentDirectory.path else { return path }
+        return directory + separator + path
+    }
+
+    /// The path from the current directory, if it is the stored one, otherwise the absolute path.
+    static func shown(_ stored: [UInt8]) -> [UInt8] {
+        guard stored.first == UInt8(ascii: "/"), let separator = stored.firstRange(of: separator) else { return stored }
+        let (directory, path) = (stored[..<separator.lowerBound], stored[separator.upperBound...])
+        guard !directory.elementsEqual(CurrentDirectory.path ?? []) else { return Array(path) }
+        return Array(directory) + [UInt8(ascii: "/")] + path
+    }
+
+    /// The forms in which a row may have a path: as specified, as stored, and relative to the current directory.
+    static func forms(_ path: [UInt8]) -> [[UInt8]] {
+        guard path.first == UInt8(ascii: "/"), let directory = CurrentDirectory.path else {
+            return [path, stored(path)]
+        }
+        let isBelow = path.starts(with: directory + [UInt8(ascii: "/")])
+        return [path, isBelow ? directory + separator + path.dropFirst(directory.count + 1) : path]
+    }
 }
 
 /// Statements over the table `uploads`.
@@ -249,10 +286,10 @@ enum UploadRow {
     /// The same.
     static let anyOfFile = "SELECT rowid FROM uploads WHERE \(isFile) LIMIT 1"
 
-    /// Takes host, size, path, inode and device.
+    /// Takes host, size, path, inode, device and another form of the path.
     static let isUnfinishedOverTus = """
         transport = 'tus' AND state IN (\(names(of: [.planned, .sending, .sent, .failed, .cancelled])))
-            AND host = ?1 AND file_size = ?2 AND (path = ?3 OR (inode = ?4 AND device = ?5))
+            AND host = ?1 AND file_size = ?2 AND (path IN (?3, ?6) OR (inode = ?4 AND device = ?5))
         """
 
     /// Takes host and checksum.
@@ -266,6 +303,8 @@ enum UploadRow {
     static func newest(_ condition: String) -> String { "\(condition) ORDER BY created_at DESC, rowid DESC" }
 
     static func insert(_ record: UploadRecord, _ db: Database) throws {
+        let hasDirectory = record.identity != nil && !record.isDirectoryUnknown
+        let path = hasDirectory ? JournalPath.stored(record.path) : record.path
         try RawStatement(
             db,
             """
@@ -275,7 +314,7 @@ enum UploadRow {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         ).run([
-            .text(record.uploadID), .blob(record.path), .text(record.state.rawValue), .text(record.host),
+            .text(record.uploadID), .blob(path), .text(record.state.rawValue), .text(record.host),
             .text(record.baseURL), .text(json(record.fields)), RawValue(record.device), RawValue(record.inode),
             RawValue(record.fileSize), RawValue(record.modifiedNanoseconds), RawValue(record.changedNanoseconds),
             .integer(record.sizeBytes), RawValue(record.checksumSHA256), RawValue(record.fileID),

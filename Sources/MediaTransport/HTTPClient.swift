@@ -29,7 +29,8 @@ public final class HTTPClient: Sendable {
     ///
     /// A `.safe` request is retried after network failures and after 408, 429, 502, 503 and 504, by the retry policy;
     /// the last response is returned whatever its status. After a 429 or 503 to any request, the client sends nothing
-    /// to that origin until the wait is over. A request's `verdict` can overrule the status.
+    /// to that origin until the wait is over, or fails with `.rateLimited` if it must not wait. A request's `verdict` can
+    /// overrule the status.
     ///
     /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other immediately
     /// (`.cancelled`). `control.abandon()` stops any request immediately.
@@ -46,17 +47,36 @@ public final class HTTPClient: Sendable {
         var backoff = Backoff(configuration.retry)
         while true {
             let attempt = backoff.failures + 1
-            while let wait = rateLimit.remaining(for: request.url.origin) {
-                try await rest(wait, before: attempt, control: control, progress: progress, started: started)
+            while let cooldown = rateLimit.cooldown(of: request.url.origin) {
+                guard cooldown.rest <= longestWait(for: cooldown, request) else {
+                    let metrics = TransferMetrics(attempts: max(1, attempt - 1), duration: started.duration(to: .now))
+                    throw TransportError(
+                        .rateLimited(status: cooldown.status, rest: cooldown.rest),
+                        detail: "the server accepts no request yet",
+                        metrics: metrics
+                    )
+                }
+                configuration.onWait?(
+                    WaitNotice(status: cooldown.status, delay: cooldown.rest, requested: cooldown.requested)
+                )
+                try await rest(cooldown.rest, before: attempt, control: control, progress: progress, started: started)
             }
             let result = await perform(request, attempt: attempt, control: control, progress: progress)
             guard request.repeatability == .safe, !control.isStopRequested, request.isPassing(result),
                 configuration.mayRetry?(result.map(\.status)) ?? true,
-                let wait = backoff.next(retryAfter: try? result.get().head.retryAfter)
+                let wait = backoff.next(retryAfter: try? result.get().head.retryAfter),
+                request.maximumWait.map({ wait <= $0 }) ?? true
             else { return try result.get(attempts: attempt, duration: started.duration(to: .now)) }
             configuration.onRetry?(RetryNotice(outcome: result.map(\.status), delay: wait))
+            let head = try? result.get().head
+            configuration.onWait?(WaitNotice(status: head?.status, delay: wait, requested: head?.retryAfter))
             try await rest(wait, before: attempt + 1, control: control, progress: progress, started: started)
         }
+    }
+
+    private func longestWait(for cooldown: RateLimitGate.Cooldown, _ request: HTTPRequest) -> Duration {
+        if let limit = request.maximumWait { return limit }
+        return configuration.waitsForRetryAfter || cooldown.requested == nil ? cooldown.rest : .zero
     }
 
     /// Refuses new requests and cancels running ones.
@@ -240,6 +260,12 @@ public struct HTTPClientConfiguration: Sendable {
     public var mayRetry: (@Sendable (Result<Int, TransportError>) -> Bool)?
     /// Called before the wait for a retry; must return quickly.
     public var onRetry: (@Sendable (RetryNotice) -> Void)?
+    /// Called before every wait of a request, before a retry or because the server refuses requests; must
+    /// return quickly.
+    public var onWait: (@Sendable (WaitNotice) -> Void)?
+    /// Whether a request waits until the time that the server requested with `Retry-After` is over (default); otherwise
+    /// it fails with `.rateLimited`.
+    public var waitsForRetryAfter = true
 
     public init(
         trust: ServerTrust = ServerTrust(),
@@ -276,6 +302,22 @@ public struct RetryNotice: Sendable {
     package init(outcome: Result<Int, TransportError>, delay: Duration) {
         self.outcome = outcome
         self.delay = delay
+    }
+}
+
+/// A request that is about to wait.
+public struct WaitNotice: Sendable {
+    /// The status of the response that caused it; nil if there was none.
+    public var status: Int?
+    /// Time until the request is sent.
+    public var delay: Duration
+    /// The server's `Retry-After`, which may be longer.
+    public var requested: Duration?
+
+    package init(status: Int?, delay: Duration, requested: Duration?) {
+        self.status = status
+        self.delay = delay
+        self.requested = requested
     }
 }
 

@@ -99,6 +99,9 @@ public struct HTTPRequest: Sendable {
     public var body: (any RequestBody)?
     /// Sent only if its origin is the request's.
     public var authorization: Authorization?
+    /// The longest wait, before a retry or because the server refuses requests; a longer one fails instead. Nil for
+    /// the client's policy.
+    package var maximumWait: Duration?
     /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []
     /// Whether it may be repeated.

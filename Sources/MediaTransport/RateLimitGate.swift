@@ -8,6 +8,19 @@ final class RateLimitGate: Sendable {
         var endsAt: ContinuousClock.Instant
         /// Consecutive refusals; those of simultaneous requests count once.
         var refusals: Int
+        /// The newest refusal.
+        var status: Int
+        var requested: Duration?
+    }
+
+    /// The time before the next request.
+    struct Cooldown {
+        /// What is left of it.
+        var rest: Duration
+        /// The refusal: 429 or 503.
+        var status: Int
+        /// `Retry-After`, which may be longer than the wait.
+        var requested: Duration?
     }
 
     private let policy: RetryPolicy
@@ -17,12 +30,12 @@ final class RateLimitGate: Sendable {
         self.policy = policy
     }
 
-    /// The remaining time that a request to this origin must wait; nil if it may be sent.
-    func remaining(for origin: Origin) -> Duration? {
+    /// The time that a request to this origin must wait; nil if it may be sent.
+    func cooldown(of origin: Origin) -> Cooldown? {
         periods.withLock { periods in
             guard let period = periods[origin] else { return nil }
             let rest = ContinuousClock.now.duration(to: period.endsAt)
-            return rest > .zero ? rest : nil
+            return rest > .zero ? Cooldown(rest: rest, status: period.status, requested: period.requested) : nil
         }
     }
 
@@ -36,7 +49,8 @@ final class RateLimitGate: Sendable {
                 return
             }
             let now = ContinuousClock.now
-            var period = periods[origin] ?? Period(beganAt: now, endsAt: now, refusals: 0)
+            var period = periods[origin] ?? Period(beganAt: now, endsAt: now, refusals: 0, status: head.status)
+            (period.status, period.requested) = (head.status, head.retryAfter)
             if isNewest {
                 period.beganAt = now
                 period.refusals += 1

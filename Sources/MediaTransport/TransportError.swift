@@ -40,6 +40,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case loginRequired(Origin)
         /// Nothing was sent: the login expired, in seconds since 1970.
         case loginExpired(Origin, at: Int64)
+        /// Nothing was sent: the server refuses requests (429 or 503) for this time.
+        case rateLimited(status: Int, rest: Duration)
         /// The caller canceled.
         case cancelled
         /// libcurl could not be set up, or the client was shut down.
@@ -75,7 +77,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var isBeforeRequest: Bool {
         switch kind {
         case .unknownHost, .cannotConnect, .connectTimeout, .certificateUntrusted, .certificateNameMismatch,
-            .pinnedKeyMismatch, .tls, .loginRequired, .loginExpired:
+            .pinnedKeyMismatch, .tls, .loginRequired, .loginExpired, .rateLimited:
             metrics.bodyBytesSent == 0 && head == nil
         default: false
         }
@@ -108,6 +110,7 @@ extension TransportError {
         case .bodyUnreadable: .fileUnreadable
         case .loginRequired: .loginRequired
         case .loginExpired: .loginExpired
+        case .rateLimited(let status, _): status == 503 ? .serverUnavailable : .rateLimited
         case .cancelled: .cancelled
         case .receiverFailed, .unusable: .internalError
         }

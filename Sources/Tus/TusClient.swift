@@ -119,7 +119,11 @@ public struct TusClient: Sendable {
         lock.totalDelay = lockLimit
         do throws(TusError) {
             try await waitingForLocks(control, lock, onLock) { () async throws(TusError) in
-                _ = try await exchange(request, control)
+                let response = try await exchange(request, control)
+                guard !TusError.isWebPage(response) else {
+                    let detail = "the response is a web page, not that of a tus server"
+                    throw TusError(.unexpectedResponse, detail: detail, status: response.status)
+                }
             }
         } catch  where error.kind == .gone {
             return

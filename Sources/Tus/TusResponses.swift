@@ -107,7 +107,7 @@ extension TusError {
     }
 
     /// Every response of a tus server except to `OPTIONS` has `Tus-Resumable`.
-    private static func isWebPage(_ response: HTTPResponse) -> Bool {
+    static func isWebPage(_ response: HTTPResponse) -> Bool {
         response.head.mediaType == "text/html" && response.head.value(of: "Tus-Resumable") == nil
     }
 

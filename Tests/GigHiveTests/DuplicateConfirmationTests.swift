@@ -298,6 +298,80 @@ import Testing
         #expect(result.state == .unknownOutcome)
     }
 
+    /// A web server that is not GigHive may respond to every request with a page, or with no content.
+    @Test(arguments: [
+        "200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked", "204 No Content",
+        "200 OK\r\nContent-Type: text/html\r\nContent-Length: 5",
+    ])
+    func aServerThatRespondsToEverythingHasNoFile(_ head: String) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                let isChunked = head.contains("chunked")
+                let page = request.method == "HEAD" || head.hasPrefix("204") ? "" : "<p/>\n"
+                let body = isChunked && !page.isEmpty ? "5\r\n\(page)\r\n0\r\n\r\n" : page
+                try connection.write("HTTP/1.1 \(head)\r\n\r\n\(body)")
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .unknownOutcome)
+        #expect(result.error?.code == .unknownOutcome)
+        #expect(result.isVerified != true)
+        #expect(result.fileID == nil)
+        #expect(try bench.row()?.state == .unknownOutcome)
+    }
+
+    private static let firstByte = "206 Partial Content\r\nContent-Range: bytes 0-0/"
+
+    /// For a user who may not read the listing, only a file of the uploaded length counts. A server in PHP states the
+    /// length only in the response to a range (gighive-d4 contract section 2).
+    @Test(arguments: [
+        (401, "\(firstByte)3", UploadState.tokenLost), (403, "\(firstByte)3", .tokenLost),
+        (500, "\(firstByte)3", .unknownOutcome), (401, "\(firstByte)2", .unknownOutcome),
+        (401, "\(firstByte)*", .unknownOutcome), (401, "200 OK", .unknownOutcome),
+    ])
+    func withoutTheListingTheLengthConfirmsAFile(_ listing: Int, _ range: String, _ state: UploadState) async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                if request.path == "/api/uploads.php" {
+                    connection.close()
+                } else if request.path.hasPrefix("/video/"), request.method == "HEAD" {
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n")
+                } else if request.path.hasPrefix("/video/") {
+                    #expect(request.head.lowercased().contains("range: bytes=0-0"))
+                    try connection.write("HTTP/1.1 \(range)\r\nContent-Length: 1\r\n\r\na")
+                } else if request.path == "/db/database.php" {
+                    let challenge = #"WWW-Authenticate: Basic realm="GigHive Protected""#
+                    try connection.respond(listing, "<title>No</title>", type: "text/html", headers: [challenge])
+                } else {
+                    return false
+                }
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == state)
+        #expect(result.fileID == nil)
+    }
+
+    /// A server that limits the rate of requests cannot be queried before the time is over.
+    @Test(.timeLimit(.minutes(1))) func aRateLimitDoesNotExtendTheInquiry() async throws {
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                if request.path == "/api/uploads.php" {
+                    connection.close()
+                } else {
+                    let body = request.method == "HEAD" ? "" : "{}"
+                    try connection.respond(429, body, headers: ["Retry-After: 3600"])
+                }
+                return true
+            }
+        )
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .unknownOutcome)
+        #expect(bench.server.requests.map(\.method) == ["POST", "HEAD"])
+    }
+
     // MARK: The journal of 0.1.0
 
     /// 0.1.0 recorded a failed upload, and a refused one of D2, as a duplicate.

@@ -49,6 +49,38 @@ struct CooldownTests {
         }
     }
 
+    @Test("every wait is reported", .timeLimit(.minutes(4)), arguments: [429, 503])
+    func reported(status: Int) async throws {
+        let server = try server(status)
+        let notices = Mutex<[WaitNotice]>([])
+        var configuration = HTTPClientConfiguration(
+            retry: RetryPolicy(retries: 1, base: .zero, retryAfterCap: .milliseconds(300))
+        )
+        configuration.onWait = { notice in notices.withLock { $0.append(notice) } }
+        let http = try HTTPClient(configuration: configuration)
+        #expect(try await http.execute(HTTPRequest(.get, server.url(), repeatability: .safe)).status == 200)
+        let first = try #require(notices.withLock { $0 }.first)
+        #expect(first.status == status && first.requested == .seconds(3600) && first.delay == .milliseconds(300))
+    }
+
+    @Test("a client that does not wait fails without sending", .timeLimit(.minutes(1)), arguments: [429, 503])
+    func failing(status: Int) async throws {
+        let server = try server(status)
+        var configuration = HTTPClientConfiguration(retry: RetryPolicy(retries: 0, retryAfterCap: .seconds(3600)))
+        configuration.waitsForRetryAfter = false
+        let http = try HTTPClient(configuration: configuration)
+        let url = try server.url()
+        #expect(try await http.execute(HTTPRequest(.get, url, repeatability: .safe)).status == status)
+        let error = await transportError { () async throws(TransportError) in
+            try await http.execute(HTTPRequest(.post, url, body: CountingBody(10), repeatability: .atMostOnce))
+        }
+        guard case .rateLimited(status, let rest)? = error?.kind else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(rest > .seconds(3000) && error?.isBeforeRequest == true)
+    }
+
     @Test("other origins and other clients do not wait", .timeLimit(.minutes(4)))
     func others() async throws {
         let (busy, idle) = (try server(503), try server(200))

@@ -131,6 +131,14 @@ struct StatusTests {
         #expect(server.methods == ["DELETE"])
     }
 
+    @Test("a web page does not confirm that an upload was discarded")
+    func terminatedByAWebPage() async throws {
+        let server = try TusServer(length: 3000) { _, _ in .response(200, [], body: "<p/>", type: "text/html") }
+        let client = try server.client()
+        let error = await tusError { () async throws(TusError) in try await client.terminate("abc") }
+        #expect(error?.kind == .unexpectedResponse)
+    }
+
     @Test("a 2xx without the new offset counts if HEAD confirms it", arguments: [200, 204])
     func withoutOffset(status: Int) async throws {
         let source = try Source(3000)

@@ -85,7 +85,7 @@ actor ServerInventory {
                 if control.isStopRequested {
                     throw GigHiveError(.cancelled)
                 }
-                if let error, error.code == .serverUnavailable {
+                if let error, error.isOutage {
                     // It was a brief query, perhaps of another upload.
                     guard !isBrief else { return .unavailable }
                     continue
@@ -119,8 +119,7 @@ actor ServerInventory {
             self.index = index
             listedAt = began
             state = .listed
-        case .failure(let error) where error.transport != nil || error.code == .cancelled,
-            .failure(let error) where isBrief && error.code == .serverUnavailable:
+        case .failure(let error) where error.isOutage ? isBrief : error.transport != nil || error.code == .cancelled:
             state = .notListed
             return error
         case .failure(let error):

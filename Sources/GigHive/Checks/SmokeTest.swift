@@ -171,8 +171,12 @@ public struct SmokeTest: Sendable {
             guard let path = Self.mediaPath(of: stored) else {
                 return ServerCheck(.skipped, "not checked: the server does not report the media type")
             }
-            guard try await client.servedMedia(path) != nil else {
+            guard let served = try await client.servedMedia(path) else {
                 throw GigHiveError(.notFound, detail: "the media is not served", fileID: stored.fileID)
+            }
+            guard served.byteCount == stored.sizeBytes else {
+                let length = served.byteCount.map { "with \($0) bytes" } ?? "without its length"
+                throw GigHiveError(.unexpectedResponse, detail: "the media is served \(length)", fileID: stored.fileID)
             }
             return ServerCheck(.passed, path)
         }

@@ -98,15 +98,40 @@ struct ResumeRun: Sendable {
         do {
             upload = try uploader.prepare(record.path, details: details)
         } catch  where error.code == .fileNotFound {
-            throw GigHiveError(.notResumable, detail: "the file is missing", path: record.path, value: record.uploadID)
+            throw Self.missing(record)
         }
         var isSame = upload.identity == identity
         if !isSame { isSame = try await uploader.hasSentBytes(of: record, upload, control, onEvent) }
-        guard isSame else {
-            let detail = "the file was modified since the upload started"
-            throw GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
-        }
+        guard isSame else { throw Self.changed(record) }
         return try uploader.asGuest(upload)
+    }
+
+    private static func missing(_ record: UploadRecord) -> GigHiveError {
+        guard !record.isDirectoryUnknown else {
+            let detail = "not found in the current directory"
+            return GigHiveError(.notResumable, detail: detail, path: record.path, field: "directory")
+        }
+        return GigHiveError(.notResumable, detail: "the file is missing", path: record.path, value: record.uploadID)
+    }
+
+    private static func changed(_ record: UploadRecord) -> GigHiveError {
+        let detail = "the file was modified since the upload started"
+        return GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
+    }
+
+    /// Throws if the file of an upload is missing, or certainly another one. Opens the file without reading it.
+    static func checkSource(of record: UploadRecord) throws(GigHiveError) {
+        guard let identity = record.identity else { return }
+        let file: SourceFile
+        do {
+            file = try SourceFile(checking: record.path)
+        } catch {
+            let error = GigHiveError.source(error)
+            throw error.code == .fileNotFound ? missing(record) : error
+        }
+        // A file that was copied, restored or touched may still begin with the bytes sent over tus.
+        let mayHaveSentBytes = record.transport == .tus && file.status.size == record.sizeBytes
+        guard file.status == identity || mayHaveSentBytes else { throw changed(record) }
     }
 
     private func keptInput() throws(GigHiveError) -> SpoolFile {

@@ -23,6 +23,14 @@ extension Uploader {
         }
     }
 
+    /// Checks the file of an upload that is to be resumed, as far as possible without reading it or a query.
+    ///
+    /// - Throws: `GigHiveError`: `.sourceChanged` if the file was certainly modified, `.notResumable` if it is gone, or
+    ///   the file's own errors.
+    public static func checkSource(of record: UploadRecord) throws(GigHiveError) {
+        try ResumeRun.checkSource(of: record)
+    }
+
     /// Discards an upload: removes it from the tus server (tus DELETE) and ends its row as `cancelled`.
     ///
     /// `evenUnreachable` ends the row also if the server does not remove its part. If `control` cancels it, the row

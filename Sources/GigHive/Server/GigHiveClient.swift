@@ -13,6 +13,8 @@ public struct GigHiveClient: Sendable {
     let timeouts: TransferTimeouts
     /// Whether queries are retried if the application is unavailable (503).
     var repeatsUnavailable = true
+    /// The longest wait of a query; nil for the policy's.
+    var maximumWait: Duration?
     /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
@@ -37,14 +39,15 @@ public struct GigHiveClient: Sendable {
         return client
     }
 
-    /// Runs a query that an upload can do without: a 503 is retried once after a second, because the upload itself
-    /// encounters it, and reports that it waits.
+    /// Runs a query that an upload can do without: a 503 is retried once after a second, and there are no long waits,
+    /// because the upload itself encounters them, and reports that it waits.
     func briefly<Value: Sendable>(
         _ control: TransferControl,
         _ query: (GigHiveClient) async throws(GigHiveError) -> Value
     ) async throws(GigHiveError) -> Value {
         var client = self
         client.repeatsUnavailable = false
+        client.maximumWait = .seconds(5)
         var backoff = Backoff(.briefOutage)
         return try await backoff.run(
             pausing: control.waitForStop(upTo:),
@@ -132,18 +135,53 @@ public struct GigHiveClient: Sendable {
         return request
     }
 
-    /// The headers of a served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any
-    /// status but 200 and 404.
+    /// A file that is served.
+    struct ServedMedia: Sendable, Equatable {
+        /// Length in bytes; nil if the server does not report it.
+        var byteCount: Int64?
+    }
+
+    /// A served file (`HEAD`, gighive contract section 7); nil on 404. Throws for any status but 200 and 404.
+    ///
+    /// A response without a length may be that of any web server. PHP behind recent releases of Apache does not send
+    /// one either (gighive-d4 contract section 2), but it serves ranges, which state the length.
     func servedMedia(
         _ path: String,
         control: TransferControl = TransferControl()
-    ) async throws(GigHiveError) -> HTTPResponseHead? {
+    ) async throws(GigHiveError) -> ServedMedia? {
         let response = try await send(request(.head, path), control: control)
         if response.status == 404 {
             return nil
         }
         try Self.requireSuccess(response)
-        return response.head
+        guard response.status == 200 else {
+            throw GigHiveError(
+                .unexpectedResponse,
+                detail: "not a response about a file",
+                httpStatus: response.status
+            )
+        }
+        if let byteCount = response.head.value(of: "Content-Length").flatMap({ Int64($0) }) {
+            return ServedMedia(byteCount: byteCount)
+        }
+        return ServedMedia(byteCount: try await servedByteCount(path, control: control))
+    }
+
+    /// The length of a served file from its first byte (RFC 9110 section 14.4: `Content-Range: bytes 0-0/LENGTH`); nil
+    /// if the server does not serve ranges of it.
+    private func servedByteCount(_ path: String, control: TransferControl) async throws(GigHiveError) -> Int64? {
+        var request = request(.get, path)
+        request.headers.append(HTTPHeader("Range", "bytes=0-0"))
+        request.destination = .memory(limit: 4 << 10)
+        do throws(GigHiveError) {
+            let response = try await send(request, control: control)
+            guard response.status == 206, let range = response.head.value(of: "Content-Range"),
+                range.hasPrefix("bytes 0-0/")
+            else { return nil }
+            return Int64(range.dropFirst("bytes 0-0/".count))
+        } catch  where error.transport?.kind == .responseTooLarge {
+            return nil
+        }
     }
 
     // MARK: Requests
@@ -155,7 +193,7 @@ public struct GigHiveClient: Sendable {
         _ query: [(name: String, value: String)] = [],
         isAuthorized: Bool = true
     ) -> HTTPRequest {
-        HTTPRequest(
+        var request = HTTPRequest(
             method,
             server.resource(path, query: query + [("t", String(unixTime))]),
             authorization: isAuthorized ? authorization : nil,
@@ -164,6 +202,8 @@ public struct GigHiveClient: Sendable {
             timeouts: timeouts,
             destination: .memory(limit: 64 << 20)
         )
+        request.maximumWait = maximumWait
+        return request
     }
 
     /// A JSON POST that reaches the server at most once.

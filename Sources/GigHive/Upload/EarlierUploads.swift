@@ -158,7 +158,7 @@ struct EarlierUploads {
                 try await client.asset(fileID)
             }
             return asset?.checksumSHA256 == checksum ? asset?.servedName : nil
-        } catch  where error.code == .serverUnavailable {
+        } catch  where error.isOutage {
             return nil
         }
     }

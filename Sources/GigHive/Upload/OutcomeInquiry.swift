@@ -14,6 +14,10 @@ struct OutcomeInquiry: Sendable {
         var finishedChecks = 2
         /// Consecutive checks without a web server at the address, after which the inquiry ends.
         var unreachableChecks = 3
+        /// The longest wait of a request of the last check, for a server that limits the rate of requests.
+        var lastWait = Duration.seconds(10)
+        /// Limit for the last check.
+        var lastCheck = Duration.seconds(30)
 
         func pause(after checks: Int) -> Duration { pauses.prefix(checks).last ?? .zero }
     }
@@ -26,7 +30,7 @@ struct OutcomeInquiry: Sendable {
         case otherEvent
         /// In no event at all: the server failed between storing the file and adding it to its event (trap T7).
         case noEvent
-        /// The media are served; this user cannot read the listing.
+        /// The media are served with the length of the upload; this user may not read the listing (401, 403).
         case unlisted
     }
 
@@ -76,9 +80,7 @@ struct OutcomeInquiry: Sendable {
             checks += 1
             let remaining = deadline.map { $0 - .now } ?? .zero
             let isLast = deadline == nil ? checks >= schedule.finishedChecks : remaining <= .zero
-            let finding = await control.abandoning { inner in
-                await check(isLast: isLast, hasFinished: deadline == nil, control: inner)
-            }
+            let finding = await check(within: remaining, isLast: isLast, hasFinished: deadline == nil, control)
             unreachableChecks = finding.findsNoServer ? unreachableChecks + 1 : 0
             switch finding {
             case .present(let copy) where copy.placement == .event || isLast:
@@ -86,7 +88,8 @@ struct OutcomeInquiry: Sendable {
             case .absent where isLast:
                 return finding
             case .noResponse(let error)
-            where isLast || !error.isRetryable || unreachableChecks >= schedule.unreachableChecks:
+            where isLast || !error.isRetryable || unreachableChecks >= schedule.unreachableChecks
+                || error.cooldown > max(.zero, remaining) + schedule.lastWait:
                 return control.isStopRequested ? .stopped : finding
             case .present, .absent, .noResponse, .stopped:
                 let pause = schedule.pause(after: checks)
@@ -98,7 +101,9 @@ struct OutcomeInquiry: Sendable {
 
     /// Checks once, as thoroughly as the last check of `run`.
     func checkOnce(control: TransferControl) async -> Finding {
-        await control.abandoning { inner in await check(isLast: true, hasFinished: true, control: inner) }
+        await control.abandoning { inner in
+            await waiting(atMost: schedule.lastWait).check(isLast: true, hasFinished: true, control: inner)
+        }
     }
 
     /// Whether the media are served with this extension. A brief query: it decides only whether the listing
@@ -111,7 +116,7 @@ struct OutcomeInquiry: Sendable {
                 brief.client = client
                 return try await brief.servedKind(control: control) != nil
             }
-        } catch  where error.code == .serverUnavailable {
+        } catch  where error.isOutage {
             return false
         } catch  where error.transport == nil && error.code != .cancelled {
             return true
@@ -119,6 +124,35 @@ struct OutcomeInquiry: Sendable {
     }
 
     // MARK: One check
+
+    private func waiting(atMost limit: Duration) -> OutcomeInquiry {
+        var inquiry = self
+        inquiry.client.maximumWait = limit
+        return inquiry
+    }
+
+    /// Checks once, with limits for the waits of its requests, and for the whole unless the server has finished.
+    private func check(
+        within remaining: Duration,
+        isLast: Bool,
+        hasFinished: Bool,
+        _ control: TransferControl
+    ) async -> Finding {
+        let inquiry = waiting(atMost: max(remaining, schedule.lastWait))
+        return await control.abandoning { inner in
+            guard !hasFinished else { return await inquiry.check(isLast: isLast, hasFinished: true, control: inner) }
+            let limit = Task {
+                guard (try? await Task.sleep(for: max(remaining, schedule.lastCheck))) != nil else { return }
+                inner.abandon()
+            }
+            defer { limit.cancel() }
+            let finding = await inquiry.check(isLast: isLast, hasFinished: false, control: inner)
+            guard case .noResponse(let error) = finding, error.code == .cancelled, !control.isStopRequested else {
+                return finding
+            }
+            return .noResponse(GigHiveError(.networkTimeout, detail: "no response in time", isRetryable: true))
+        }
+    }
 
     private static let contradiction = GigHiveError(
         .unexpectedResponse,
@@ -144,21 +178,24 @@ struct OutcomeInquiry: Sendable {
             }
             return served == nil || hasFinished ? .absent : .noResponse(Self.contradiction)
         } catch {
-            // A server that refuses this user the listing does not contradict the served file.
-            guard error.transport == nil, let served else { return .noResponse(error) }
+            // A server that refuses this user the listing does not contradict the served file. Any other failure may be
+            // that of a web server which responds to everything.
+            guard let served, error.transport == nil, error.httpStatus == 401 || error.httpStatus == 403 else {
+                return .noResponse(error)
+            }
             let name = ServedName(kind: served, pathExtension: pathExtension)
             return .present(Copy(fileID: nil, served: name, placement: .unlisted))
         }
     }
 
     /// The kind under which the media are served with the length of the upload. A file of another length is no
-    /// evidence: the server may still be writing it, or have kept part of it.
+    /// evidence: the server may still be writing it, or have kept part of it. Without a length, nothing shows that the
+    /// response is about a file.
     private func servedKind(control: TransferControl) async throws(GigHiveError) -> String? {
         let name = pathExtension.isEmpty ? checksum : "\(checksum).\(PercentEncoding.encode(pathExtension))"
         for kind in ["video", "audio"] {
-            guard let served = try await client.servedMedia("/\(kind)/\(name)", control: control) else { continue }
-            let byteCount = served.value(of: "Content-Length").flatMap { Int64($0) }
-            if byteCount == nil || byteCount == sizeBytes { return kind }
+            let served = try await client.servedMedia("/\(kind)/\(name)", control: control)
+            if served?.byteCount == sizeBytes { return kind }
         }
         return nil
     }
@@ -189,6 +226,13 @@ struct OutcomeInquiry: Sendable {
             }
         }
         return found
+    }
+}
+
+extension GigHiveError {
+    /// The time for which the server accepts no request, if that is why nothing was sent.
+    fileprivate var cooldown: Duration {
+        if case .rateLimited(_, let rest)? = transport?.kind { rest } else { .zero }
     }
 }
 
@@ -344,7 +388,8 @@ struct UploadResolution {
                 .unknownOutcome,
                 GigHiveError(
                     .unknownOutcome,
-                    detail: "the digest of the upload is unknown, and the file was deleted or modified",
+                    detail: "the digest of the upload is unknown, and the file was deleted or modified"
+                        + (record.isDirectoryUnknown ? ", or is in another directory" : ""),
                     path: record.path
                 )
             )

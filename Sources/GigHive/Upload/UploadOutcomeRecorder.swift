@@ -467,8 +467,18 @@ extension UploadOutcomeRecorder {
         result.hasDeleteToken = !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
         result.mediaURL = mediaURL(served ?? ServedName(kind: result.fileType))
+        result.guest = earlierReceipt()
         warnOfLostToken()
         end(.duplicate, nil)
+    }
+
+    /// The receipt of a guest's earlier upload of the same file.
+    private func earlierReceipt() -> GuestReceipt? {
+        guard record.isGuest, let fileID = result.fileID,
+            let rows = try? store.guestUploads(host: record.host, fileID: fileID)
+        else { return nil }
+        return rows.lazy.filter { $0.checksumSHA256 == record.checksumSHA256 }
+            .compactMap { try? store.guestReceipt($0.uploadID) }.first
     }
 
     /// After a lost race the server has the bytes. The transaction of this upload failed, so a copy in the event is

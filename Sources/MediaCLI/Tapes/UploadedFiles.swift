@@ -53,7 +53,7 @@ struct UploadedFiles: Sendable {
         guard let identity = record.identity else {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was standard input, not a file")
         }
-        // The journal has the path as given; a relative path leads to this file from one directory only.
+        // The journal of 0.1.0 has no directories; a relative path leads to this file from one of them only.
         guard record.path.first == UInt8(ascii: "/") || Self.is(record.path, identity) else {
             throw .usage(
                 "\(ErrorCatalog.quoted(record.path)) is not the uploaded file, relative to the current directory",

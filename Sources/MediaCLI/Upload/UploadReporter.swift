@@ -158,9 +158,11 @@ final class UploadReporter: Sendable {
         let comparison = verification.flatMap { $0.failure == nil ? $0 : nil }
         let confirmed = comparison.map { ", \($0.confirmed.count) verified by its listing" } ?? ""
         // The listing overrides the responses for files that it does not contain.
-        let present = max(0, counts.good - (comparison?.missing.count ?? 0))
+        let present = max(0, counts.present - (comparison?.missing.count ?? 0))
+        let elsewhere = counts.count(.refusedDuplicate)
         console.note(
             "\(present) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
+                + (elsewhere > 0 ? "\(elsewhere) in other events only, " : "")
                 + "\(Formats.bytes(counts.bytesSent)) sent"
                 + (counts.notStarted > 0 ? ", \(counts.notStarted) not started" : "")
         )

@@ -134,8 +134,8 @@ struct UploadCounts: Sendable, Equatable {
 
     func count(_ state: UploadState) -> Int { states[state, default: 0] }
 
-    /// Files on the server with nothing left to do.
-    var good: Int { count(.done) + count(.linked) + count(.duplicate) }
+    /// Files that the server confirmed, also without a stored delete token.
+    var present: Int { UploadState.allCases.filter { $0.isStored || $0 == .finalized }.reduce(0) { $0 + count($1) } }
 }
 
 extension JSONRenderer {

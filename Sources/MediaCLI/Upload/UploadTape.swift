@@ -87,9 +87,8 @@ final class UploadTape: Sendable {
         let clip = try editor.inspect(path, allowingMissing: false)
         let made = try state.withLock { (state) throws(TapesError) -> TapeRecord? in
             guard let source = clip.source, !state.sources.contains(source) else { return nil }
-            let isNew = state.tape == nil
-            let tape = if let known = state.tape { known } else { try editor.create(title: title) }
-            state.tape = tape
+            let (tape, isNew) = try tape(&state)
+            guard !state.sources.contains(source) else { return nil }
             let position = state.firstPosition + state.indices.count { $0 < index }
             state.fresh += try editor.add([clip], to: tape, at: position)
             state.sources.insert(source)
@@ -99,6 +98,16 @@ final class UploadTape: Sendable {
         if let tape = made {
             console.note("created the tape \(ErrorCatalog.quoted(tape.title)) as \(tape.id)")
         }
+    }
+
+    /// The tape, which is created unless another process has done so since; new clips follow those of that process.
+    private func tape(_ state: inout State) throws(TapesError) -> (tape: TapeRecord, isNew: Bool) {
+        if let known = state.tape { return (known, false) }
+        let (tape, clips) = try session.editor.tape(namedOrCreated: title)
+        state.tape = tape
+        state.firstPosition = clips?.count ?? 0
+        state.sources.formUnion((clips ?? []).compactMap(\.source))
+        return (tape, clips == nil)
     }
 
     /// Warns once, since every file would fail the same way.

@@ -107,7 +107,7 @@ struct ResumptionRun: Sendable {
         return try await console.context.interruption.handling({ _ in }) {
             if isDryRun {
                 for (index, record) in records.enumerated() {
-                    let result = Self.result(of: record)
+                    let result = Self.rehearsed(record)
                     results.end(index, result)
                     reporter.report(result)
                 }
@@ -221,6 +221,16 @@ struct ResumptionRun: Sendable {
         }
         return await console.context.interruption.handling(onSignal) {
             await uploader.resume(record, details: details, control: control, onEvent: onEvent)
+        }
+    }
+
+    /// The result of a dry run.
+    private static func rehearsed(_ record: UploadRecord) -> UploadResult {
+        do {
+            try Uploader.checkSource(of: record)
+            return result(of: record)
+        } catch {
+            return result(of: record, failing: error)
         }
     }
 

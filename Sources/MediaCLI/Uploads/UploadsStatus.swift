@@ -191,7 +191,10 @@ extension UploadRecord {
     /// The `failureCode` of a guest upload that was hidden by this machine.
     static let hidden = "hidden"
 
-    var isStoredForGuest: Bool { isGuest && state.isFinal && fileID != nil }
+    /// A duplicate of an earlier upload has no receipt: the earlier one is the guest's.
+    var isStoredForGuest: Bool {
+        isGuest && state.isFinal && fileID != nil && state != .duplicate && state != .refusedDuplicate
+    }
 
     /// Whether it has not been hidden by this machine.
     var isHeldForGuest: Bool { isStoredForGuest && failureCode != Self.hidden }

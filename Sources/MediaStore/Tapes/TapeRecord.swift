@@ -140,6 +140,17 @@ extension TapeRecord: Storable {
 
     static func exists(_ db: Database, id: String) throws -> Bool { try Stored<Self>.exists(db, key: id) }
 
+    /// The tapes that a name may refer to, as `LibraryStore.tapes(named:)` describes.
+    static func named(_ name: String, _ db: Database) throws -> [TapeRecord] {
+        let id = name.lowercased()
+        if let tape = try Stored<Self>.fetchOne(db, key: id) { return [tape.value] }
+        return try Stored.values(
+            db,
+            where: "(length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1) OR title = ?2 ORDER BY created_at, rowid",
+            [id, name]
+        )
+    }
+
     static func touch(_ db: Database, id: String, _ now: Date) throws {
         try db.cachedStatement(sql: "UPDATE tapes SET updated_at = ? WHERE id = ?")
             .execute(arguments: [now.milliseconds, id])
@@ -215,16 +226,19 @@ extension LibraryStore {
     /// characters, in either case) and those with exactly this title. Both are returned, since a title may look like
     /// the beginning of an ID, and the wrong tape must not be selected.
     public func tapes(named name: String) throws(StoreError) -> [TapeRecord] {
-        let id = name.lowercased()
-        return try connection.readBeside { db in
-            if let tape = try Stored<TapeRecord>.fetchOne(db, key: id) { return [tape.value] }
-            return try Stored.values(
-                db,
-                where: """
-                    (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1) OR title = ?2 ORDER BY created_at, rowid
-                    """,
-                [id, name]
-            )
+        try connection.readBeside { db in try TapeRecord.named(name, db) }
+    }
+
+    /// The same, but stores a new tape with this title if there is none, in one transaction: of several processes, one
+    /// creates it. Returns no tape then.
+    ///
+    /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case, or that exists already.
+    public func tapes(orCreating new: TapeRecord) throws(StoreError) -> [TapeRecord] {
+        try checkID(new.id, of: "tape")
+        return try connection.write { db in
+            let known = try TapeRecord.named(new.title, db)
+            if known.isEmpty { try Stored(new).insert(db) }
+            return known
         }
     }
 

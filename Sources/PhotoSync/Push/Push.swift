@@ -225,11 +225,7 @@ struct PushCandidate: Sendable {
         return components.reduce(into: []) { $0 += [slash] + $1 }
     }
 
-    private static var workingDirectory: [UInt8] {
-        guard let path = getcwd(nil, 0) else { return [] }
-        defer { free(path) }
-        return Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))
-    }
+    private static var workingDirectory: [UInt8] { CurrentDirectory.path ?? [] }
 }
 
 struct PushPlan: Sendable {

@@ -210,12 +210,7 @@ enum AbsolutePath {
     }
 
     /// The current directory; nil if it was removed.
-    static var currentDirectory: [UInt8]? {
-        // The system allocates the required memory.
-        guard let path = getcwd(nil, 0) else { return nil }
-        defer { free(path) }
-        return Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))
-    }
+    static var currentDirectory: [UInt8]? { CurrentDirectory.path }
 
     private static func joined(_ parts: [[UInt8]]) -> [UInt8] {
         parts.isEmpty ? [UInt8(ascii: "/")] : parts.flatMap { [UInt8(ascii: "/")] + $0 }

@@ -23,10 +23,15 @@ public struct TapeEditor: Sendable {
     ///
     /// - Throws: `TapesError` `.tapeNotFound`, `.tapeAmbiguous` with the IDs, `.storeUnusable`.
     public func tape(named name: String) throws(TapesError) -> TapeRecord {
-        let tapes = try stored(store.tapes(named: name))
-        guard let tape = tapes.first else { throw TapesError(.tapeNotFound, value: name) }
-        guard tapes.count == 1 else { throw TapesError(.tapeAmbiguous, value: name, candidates: tapes.map(\.id)) }
+        guard let tape = try only(stored(store.tapes(named: name)), name) else {
+            throw TapesError(.tapeNotFound, value: name)
+        }
         return tape
+    }
+
+    private func only(_ tapes: [TapeRecord], _ name: String) throws(TapesError) -> TapeRecord? {
+        guard tapes.count < 2 else { throw TapesError(.tapeAmbiguous, value: name, candidates: tapes.map(\.id)) }
+        return tapes.first
     }
 
     // MARK: Tapes
@@ -39,6 +44,18 @@ public struct TapeEditor: Sendable {
         try stored(store.create(new))
         // Times are stored with millisecond precision.
         return try stored(store.tape(new.id)) ?? new
+    }
+
+    /// The tape that `tape(named:)` finds, with its clips; a missing one is created with this title, and `clips` is nil.
+    /// Of several processes, one creates it.
+    ///
+    /// - Throws: `TapesError` `.tapeAmbiguous` with the IDs, `.storeUnusable`.
+    package func tape(namedOrCreated title: String) throws(TapesError) -> (tape: TapeRecord, clips: [ClipRecord]?) {
+        let new = planned(title: title)
+        if let tape = try only(stored(store.tapes(orCreating: new)), new.title) {
+            return (tape, try stored(store.clips(of: tape.id)))
+        }
+        return (try stored(store.tape(new.id)) ?? new, nil)
     }
 
     /// The tape that `create` would store.

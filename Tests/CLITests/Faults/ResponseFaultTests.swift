@@ -1,7 +1,10 @@
 import Foundation
 import MediaStore
+import MediaTransport
 import TestSupport
 import Testing
+
+@testable import MediaCLI
 
 /// The possible responses to an upload (gighive contract 2.5): each is reported, and the file is sent only once.
 @Suite struct ResponseFaultTests {
@@ -182,6 +185,42 @@ import Testing
         let fixture = try FaultFixture(site.address)
         try await fixture.upload().expect(ExpectedFault(7, "unexpected_answer", other))
         #expect(try fixture.states() == [.failed])
+    }
+
+    /// Without retries there is no wait either, also not in the check for the file.
+    @Test(.timeLimit(.minutes(1))) func aRateLimitFailsWithoutRetries() async throws {
+        let limited = { @Sendable (connection: ScriptedServer.Connection, head: String) in
+            try connection.readBody(of: head)
+            let body = head.hasPrefix("HEAD ") ? "" : "{}"
+            try connection.respond(429, body, headers: ["Retry-After: 3600"])
+        }
+        let site = try ScriptedSite(posts: limited, questions: limited)
+        var fixture = try FaultFixture(site.address)
+        fixture.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = nil
+        let listing = try await fixture.runner.run(["media", "list"] + fixture.login)
+        #expect(listing.exitCode == 6 && listing.errors.contains("rate limited by the server (429)"))
+        let other = fixture.runner.home.file("other.mp4")
+        try FaultFixture.writeMovie(to: other, byteCount: 5000, seed: 1)
+        let report = try await fixture.upload([other])
+        #expect(report.result.exitCode == 6, "\(report.result.errors)")
+        #expect(report.items.map(\.state) == ["unknown_outcome", "failed"])
+        #expect(report.result.errors.contains("rate limited by the server (429)"))
+        #expect(site.posts == 1)
+    }
+
+    @Test func aLongWaitIsReported() throws {
+        let console = try TestConsole()
+        let waits = WaitReport(console.console())
+        for (status, delay, requested) in [(429, 120, 3600), (429, 119, 3600), (503, 4, 4)] {
+            waits.report(WaitNotice(status: status, delay: .seconds(delay), requested: .seconds(requested)))
+        }
+        #expect(console.errors == "mediactl: note: the server requests a wait of 1 h (429); retrying in 2 min\n")
+        let quiet = try TestConsole()
+        WaitReport(quiet.console(OutputPreferences(isQuiet: true)))
+            .report(WaitNotice(status: 429, delay: .seconds(120), requested: .seconds(3600)))
+        #expect(quiet.errors.isEmpty)
+        let failure = WaitNotice(status: 502, delay: .seconds(9), requested: nil)
+        #expect(WaitReport.message(failure) == "the server failed (502); retrying in 9 s")
     }
 
     /// Only these prove that nothing was stored and that the file may be sent again.

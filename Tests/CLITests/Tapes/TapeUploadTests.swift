@@ -33,6 +33,20 @@ import Testing
         #expect(try await fixture.names("Tour") == ["a.mp4", "c.mp4", "b.mp4"])
     }
 
+    /// Each waits for its response until all have looked for the tape.
+    @Test func parallelUploadsCreateOneTape() async throws {
+        try await uploads.sandbox.addFaults("upload:delay-response=3,times=3")
+        let paths = try ["a.mp4", "b.mp4", "c.mp4"].map { try fixture.original($0) }
+        let children = try paths.map { try fixture.runner.start(["upload", $0, "--tape", "Tour", "-q"]) }
+        try await uploads.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 3 }
+        for child in children {
+            let result = try await child.finish()
+            #expect(result.exitCode == 0, "\(result.errors)")
+        }
+        #expect(try await fixture.json("list").items.count == 1)
+        #expect(Set(try await fixture.names("Tour")) == ["a.mp4", "b.mp4", "c.mp4"])
+    }
+
     // R9: a failed tape or album never fails the upload.
     @Test func failedTapesNeverFailAnUpload() async throws {
         let sound = fixture.runner.home.file("s.mp3")

@@ -103,6 +103,27 @@ import Testing
         #expect(offline.lines.count == 2, "a hidden upload is not pending")
     }
 
+    /// The server refuses the second upload as a duplicate, which has no receipt; that of the first still hides the file.
+    @Test func aRepeatedUploadCanBeHidden() async throws {
+        let (fixture, guest, link, _) = try await fixture()
+        let linkFile = try fixture.text("link", link)
+        let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
+        let first = try await guest.run(upload + ["--json"])
+        let job = try #require(try BatchFixture.records(first, "item").first?["guest_job_id"] as? Int)
+        let second = try await guest.run(upload)
+        #expect(second.exitCode == 0 && second.output.contains("already in this event as 1"))
+        #expect(!second.output.contains("to delete:"))
+        #expect(second.output.contains("it is shown once the organizer approves it"))
+
+        let status = try await guest.run(["uploads", "status", "--json"])
+        #expect(try BatchFixture.records(status, "item").map { $0["guest_status"] as? String } == ["pending"])
+        #expect(try BatchFixture.records(await guest.run(["uploads", "list", "--json"]), "item").count == 1)
+        _ = try await fixture.control("POST", "guest-jobs/\(job)/approve")
+        let hidden = try await guest.run(["uploads", "delete", "1", "--yes"])
+        #expect(hidden.exitCode == 0 && hidden.output.hasPrefix("hidden 1"), "\(hidden.errors)")
+        #expect(try await guest.run(["uploads", "status"]).errors.contains("no unfinished uploads"))
+    }
+
     @Test func rejectedUploadsAreNotOffered() async throws {
         let (fixture, guest, link, _) = try await fixture()
         let file = try fixture.file("a.mp4")

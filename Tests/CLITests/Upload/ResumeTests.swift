@@ -52,6 +52,59 @@ import Testing
         #expect(show.output.contains("sent by       tus\n"))
     }
 
+    /// The journal has the directory of a relative path; that of 0.1.0 did not have it.
+    @Test(arguments: [false, true]) func aRelativePathIsResumedFromAnotherDirectory(_ isOld: Bool) async throws {
+        let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])
+        let file = try fixture.file("drop/a.mp4", byteCount: 1_000_000)
+        let child = try fixture.runner.start(
+            ["upload", "drop/a.mp4", "--transport", "tus", "--chunk-size", "64K", "--json"] + fixture.login,
+            through: ["env", "-C", fixture.runner.home.path]
+        )
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
+        child.signal(SIGINT)
+        let item = try #require(try BatchFixture.records(try await child.finish(), "item").first)
+        #expect(item["path"] as? String == "drop/a.mp4")
+        let id = try #require(item["upload_id"] as? String)
+        try await fixture.sandbox.clearFaults()
+        let database = fixture.runner.home.file("data/mediactl/tokens.sqlite")
+        if isOld {
+            let sql = "UPDATE uploads SET path = CAST('drop/a.mp4' AS BLOB)"
+            let result = try await ChildProcess.run("sqlite3", [database, sql])
+            try #require(result.exitCode == 0, "\(result.errors)")
+        }
+
+        func run(_ arguments: String..., in directory: String) async throws -> ChildResult {
+            try await fixture.runner.run(["uploads"] + arguments + fixture.login, through: ["env", "-C", directory])
+        }
+        let status = try await run("status", "--json", in: fixture.runner.home.path)
+        #expect(try BatchFixture.records(status, "item").first?["path"] as? String == "drop/a.mp4")
+        let there = try await run("resume", id, "--dry-run", in: fixture.runner.home.path)
+        #expect(there.exitCode == 0 && there.output.hasPrefix("drop/a.mp4: would be uploaded"), "\(there.errors)")
+        let rehearsed = try await run("resume", id, "--dry-run", in: "/")
+        let resumed = try await run("resume", id, in: "/")
+        guard isOld else {
+            #expect(rehearsed.output.hasPrefix("\(file): would be uploaded"), "\(rehearsed.errors)")
+            #expect(resumed.exitCode == 0 && resumed.output.hasPrefix("uploaded \(file) as 1"), "\(resumed.errors)")
+            return
+        }
+        for result in [rehearsed, resumed] {
+            #expect(result.exitCode == 10 && result.output.isEmpty)
+            #expect(result.errors.contains("cannot resume \"drop/a.mp4\": not found in the current directory"))
+            #expect(result.errors.contains("hint: change to the directory of the upload"))
+            #expect(!result.errors.contains("discard"))
+        }
+        let end = try await run("resume", id, in: fixture.runner.home.path)
+        #expect(end.exitCode == 0 && end.output.hasPrefix("uploaded drop/a.mp4 as 1"), "\(end.errors)")
+    }
+
+    @Test func aDryRunReportsAMissingFile() async throws {
+        let (fixture, id) = try await interruptedFixture()
+        try FileManager.default.removeItem(atPath: fixture.runner.home.file("a.mp4"))
+        let planned = try await fixture.runner.run(["uploads", "resume", id, "--dry-run"] + fixture.login)
+        #expect(planned.exitCode == 10 && planned.output.isEmpty)
+        #expect(planned.errors.contains("the file is missing"))
+    }
+
     @Test func discardPromptsAndFreesTheServer() async throws {
         let (fixture, id) = try await interruptedFixture()
         let unconfirmed = try await fixture.runner.run(["uploads", "discard", id] + fixture.login)

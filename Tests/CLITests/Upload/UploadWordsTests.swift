@@ -205,6 +205,75 @@ import Testing
         #expect(console.errors.contains("0 of 5 files on the server, 0 B sent, 3 not started"))
     }
 
+    // MARK: Commands
+
+    @Test(
+        arguments: [
+            ("  to delete: mediactl uploads delete 8", "  to delete: mediactl --data-dir 'd d' uploads delete 8"),
+            ("run mediactl sync, then mediactl sync --full", nil),
+            (
+                "to continue: mediactl upload a.mp4 --data-dir 'd d'",
+                "to continue: mediactl upload a.mp4 --data-dir 'd d'"
+            ),
+            ("another mediactl process; see mediactl help", "another mediactl process; see mediactl help"),
+            ("the event \"mediactl smoke test\"", "the event \"mediactl smoke test\""),
+        ] as [(String, String?)]
+    )
+    func printedCommandsHaveTheDataDirectory(_ line: String, _ completed: String?) {
+        let twice = "run mediactl --data-dir 'd d' sync, then mediactl --data-dir 'd d' sync --full"
+        #expect(HintOptions(dataDirectory: "d d").addingFiles(to: line) == completed ?? twice)
+        #expect(HintOptions(server: "https://h").addingFiles(to: line) == line)
+    }
+
+    /// Every command that an upload prints works when it is pasted.
+    @Test func printedCommandsFindTheirTokens() async throws {
+        let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])
+        let settings = try fixture.text("settings.yaml", "")
+        let place = ["--data-dir", fixture.runner.home.file("elsewhere"), "--config", settings]
+        func run(_ line: Substring, _ more: [String] = []) async throws -> ChildResult {
+            let words = line.split(separator: " ").map(String.init)
+            try #require(words.first == "mediactl")
+            return try await fixture.runner.run(Array(words.dropFirst()) + more)
+        }
+        let small = try await fixture.upload([try fixture.file("a.mp4")] + place)
+        let deletion = try #require(small.output.firstRange(of: "to delete: ")?.upperBound)
+        let command = small.output[deletion...].prefix { $0 != "\n" }
+        #expect(command.hasPrefix("mediactl --data-dir \(place[1]) --config \(settings) uploads delete 1"))
+        #expect(try await run(command, ["--yes", "--user", "uploader"]).exitCode == 0)
+
+        let large = ["upload", try fixture.file("b.mp4", byteCount: 1_000_000), "--transport", "tus"]
+        let child = try fixture.runner.start(large + ["--chunk-size", "64K"] + place + fixture.login)
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
+        child.signal(SIGINT)
+        let output = try await child.finish().output
+        try await fixture.sandbox.clearFaults()
+        let resumption = try #require(output.firstRange(of: "resume with: ")?.upperBound)
+        let status = try await fixture.runner.run(["uploads", "status", "--json"] + place + fixture.login)
+        let next = try #require(try BatchFixture.records(status, "item").first?["next"] as? String)
+        #expect(output[resumption...].hasPrefix(next))
+        #expect(try await run(next[...], fixture.login).output.contains("uploaded "))
+    }
+
+    // MARK: Counts
+
+    /// A file whose delete token was lost or could not be stored is on the server.
+    @Test(
+        arguments: [
+            ([.tokenLost, .finalized], "2 of 2 files on the server, 0 B sent"),
+            ([.refusedDuplicate, .done], "1 of 2 files on the server, 1 in other events only, 0 B sent"),
+            ([.failed, .unknownOutcome], "0 of 2 files on the server, 0 B sent"),
+        ] as [([UploadState], String)]
+    )
+    func theSummaryCountsConfirmedFiles(_ states: [UploadState], _ summary: String) throws {
+        let console = try TestConsole()
+        var counts = UploadCounts()
+        counts.items = states.count
+        counts.ended = states.count
+        for state in states { counts.states[state] = 1 }
+        UploadReporter(console.console(), contact: "c", fileCount: states.count).conclude(counts)
+        #expect(console.errors.contains(summary))
+    }
+
     @Test func summaryDoesNotCountMissingFiles() async throws {
         let console = try TestConsole()
         var counts = UploadCounts()

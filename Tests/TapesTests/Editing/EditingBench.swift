@@ -18,6 +18,11 @@ struct EditingBench {
         try FileManager.default.createDirectory(atPath: originals, withIntermediateDirectories: false)
     }
 
+    /// An editor with its own connection, like that of another process.
+    func secondEditor() throws -> TapeEditor {
+        TapeEditor(store: try LibraryStore(in: try DataDirectory.open(temporary.file("data")))) { Self.start }
+    }
+
     var store: LibraryStore { editor.store }
     /// Absolute, without symbolic links in it.
     var originals: String { temporary.file("originals") }

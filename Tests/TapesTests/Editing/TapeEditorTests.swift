@@ -62,6 +62,25 @@ struct TapeEditorTests {
         #expect(Set(error?.candidates ?? []) == [one.id, two.id])
     }
 
+    @Test("one of several processes creates a missing tape")
+    func createdOnce() async throws {
+        let bench = try bench.get()
+        let editors = try (0..<4).map { _ in try bench.secondEditor() }
+        let made = try await withThrowingTaskGroup(of: (id: String, isNew: Bool).self) { group in
+            for editor in editors {
+                group.addTask {
+                    let (tape, clips) = try editor.tape(namedOrCreated: " Tour ")
+                    return (tape.id, clips == nil)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(made.map(\.id)).count == 1 && made.count(where: \.isNew) == 1)
+        #expect(try bench.store.tapeSummaries().map(\.tape.title) == ["Tour"])
+        _ = try bench.editor.create(title: "Tour")
+        #expect(tapesErrorCode { _ = try bench.editor.tape(namedOrCreated: "Tour") } == .tapeAmbiguous)
+    }
+
     @Test("a clip is selected by number, file name, path, ID, or ID prefix")
     func clipSelectedByName() throws {
         let bench = try bench.get()

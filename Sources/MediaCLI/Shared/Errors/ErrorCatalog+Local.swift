@@ -159,6 +159,15 @@ extension ErrorCatalog {
         case .loginRequired(let origin): return userFacingError(of: CredentialError.loginRequired(origin))
         case .loginExpired(let origin, let time):
             return userFacingError(of: CredentialError.loginExpired(origin, at: time))
+        case .rateLimited(let status, let rest):
+            return userFacingError(
+                of: GigHiveError(
+                    error.code,
+                    httpStatus: status,
+                    isRetryable: isRetryable,
+                    retryAfterSeconds: Int(rest.components.seconds) + 1
+                )
+            )
         default: break
         }
         // An unreadable body is a defect here: errors of input files are reported by each system.

@@ -72,6 +72,11 @@ extension ErrorCatalog {
                 error,
                 hint: error.retryAfterSeconds.map { "retry in \(Formats.span(.seconds($0)))" } ?? "retry later"
             )
+        case .notResumable where error.field == "directory":
+            Text(
+                "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.suffix)",
+                hint: "change to the directory of the upload, and run the same command again"
+            )
         case .notResumable:
             Text(
                 "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.suffix)",

@@ -87,7 +87,7 @@ final class Console: Sendable {
     /// Writes lines of text, unless the output is JSON.
     func text(_ lines: @autoclosure () -> [String]) {
         guard !isJSON else { return }
-        let lines = lines()
+        let lines = completed(lines())
         guard !lines.isEmpty else { return }
         screen.above { context.output.write(lines.joined(separator: "\n") + "\n") }
     }
@@ -204,7 +204,14 @@ final class Console: Sendable {
     }
 
     func announce(_ lines: [String]) {
-        screen.above { context.errors.write(lines.joined(separator: "\n") + "\n") }
+        let text = completed(lines).joined(separator: "\n") + "\n"
+        screen.above { context.errors.write(text) }
+    }
+
+    private func completed(_ lines: [String]) -> [String] {
+        let options = hintOptions.withLock { $0 }
+        guard options.locatesFiles else { return lines }
+        return lines.map { options.addingFiles(to: $0) }
     }
 
     private func emit(_ kind: String, _ message: String) {
@@ -219,7 +226,7 @@ final class Console: Sendable {
         color.withLock { $0 = mode }
     }
 
-    /// Adds the connection options of the command line to the commands in hints.
+    /// Adds options of the command line to printed commands.
     func use(_ options: HintOptions) {
         hintOptions.withLock { $0 = options }
     }
@@ -283,13 +290,39 @@ final class Console: Sendable {
     }
 }
 
-/// `--server` and `--user` of the command line. A command in a hint needs them as well: without them, it would use the
-/// server of the environment or the settings, or none.
+/// Options of the command line that a printed command needs as well: without `--server` and `--user`, it would use the
+/// server of the environment or the settings, or none; without `--data-dir` and `--config`, other tokens and settings.
 struct HintOptions: Sendable {
     var server: String?
     var user: String?
-    /// `--data-dir`, which a store command needs as well.
+    /// `--data-dir`
     var dataDirectory: String?
+    /// `--config`
+    var settingsFile: String?
+
+    var locatesFiles: Bool { dataDirectory != nil || settingsFile != nil }
+
+    /// Adds `--data-dir` and `--config` to each command of a line that reads tokens, journal, index or logins. They are
+    /// accepted before the name of the command, so that its end need not be found.
+    func addingFiles(to line: String) -> String {
+        guard locatesFiles, line.contains("mediactl ") else { return line }
+        let command =
+            /mediactl (?=(?:uploads?|media|sync|claim-legacy|hash-only|tapes|login|logout|store)(?![A-Za-z0-9_-]))/
+        let starts = line.ranges(of: command)
+        var completed = ""
+        var end = line.startIndex
+        for (index, start) in starts.enumerated() {
+            completed += line[end..<start.upperBound]
+            end = start.upperBound
+            // A repeated command line has them already.
+            let words = line[end..<(index + 1 < starts.count ? starts[index + 1].lowerBound : line.endIndex)]
+            for (name, value) in [("--data-dir", dataDirectory), ("--config", settingsFile)] {
+                guard let value, !words.contains(name) else { continue }
+                completed += "\(name) \(Self.word(value)) "
+            }
+        }
+        return completed + line[end...]
+    }
 
     /// Adds the missing options to the command at the end of a hint, if it connects to a server.
     func added(to hint: String) -> String {
@@ -309,11 +342,24 @@ struct HintOptions: Sendable {
 
     /// Makes the hint in a record identical to the printed one.
     func added(to record: JSONObject) -> JSONObject {
-        guard server != nil || user != nil || dataDirectory != nil,
-            let error = record["error"]?.members,
-            let hint = error["hint"]?.text
-        else { return record }
-        return record.replacing(["error": .object(error.replacing(["hint": .string(added(to: hint))]))])
+        guard server != nil || user != nil || locatesFiles else { return record }
+        var record = record
+        if let error = record["error"]?.members, let hint = error["hint"]?.text {
+            let completed = addingFiles(to: added(to: hint))
+            record = record.replacing(["error": .object(error.replacing(["hint": .string(completed)]))])
+        }
+        guard locatesFiles else { return record }
+        if let next = record["next"]?.text {
+            record = record.replacing(["next": .string(addingFiles(to: next))])
+        }
+        if case .array(let warnings)? = record["warnings"] {
+            let completed = warnings.map { warning -> JSONValue in
+                guard let members = warning.members, let message = members["message"]?.text else { return warning }
+                return .object(members.replacing(["message": .string(addingFiles(to: message))]))
+            }
+            record = record.replacing(["warnings": .array(completed)])
+        }
+        return record
     }
 
     /// Quotes a value for a shell.

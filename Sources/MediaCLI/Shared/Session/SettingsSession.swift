@@ -33,7 +33,14 @@ struct SettingsSession: Sendable {
             locations: locations
         )
         console.use(settings.color.value)
-        console.use(HintOptions(server: flags[.server], user: flags[.user], dataDirectory: global.dataDir))
+        console.use(
+            HintOptions(
+                server: flags[.server],
+                user: flags[.user],
+                dataDirectory: global.dataDir,
+                settingsFile: global.config
+            )
+        )
         for note in settings.notes { console.note(note) }
         for warning in settings.warnings {
             console.warning(warning.message, hint: warning.hint)
@@ -154,6 +161,11 @@ extension SettingsSession {
         if service == .uploadsURL { configuration.loginRequirements = try loginRequirements() }
         if console.verbosity > 0 {
             configuration.observer = { [console] in Self.trace($0, on: console) }
+        }
+        configuration.waitsForRetryAfter = settings.retries.value > 0
+        if outage == nil {
+            let waits = WaitReport(console)
+            configuration.onWait = { waits.report($0) }
         }
         if let outage {
             configuration.retry = OutageNotice.policy
