@@ -116,6 +116,16 @@ import Testing
             "see mediactl tapes export --help"
         ),
         Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),
+        // Files whose names begin with a dash. The parser takes the letter h for help, and checks the files first.
+        Slip("upload a.mp4 -beach.mp4", "unknown option -beach.mp4", "for a file write ./-beach.mp4"),
+        Slip("tapes add S -h.mp4", "unknown option -h.mp4", "for a file write ./-h.mp4"),
+        Slip("upload -foo.mp4", "unknown option -foo.mp4", "for a file write ./-foo.mp4"),
+        Slip("upload a.mp4 -foo.mp4", "unknown option -foo.mp4", "for a file write ./-foo.mp4"),
+        Slip(
+            "upload -j4",
+            "specify files to upload, or use --files-from, --manifest or --watch",
+            "see mediactl upload --help"
+        ),
         // Missing or excess arguments.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
         Slip(
@@ -170,6 +180,21 @@ import Testing
         if let hint {
             #expect(result.errors.hasSuffix("mediactl: hint: \(hint)\n"), "\(result.errors)")
         }
+    }
+
+    @Test(arguments: [
+        ["upload", "a.mp4", "-qh"], ["upload", "-help"], ["upload", "-h", "-beach.mp4"],
+        ["upload", "--help", "-beach.mp4"],
+    ])
+    func helpAmongOtherFlagsIsPrinted(arguments: [String]) async throws {
+        let result = try await BinaryRunner().run(arguments)
+        #expect(result.exitCode == 0 && result.output.contains("USAGE: mediactl upload"), "\(result.errors)")
+    }
+
+    @Test(arguments: [["upload", "a.mp4", "-beach.mp4"], ["tapes", "add", "S", "-h.mp4"]])
+    func aFileNameIsNotARequestForHelp(arguments: [String]) async throws {
+        let result = try await BinaryRunner().run(arguments)
+        #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.output)")
     }
 
     /// Requesting help after a file prints the help, not an error about commands.
