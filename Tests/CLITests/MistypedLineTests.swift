@@ -126,6 +126,42 @@ import Testing
             "specify files to upload, or use --files-from, --manifest or --watch",
             "see mediactl upload --help"
         ),
+        // Standard output in place of a file to create.
+        Slip(
+            "upload a.mp4 --report -",
+            "the report of --report cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "doctor --junit -",
+            "the report of --junit cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "smoke --junit -",
+            "the report of --junit cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "hash-only export 5f0c --output -",
+            "an export cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "hash-only export 5f0c --bundle -",
+            "an export cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "store backup -",
+            "a backup cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "tapes export T --render -o -",
+            "--render requires --output FILE",
+            "see mediactl tapes export --help"
+        ),
         // Missing or excess arguments.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
         Slip(

@@ -38,9 +38,15 @@ struct ParseFailure {
         return words.contains("--help") || !words.contains("-h") ? help : HelpText.short(help, of: line.path.names)
     }
 
+    /// The end of the message about `-` in place of a file to create.
+    static let notStandardOutput = " cannot be written to standard output"
+
     var userFacingError: UserFacingError {
         secretAsArgument ?? line.unintendedHelp.map(unknown(option:)) ?? misspelledCommand ?? dashedValue
-            ?? unknownOption ?? refusedValue ?? overlookedOption ?? .usage(message, hint: helpHint)
+            ?? unknownOption ?? refusedValue ?? overlookedOption ?? .usage(
+                message,
+                hint: message.hasSuffix(Self.notStandardOutput) ? "for a file of that name write ./-" : helpHint
+            )
     }
 
     private var line: MistypedLine {
