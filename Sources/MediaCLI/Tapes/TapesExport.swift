@@ -178,7 +178,7 @@ struct TapeExportRun: Sendable {
         case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
         }
         if !isDryRun, service != nil, outcome?.isComplete != true {
-            console.warn(AlbumWarning(saved: target.map { ErrorCatalog.quoted($0) } ?? "playlist", count: nil, outcome))
+            console.warn(AlbumWarning(saved: target.map { ErrorCatalog.quoted($0) }, count: nil, outcome))
         }
         return finish(tape, clips, outcome)
     }
