@@ -91,7 +91,7 @@ import Testing
             (["--cacert", missing], [:], "cannot read \"\(missing)\" (--cacert): no such file"),
             ([], ["MEDIACTL_CACERT": missing], "cannot read \"\(missing)\" (MEDIACTL_CACERT): no such file"),
             (["--config", config], [:], "cannot read \"\(missing)\" (cacert, \(config)): no such file"),
-            (["--cacert", runner.home.path], [:], "(--cacert): is a directory"),
+            (["--cacert", runner.home.path], [:], "cannot read \"\(runner.home.path)\" (--cacert): is a directory"),
             (["--cacert", empty], [:], "cannot use \"\(empty)\" (--cacert): it contains no certificate in PEM"),
         ]
         for (flags, variables, text) in cases {
