@@ -162,6 +162,17 @@ import Testing
             "--render requires --output FILE",
             "see mediactl tapes export --help"
         ),
+        // Standard input in place of a file to read.
+        Slip(
+            "hash-only - --no-depth",
+            "a capture cannot be read from standard input",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "hash-only send -",
+            "a capture cannot be read from standard input",
+            "for a file of that name write ./-"
+        ),
         // Missing or excess arguments.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
         Slip(

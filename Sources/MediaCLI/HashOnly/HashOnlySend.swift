@@ -48,6 +48,7 @@ struct HashOnlySend: ContextCommand {
 
     func validate() throws {
         try require(!files.contains(""), "The path is empty.")
+        try require(!files.contains("-"), "a capture\(ParseFailure.notStandardInput).")
         try require(
             !files.isEmpty || media.digest != nil,
             "Specify a file, or --digest sha256:HEX for a file that is elsewhere."

@@ -41,12 +41,18 @@ struct ParseFailure {
     /// The end of the message about `-` in place of a file to create.
     static let notStandardOutput = " cannot be written to standard output"
 
+    /// The end of the message about `-` in place of a file to read.
+    static let notStandardInput = " cannot be read from standard input"
+
     var userFacingError: UserFacingError {
         secretAsArgument ?? line.unintendedHelp.map(unknown(option:)) ?? misspelledCommand ?? dashedValue
-            ?? unknownOption ?? refusedValue ?? overlookedOption ?? .usage(
-                message,
-                hint: message.hasSuffix(Self.notStandardOutput) ? "for a file of that name write ./-" : helpHint
-            )
+            ?? unknownOption ?? refusedValue ?? overlookedOption ?? standardStream ?? .usage(message, hint: helpHint)
+    }
+
+    /// `-` in place of a file.
+    private var standardStream: UserFacingError? {
+        guard [Self.notStandardInput, Self.notStandardOutput].contains(where: message.hasSuffix) else { return nil }
+        return .usage(message, hint: "for a file of that name write ./-")
     }
 
     private var line: MistypedLine {
