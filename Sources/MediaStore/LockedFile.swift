@@ -60,6 +60,21 @@ final class LockedFile: Sendable {
         }
     }
 
+    /// Like `waiting`, but blocks no thread; canceling interrupts the wait.
+    ///
+    /// - Throws: `StoreError`, `.busy` after `timeout`; `CancellationError`.
+    static func awaiting(_ path: String, timeout: Duration, _ reason: String) async throws -> LockedFile {
+        let deadline = ContinuousClock.now + timeout
+        var pause = Duration.milliseconds(2)
+        while true {
+            try Task.checkCancellation()
+            if let lock = try openOrCreate(path) { return lock }
+            guard ContinuousClock.now < deadline else { throw StoreError(.busy, path: path, detail: reason) }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
+        }
+    }
+
     /// Locks a file that exists; nil if it is locked already, missing, or not a regular file.
     static func existing(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }

@@ -116,6 +116,63 @@ import Testing
             "see mediactl tapes export --help"
         ),
         Slip("uploads show x", #"<id>: "x" is not a number"#, "see mediactl uploads show --help"),
+        // Files whose names begin with a dash. The parser takes the letter h for help, and checks the files first.
+        Slip("upload a.mp4 -beach.mp4", "unknown option -beach.mp4", "for a file write ./-beach.mp4"),
+        Slip("tapes add S -h.mp4", "unknown option -h.mp4", "for a file write ./-h.mp4"),
+        Slip("upload -foo.mp4", "unknown option -foo.mp4", "for a file write ./-foo.mp4"),
+        Slip("upload a.mp4 -foo.mp4", "unknown option -foo.mp4", "for a file write ./-foo.mp4"),
+        Slip(
+            "upload -j4",
+            "specify files to upload, or use --files-from, --manifest or --watch",
+            "see mediactl upload --help"
+        ),
+        // Standard output in place of a file to create.
+        Slip(
+            "upload a.mp4 --report -",
+            "the report of --report cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "doctor --junit -",
+            "the report of --junit cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "smoke --junit -",
+            "the report of --junit cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "hash-only export 5f0c --output -",
+            "an export cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "hash-only export 5f0c --bundle -",
+            "an export cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "store backup -",
+            "a backup cannot be written to standard output",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "tapes export T --render -o -",
+            "--render requires --output FILE",
+            "see mediactl tapes export --help"
+        ),
+        // Standard input in place of a file to read.
+        Slip(
+            "hash-only - --no-depth",
+            "a capture cannot be read from standard input",
+            "for a file of that name write ./-"
+        ),
+        Slip(
+            "hash-only send -",
+            "a capture cannot be read from standard input",
+            "for a file of that name write ./-"
+        ),
         // Missing or excess arguments.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
         Slip(
@@ -170,6 +227,21 @@ import Testing
         if let hint {
             #expect(result.errors.hasSuffix("mediactl: hint: \(hint)\n"), "\(result.errors)")
         }
+    }
+
+    @Test(arguments: [
+        ["upload", "a.mp4", "-qh"], ["upload", "-help"], ["upload", "-h", "-beach.mp4"],
+        ["upload", "--help", "-beach.mp4"],
+    ])
+    func helpAmongOtherFlagsIsPrinted(arguments: [String]) async throws {
+        let result = try await BinaryRunner().run(arguments)
+        #expect(result.exitCode == 0 && result.output.contains("USAGE: mediactl upload"), "\(result.errors)")
+    }
+
+    @Test(arguments: [["upload", "a.mp4", "-beach.mp4"], ["tapes", "add", "S", "-h.mp4"]])
+    func aFileNameIsNotARequestForHelp(arguments: [String]) async throws {
+        let result = try await BinaryRunner().run(arguments)
+        #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.output)")
     }
 
     /// Requesting help after a file prints the help, not an error about commands.

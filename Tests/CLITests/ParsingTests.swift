@@ -163,6 +163,7 @@ import Testing
             ["upload", "a", "--event-link-file", "l", "--transport", "multipart"],
             "event links require tus: omit --transport multipart"
         ),
+        (["upload", "a", ""], "the path is empty"),
         (["uploads", "resume", "u-1", "--all"], "--all cannot be combined with IDs"),
         (["uploads", "delete"], "specify an ID, --sha256, --file or --last"),
         (["uploads", "delete", "1", "--last"], "--last cannot be combined with IDs, --sha256 or --file"),

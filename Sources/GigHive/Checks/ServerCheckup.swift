@@ -44,8 +44,9 @@ public struct ServerCheckup: Sendable {
         let isReachable = await list.run("name") { () throws(GigHiveError) in try await name() }
         await checkTLS(&list, isReachable: isReachable)
         guard isReachable else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
-        guard list.checks.last?.error?.isCertificateRefused != true else {
-            return list.skippingRest(of: Self.names, "not checked: certificate not trusted")
+        if let error = list.checks.last?.error, error.isCertificateRefused {
+            let reason = error.code == .tlsFailed ? "no secure connection" : "certificate not trusted"
+            return list.skippingRest(of: Self.names, "not checked: \(reason)")
         }
         let isKnown = await list.run("kind") { () throws(GigHiveError) in try await kind() }
         guard list.checks.last?.error?.httpStatus != 503 else {

@@ -8,7 +8,8 @@ extension CaptureSession {
     /// Hashes a file, finds its record, and compares record, stored body and, unless offline, the server's capture.
     ///
     /// Offline, neither network nor key is required. Online, one counter is used. If the server or the vault is
-    /// unusable, its check is `.skipped` and its error is in `errors`; the other checks still run.
+    /// unusable, its check is `.skipped` and its error is in `errors`; the other checks still run. The server's check is
+    /// also `.skipped`, without an error, if this machine is now registered as another device.
     ///
     /// - Parameters:
     ///   - path: The file, as bytes.
@@ -96,7 +97,12 @@ extension CaptureSession {
         guard record.server == server else { return (.skipped("the capture is for \(record.server)"), nil) }
         guard let id = record.serverCaptureID else { return (.skipped("the server has not accepted it"), nil) }
         do throws(CaptureError) {
-            let remote = try await remote(id)
+            let device = try device()
+            // The server shows a capture only to its own device.
+            if let owner = record.deviceID, owner != device.deviceID {
+                return (.skipped("this machine is now registered as another device"), nil)
+            }
+            let remote = try await remote(id, device)
             return (Self.compare(remote, record, digest), remote)
         } catch {
             switch error.code {
@@ -121,8 +127,7 @@ extension CaptureSession {
         }
     }
 
-    private func remote(_ id: String) async throws(CaptureError) -> RemoteCapture {
-        let device = try device()
+    private func remote(_ id: String, _ device: CaptureDeviceRecord) async throws(CaptureError) -> RemoteCapture {
         let key = try await DeviceKey(dependencies.directory).signer(for: device)
         let counter = try await lock(device.deviceID)
         defer { counter.release() }

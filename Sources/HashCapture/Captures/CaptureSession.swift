@@ -67,12 +67,14 @@ extension CaptureSession {
     ///   - request: The capture.
     ///   - control: Cancels a request.
     ///   - progress: Called with the media bytes read so far, and their total.
+    ///   - beforeSending: Called with the notices about a capture that is about to be signed and sent.
     /// - Returns: The current record. `error` is the reason why it was not accepted.
     /// - Throws: `CaptureError` if there is no record.
     public func capture(
         _ request: CaptureRequest,
         control: TransferControl = TransferControl(),
-        progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
+        progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil,
+        beforeSending: (@Sendable ([CaptureNotice]) -> Void)? = nil
     ) async throws(CaptureError) -> CaptureOutcome {
         let device = try device()
         let input = try await CaptureInput.read(request, profile: profile)
@@ -80,6 +82,7 @@ extension CaptureSession {
         switch kept {
         case .ended(let outcome): return outcome
         case .open(let record, let notices):
+            beforeSending?(notices)
             var outcome = try await exchange(record.id, device, control) { exchange, record throws(CaptureError) in
                 try await exchange.submit(record)
             }

@@ -60,10 +60,12 @@ public struct DeviceEnrolment: Sendable {
     }
 
     /// Registers with the server, and stores device and key. The key is stored on disk or in the TPM before it is
-    /// registered. Stopping `control` stops a signing program or a TPM tool, but not the registration itself.
+    /// registered. Stopping `control` stops a signing program or a TPM tool, but not the registration itself. Of several
+    /// processes that register with a server, one does so at a time, so that the others find its device.
     ///
-    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.keyUnusable`;
-    ///   `.tpmUnusable`; `.cancelled`; `.unexpectedResponse` for a level that was not proven.
+    /// - Throws: `CaptureError`: `.enrolmentImpossible` on `reference`; `.alreadyRegistered`; `.busy` if another process
+    ///   registers for a minute; `.keyUnusable`; `.tpmUnusable`; `.cancelled`; `.unexpectedResponse` for a level that
+    ///   was not proven.
     public func register(
         _ plan: Plan,
         control: TransferControl = TransferControl()
@@ -76,6 +78,8 @@ public struct DeviceEnrolment: Sendable {
             )
         }
         try Self.checkEvidence(plan)
+        let lock = try await control.canceling { () throws(CaptureError) in try await self.lock() }
+        defer { lock.release() }
         if let certificates = plan.endorsementCertificates {
             return try await registerTPM(plan, certificates, control: control)
         }
@@ -105,7 +109,7 @@ public struct DeviceEnrolment: Sendable {
     /// Stores a device that was enrolled elsewhere with this key, without sending a request. `deviceID` is the UUID
     /// issued by the server.
     ///
-    /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`.
+    /// - Throws: `CaptureError` `.keyUnusable`, `.alreadyRegistered`, `.busy`.
     public func keep(deviceID: String, _ plan: Plan) async throws(CaptureError) -> CaptureDeviceRecord {
         guard let id = UUID(uuidString: deviceID)?.uuidString.lowercased() else {
             throw CaptureError(.badRequest, detail: "the device ID must be a UUID", value: deviceID)
@@ -113,6 +117,8 @@ public struct DeviceEnrolment: Sendable {
         guard case .existing = plan.key else {
             throw CaptureError(.keyUnusable, detail: "an enrolled device requires its existing key")
         }
+        let lock = try await lock()
+        defer { lock.release() }
         let earlier = try checkPlace(plan)
         let (source, signer) = try await key(plan)
         let device = try keep(id, plan, .enrolledElsewhere, source, signer)
@@ -123,6 +129,16 @@ public struct DeviceEnrolment: Sendable {
     // MARK: Helpers
 
     private var keys: DeviceKey { DeviceKey(session.dependencies.directory) }
+
+    private func lock() async throws(CaptureError) -> RegistrationLock {
+        do {
+            return try await RegistrationLock.lock(server: session.server, in: session.dependencies.directory)
+        } catch let error as StoreError {
+            throw CaptureError(error)
+        } catch {
+            throw CaptureError(.cancelled)
+        }
+    }
 
     /// Returns the earlier registration that the plan replaces.
     private func checkPlace(_ plan: Plan) throws(CaptureError) -> CaptureDeviceRecord? {

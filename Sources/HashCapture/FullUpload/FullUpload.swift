@@ -297,13 +297,15 @@ extension CaptureSession {
     ///     record the signature as a failure.
     ///   - control: Cancels the upload.
     ///   - progress: Called with the bytes of the whole body.
+    ///   - beforeSending: Called with the notices about an upload that is about to start.
     /// - Returns: The current record. `error` is the reason why it was not accepted.
     /// - Throws: `CaptureError` `.privacyModeOn`, and others if there is no record.
     public func sendMedia(
         _ request: CaptureRequest,
         isAsserted: Bool = true,
         control: TransferControl = TransferControl(),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        progress: (@Sendable (TransferProgress) -> Void)? = nil,
+        beforeSending: (@Sendable ([CaptureNotice]) -> Void)? = nil
     ) async throws(CaptureError) -> CaptureOutcome {
         guard !request.settings.isPrivacyModeEnabled else {
             throw CaptureError(.privacyModeOn, detail: "media is not uploaded while privacy mode is on")
@@ -320,10 +322,12 @@ extension CaptureSession {
         switch try await keep(input, request, mode: .full, progress: nil) {
         case .ended(let outcome): return outcome
         case .open(let record, _):
+            let notices = input.timeNotices(request) + input.notices(about: upload)
+            beforeSending?(notices)
             var outcome = try await exchange(record.id, device, control) { exchange, record throws(CaptureError) in
                 try await exchange.submit(record, upload, progress)
             }
-            outcome.notices = input.timeNotices(request) + input.notices(about: upload) + outcome.notices
+            outcome.notices = notices + outcome.notices
             outcome.timeSource = input.facts.timeSource
             return outcome
         }

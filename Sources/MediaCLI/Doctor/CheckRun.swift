@@ -15,6 +15,7 @@ struct CheckOptions: ParsableArguments {
 
     func validate() throws {
         try require(junit != "", "--junit: the path is empty.")
+        try requireFile(junit, as: "the report of --junit")
     }
 
     func limit() throws(UserFacingError) -> Duration {

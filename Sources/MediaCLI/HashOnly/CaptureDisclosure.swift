@@ -112,6 +112,22 @@ extension CaptureNotice {
         if case .optionsNotSent = self { true } else { false }
     }
 
+    /// Whether it reports what the server publishes, which it does only once it may have the capture.
+    var isAboutPublication: Bool {
+        switch self {
+        case .capturedAtIsPublic, .coordinatesArePublic: true
+        default: false
+        }
+    }
+
+    /// Whether it is printed before the capture is sent, since a time on the server cannot be corrected.
+    var isBeforeSending: Bool {
+        switch self {
+        case .captureTimeUnknown, .timeWithoutZone: true
+        default: false
+        }
+    }
+
     /// Whether `CaptureDisclosure` already covers it.
     var isInDisclosure: Bool {
         switch self {

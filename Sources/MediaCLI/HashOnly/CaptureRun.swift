@@ -157,8 +157,11 @@ struct CaptureItem: Sendable {
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
         timeSource = outcome.timeSource
-        // Nothing was disclosed in this run, so only notices about the earlier submission apply.
-        notices = outcome.notices.filter { !isKnown || $0.isAboutEarlierSubmission }.map(\.withoutLocation)
+        // If the capture was known, nothing was disclosed in this run. What the server does not have is not public.
+        let mayBePublic = [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
+        notices = outcome.notices.filter { notice in
+            (!isKnown || notice.isAboutEarlierSubmission) && (mayBePublic || !notice.isAboutPublication)
+        }.map(\.withoutLocation)
         error = state == .accepted ? nil : Self.userFacingError(of: outcome)
         if let reason = reasonToRetry, let id = record?.id.prefix(8) {
             let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"

@@ -67,6 +67,7 @@ struct HashOnlyExport: ContextCommand {
         try require(depthTo == nil || media != nil, "--depth-to requires --output.")
         let targets = [media, depthTo, bundleFile].compactMap { $0 }
         guard !targets.contains(""), bundle != "" else { throw ValidationError("The path is empty.") }
+        try requireFile(media, depthTo, bundle, as: "an export")
         try require(Set(targets).count == targets.count, "Each output requires its own file.")
     }
 

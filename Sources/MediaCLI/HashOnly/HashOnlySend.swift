@@ -48,6 +48,7 @@ struct HashOnlySend: ContextCommand {
 
     func validate() throws {
         try require(!files.contains(""), "The path is empty.")
+        try require(!files.contains("-"), "a capture\(ParseFailure.notStandardInput).")
         try require(
             !files.isEmpty || media.digest != nil,
             "Specify a file, or --digest sha256:HEX for a file that is elsewhere."
@@ -376,12 +377,21 @@ struct SubmissionRun: Sendable {
 
     private func job(_ request: CaptureRequest, _ session: CaptureSession, _ server: String) -> CaptureRun.Job {
         let path: [UInt8]? = if case .file(let path) = request.subject { path } else { nil }
+        let name = requests.count > 1 ? path.map { ErrorCatalog.quoted($0) + ": " } ?? "" : ""
         return CaptureRun.Job(path: path, readsMedia: path != nil) { [kind, console] control, progress in
+            let warn = { @Sendable (notices: [CaptureNotice]) in
+                for notice in notices where notice.isBeforeSending { console.warning(name + notice.words) }
+            }
             switch kind {
             case .preview: return CaptureItem(try await session.preview(request), path: path)
             case .proof:
                 return CaptureItem(
-                    try await session.capture(request, control: control, progress: progress),
+                    try await session.capture(
+                        request,
+                        control: control,
+                        progress: progress,
+                        beforeSending: warn
+                    ),
                     path: path
                 )
             case .media:
@@ -390,9 +400,12 @@ struct SubmissionRun: Sendable {
                     "\(path.map { ErrorCatalog.quoted($0) } ?? "the media") itself is uploaded to "
                         + "\(ErrorCatalog.clean(server)), with its depth map and metadata"
                 )
-                let outcome = try await session.sendMedia(request, control: control) {
-                    progress($0.bytesAcknowledged, $0.bodyByteCount)
-                }
+                let outcome = try await session.sendMedia(
+                    request,
+                    control: control,
+                    progress: { progress($0.bytesAcknowledged, $0.bodyByteCount) },
+                    beforeSending: warn
+                )
                 return CaptureItem(outcome, path: path)
             }
         }
@@ -405,7 +418,7 @@ struct SubmissionRun: Sendable {
         if let preview = item.preview {
             explain(preview, item)
         }
-        for notice in item.notices where item.preview == nil || !notice.isInDisclosure {
+        for notice in item.notices where item.preview == nil ? !notice.isBeforeSending : !notice.isInDisclosure {
             let words = requests.count > 1 ? "\(item.name): \(notice.words)" : notice.words
             if notice.isWarning { console.warning(words) } else { console.note(words) }
         }

@@ -28,6 +28,7 @@ struct StoreBackup: ContextCommand {
 
     func validate() throws {
         try require(file != "", "The path is empty.")
+        try requireFile(file, as: "a backup")
     }
 
     func run(in console: Console) async throws -> ExitCode {

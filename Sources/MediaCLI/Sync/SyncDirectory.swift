@@ -187,7 +187,8 @@ struct DirectoryRun: Sendable {
             account: account,
             options: pull,
             writesProgressRecords: writesProgressRecords,
-            prompter: session.settings.prompter
+            prompter: session.settings.prompter,
+            isUnattended: isConfirmed
         )
         parts.add(try await run.run())
     }

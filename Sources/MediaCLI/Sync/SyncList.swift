@@ -39,11 +39,12 @@ struct SyncList: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
+        let device = try FlagValue.read(device, "--device", Self.device)
         let since = try since.map { text throws(UserFacingError) in try PointInTime.parse(text, flag: "--since") }
         let session = try await SyncSession.open(console, global, connection)
         let server = session.address
         let state = try session.completeState()
-        let filter = PhotoFilter(origin: try origin(session.login?.deviceID), uploadedSince: since, isGone: gone)
+        let filter = PhotoFilter(origin: try origin(device, session.login?.deviceID), uploadedSince: since, isGone: gone)
         try console.requireOutput()
         if let own = session.login?.deviceID, own != state.account {
             console.warning(
@@ -65,7 +66,20 @@ struct SyncList: ContextCommand {
         return code
     }
 
-    private func origin(_ own: String?) throws(PhotoSyncError) -> PhotoFilter.Origin {
+    /// The server's IDs are UUIDs in lowercase (photosync contract section 0).
+    private static func device(_ text: String) throws(InvalidValue) -> String {
+        let words = ["this", "other", "legacy"]
+        if words.contains(text) { return text }
+        guard let id = UUID(uuidString: text) else {
+            throw InvalidValue(
+                rule: "is neither \(words.joined(separator: ", ")) nor the ID of a device",
+                hint: Spelling.hint(for: text, among: words) ?? "the devices and their IDs: mediactl sync status --json"
+            )
+        }
+        return id.uuidString.lowercased()
+    }
+
+    private func origin(_ device: String?, _ own: String?) throws(PhotoSyncError) -> PhotoFilter.Origin {
         switch device {
         case nil: return .any
         case "this":

@@ -97,6 +97,8 @@ struct PullRun: Sendable {
     let options: Pull.Options
     let writesProgressRecords: Bool
     let prompter: Prompter
+    /// Whether `--yes` was specified: nothing may wait for input.
+    var isUnattended = false
 
     /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
@@ -139,9 +141,9 @@ struct PullRun: Sendable {
     // MARK: Legacy photos
 
     /// A claim is offered only at a prompt, since it cannot be undone, and not in JSON, since its records are those of
-    /// another command.
+    /// another command. `--yes` does not include it.
     private var offersClaim: Bool {
-        prompter.isAllowed && !console.isJSON && !console.isQuiet && !options.isDryRun && account.deviceID != nil
+        prompter.isAllowed && !isUnattended && !console.isJSON && !console.isQuiet && !options.isDryRun && account.deviceID != nil
     }
 
     private func offerClaim(of count: Int64) async throws -> ExitCode {

@@ -53,13 +53,14 @@ struct AlbumWarning: Sendable, Equatable {
     var text: String
     var hint: String?
 
-    /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`;
-    /// `count` is its number of clips or tapes, nil for an exported file. `outcome` is nil if a signal stopped the
-    /// work. `isOrder` means that only the order of the album was to be updated, which later attempts do not repeat
-    /// automatically.
-    init?(saved: String, count: Int?, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
+    /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`, or nil
+    /// for an export to standard output; `count` is its number of clips or tapes, nil for an export. `outcome` is nil if
+    /// a signal stopped the work. `isOrder` means that only the order of the album was to be updated, which later
+    /// attempts do not repeat automatically.
+    init?(saved: String?, count: Int?, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let album = count.map { $0 == 1 ? "its album" : "their album" } ?? "the album of the tape"
-        let waits = "\(saved) saved; \(album) was not updated"
+        let saved = saved.map { "\($0) saved; " } ?? ""
+        let waits = "\(saved)\(album) was not updated"
         let repair = "to update the album: mediactl tapes repair"
         guard let outcome else {
             text = waits + (isOrder ? " (interrupted)" : " (interrupted) - will retry")
@@ -71,7 +72,7 @@ struct AlbumWarning: Sendable, Equatable {
             let reason = Self.words(for: outcome)
             parts.append(
                 outcome.state == .partly && outcome.pendingClips > 0 && !isOrder
-                    ? "\(saved) saved; \(Formats.count(outcome.pendingClips, "clip")) "
+                    ? "\(saved)\(Formats.count(outcome.pendingClips, "clip")) "
                         + "\(outcome.pendingClips == 1 ? "is" : "are") not in the album (\(reason))"
                     : waits + " (\(reason))"
             )

@@ -31,8 +31,11 @@ struct TapesExport: ContextCommand {
     @Option("Format (default: by the file extension, otherwise m3u8).", value: "format")
     var format: ArgumentChoice<TapeExport>?
 
-    @Option("Write to this file (default: standard output).", value: .file, name: .shortAndLong)
+    @Option("Write to this file (default, and -: standard output).", value: .file, name: .shortAndLong)
     var output: String?
+
+    /// nil for standard output.
+    private var file: String? { output == "-" ? nil : output }
 
     @Flag(help: "Render one video with trims, rotations and transitions; the extension selects mp4, mov or mkv.")
     var render = false
@@ -61,7 +64,7 @@ struct TapesExport: ContextCommand {
     func validate() throws {
         try require(output != "", "--output: the path is empty.")
         try require(!render || format == nil, "--render cannot be combined with --format.")
-        try require(!render || output != nil, "--render requires --output FILE.")
+        try require(!render || file != nil, "--render requires --output FILE.")
         try require(
             render || format != nil || namedFormat != nil,
             Self.videoExtensions.contains(pathExtension ?? "")
@@ -79,7 +82,7 @@ struct TapesExport: ContextCommand {
         )
         try require(frameRate.map({ (1...240).contains($0) }) ?? true, "--frame-rate must be a number from 1 to 240.")
         try require(
-            output != nil || !global.json,
+            file != nil || !global.json,
             "--json requires --output FILE: the export and the records cannot both be written to standard output."
         )
     }
@@ -95,7 +98,7 @@ struct TapesExport: ContextCommand {
             service: isAlbumLeft ? nil : try await session.service(connection.key, progress: display),
             display: display,
             form: form,
-            target: output.map { RawArguments.bytes(of: $0) },
+            target: file.map { RawArguments.bytes(of: $0) },
             isReplacing: force,
             addsToAlbum: addToAlbum,
             isDryRun: dryRun
@@ -118,7 +121,7 @@ struct TapesExport: ContextCommand {
 
     /// In lowercase; nil if the name has no extension.
     private var pathExtension: String? {
-        guard let name = output?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
+        guard let name = file?.split(separator: "/").last, let dot = name.lastIndex(of: "."), dot != name.startIndex
         else { return nil }
         return name[name.index(after: dot)...].lowercased()
     }
@@ -175,7 +178,7 @@ struct TapeExportRun: Sendable {
         case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
         }
         if !isDryRun, service != nil, outcome?.isComplete != true {
-            console.warn(AlbumWarning(saved: target.map { ErrorCatalog.quoted($0) } ?? "playlist", count: nil, outcome))
+            console.warn(AlbumWarning(saved: target.map { ErrorCatalog.quoted($0) }, count: nil, outcome))
         }
         return finish(tape, clips, outcome)
     }

@@ -147,6 +147,7 @@ extension Upload {
                 "Specify files to upload, or use --files-from, --manifest or --watch."
             )
         }
+        try require(!paths.contains(""), "The path is empty.")
         try require(input.watch == nil || paths.isEmpty, "--watch cannot be combined with other inputs.")
         guard input.watch == nil || sending.verify != true else {
             throw ValidationError("--verify cannot be combined with --watch; use mediactl uploads verify afterwards.")

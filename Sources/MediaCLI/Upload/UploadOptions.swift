@@ -248,6 +248,7 @@ struct SendingOptions: ParsableArguments, Sendable {
         try require(verify != true || !dryRun, "--verify cannot be combined with --dry-run: nothing is uploaded.")
         try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: the name is empty.")
         try require(report != "", "--report: the path is empty.")
+        try requireFile(report, as: "the report of --report")
     }
 }
 

@@ -104,10 +104,18 @@ struct UploadRun: Sendable {
     }
 
     /// Writes the report and the summary.
-    func finish(_ results: UploadResults, _ reporter: UploadReporter, _ report: NewFile?, began: Duration) -> ExitCode {
+    /// `failure` ended the run although every upload may have succeeded.
+    func finish(
+        _ results: UploadResults,
+        _ reporter: UploadReporter,
+        _ report: NewFile?,
+        began: Duration,
+        after failure: UserFacingError? = nil
+    ) -> ExitCode {
         let counts = results.counts
         let duration = console.context.elapsed() - began
-        var code = console.exitCode(results.exitCode)
+        let result = results.exitCode
+        var code = console.exitCode(result == .success ? failure?.exitCode ?? result : result)
         func summary() -> JSONObject {
             JSONRenderer.counts(counts, duration: duration, signal: console.context.interruption.signal, code)
         }
@@ -216,6 +224,8 @@ extension UploadBatch.Event {
 extension UploadRun {
     /// Uploads each file in a directory once it is complete, until a signal is received or the directory disappears.
     ///
+    /// A directory that disappears is an error of the run, after the uploads in progress.
+    ///
     /// - Throws: `UserFacingError` if the directory cannot be watched; otherwise the same as `run`.
     func watch(_ directory: [UInt8], filter: PathFilter) async throws -> ExitCode {
         let began = console.context.elapsed()
@@ -230,12 +240,15 @@ extension UploadRun {
         let results = UploadResults(keepsLines: sending.report != nil)
         let reporter = reporter(fileCount: nil)
         return await console.context.interruption.handling({ _ in }) {
-            await send(watch, results, reporter)
-            return finish(results, reporter, report, began: began)
+            let isGone = await send(watch, results, reporter) && console.context.interruption.signal == nil
+            let failure = isGone ? ErrorCatalog.userFacingError(ofLostDirectory: directory) : nil
+            if let failure { console.error(failure) }
+            return finish(results, reporter, report, began: began, after: failure)
         }
     }
 
-    private func send(_ watch: DirectoryWatch, _ results: UploadResults, _ reporter: UploadReporter) async {
+    /// Returns whether the directory disappeared.
+    private func send(_ watch: DirectoryWatch, _ results: UploadResults, _ reporter: UploadReporter) async -> Bool {
         let control = BatchControl()
         let display = display(fileCount: nil)
         let (arrivals, door) = AsyncStream<[UInt8]>.makeStream()
@@ -244,6 +257,7 @@ extension UploadRun {
                 door.yield(path)
             }
             door.finish()
+            return !Task.isCancelled
         }
         let close = { @Sendable in
             watching.cancel()
@@ -275,6 +289,7 @@ extension UploadRun {
             }
         }
         watching.cancel()
+        return await watching.value
     }
 
     /// Uploads files as they arrive, at most `jobs` in parallel. A file that is rewritten during its upload is queued

@@ -147,11 +147,10 @@ struct StatusRun: Sendable {
     private func queried(_ record: UploadRecord) async throws -> JournalRow {
         guard record.isHeldForGuest, let receipt = try store.store.guestReceipt(record.uploadID) else {
             let server = try ServerURL(record.baseURL)
-            let command = "mediactl uploads status --server \(record.baseURL)"
             let client =
                 record.isGuest
                 ? await servers.anonymousClient(for: server)
-                : try await servers.client(for: server, retryCommand: command)
+                : try await servers.client(for: server, retryCommand: "mediactl uploads status")
             let uploader = store.uploader(client, settings.uploadOptions())
             return JournalRow(record: record, result: await resolve(record, uploader))
         }

@@ -36,21 +36,13 @@ package final class CounterFile: Sendable {
             throw StoreError(.other, path: directory.path, detail: "\"\(device)\" is not a device ID")
         }
         let counters = try directory.make(.captureCounters)
-        let lockPath = directory.lockFile("counter-" + name)
-        let deadline = ContinuousClock.now + timeout
-        var pause = Duration.milliseconds(2)
-        while true {
-            try Task.checkCancellation()
-            if let lock = try LockedFile.openOrCreate(lockPath) {
-                let path = counters + "/" + name
-                return CounterFile(path: path, directory: counters, lock: lock, last: try CounterText.read(path))
-            }
-            guard ContinuousClock.now < deadline else {
-                throw StoreError(.busy, path: lockPath, detail: "another process is sending as this device")
-            }
-            try await Task.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(100))
-        }
+        let lock = try await LockedFile.awaiting(
+            directory.lockFile("counter-" + name),
+            timeout: timeout,
+            "another process is sending as this device"
+        )
+        let path = counters + "/" + name
+        return CounterFile(path: path, directory: counters, lock: lock, last: try CounterText.read(path))
     }
 
     /// Takes the next `count` counters and returns the first; they are recorded on disk as used when this returns.

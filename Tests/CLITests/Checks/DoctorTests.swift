@@ -46,6 +46,16 @@ import Testing
         #expect(limits == "2.00 GB per file; 1.07 GB per multipart request")
     }
 
+    @Test func withoutASecureConnectionNothingElseIsChecked() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let report = try await Self.doctor("https" + sandbox.baseURL.dropFirst(4))
+        #expect(report.result.exitCode == 6)
+        let details = Self.values("detail", report)
+        let skipped = Self.statuses(report).filter { $0.value == "skipped" }.keys
+        #expect(skipped.count == 7, "\(details)")
+        for name in skipped { #expect(details[name] == "not checked: no secure connection", "\(name)") }
+    }
+
     @Test func nothingIsWritten() async throws {
         let sandbox = try await SandboxProcess.start()
         _ = try await Self.doctor(sandbox.baseURL)

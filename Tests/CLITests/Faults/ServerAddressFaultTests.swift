@@ -81,6 +81,28 @@ import Testing
         #expect(try fixture.journal().first?.failureCode == "certificate_untrusted")
     }
 
+    @Test func unusableFileOfAuthorities() async throws {
+        let runner = try BinaryRunner()
+        let (missing, empty) = (runner.home.file("nosuch.pem"), runner.home.file("empty.pem"))
+        try Data("no certificate\n".utf8).write(to: URL(fileURLWithPath: empty))
+        let config = runner.home.file("config.yaml")
+        try Data("cacert: nosuch.pem\n".utf8).write(to: URL(fileURLWithPath: config))
+        let cases: [(flags: [String], variables: [String: String], text: String)] = [
+            (["--cacert", missing], [:], "cannot read \"\(missing)\" (--cacert): no such file"),
+            ([], ["MEDIACTL_CACERT": missing], "cannot read \"\(missing)\" (MEDIACTL_CACERT): no such file"),
+            (["--config", config], [:], "cannot read \"\(missing)\" (cacert, \(config)): no such file"),
+            (["--cacert", runner.home.path], [:], "cannot read \"\(runner.home.path)\" (--cacert): is a directory"),
+            (["--cacert", empty], [:], "cannot use \"\(empty)\" (--cacert): it contains no certificate in PEM"),
+        ]
+        for (flags, variables, text) in cases {
+            for command in [["media", "list"], ["sync", "status"], ["doctor"]] {
+                let result = try await runner.run(command + ["--server", "https://127.0.0.1:1"] + flags, extra: variables)
+                #expect(result.exitCode == 2, "\(command): \(result.errors)")
+                #expect(result.errors.contains("mediactl: error: \(text)"), "\(command): \(result.errors)")
+            }
+        }
+    }
+
     @Test func certificateOfAnotherName() async throws {
         let server = try await SelfSignedServer()
         let fixture = try FaultFixture("https://127.0.0.1:\(server.port)")

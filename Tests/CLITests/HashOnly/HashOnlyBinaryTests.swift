@@ -236,6 +236,36 @@ import Testing
         #expect(try await fixture.json(["retry", "--all"]).count("items") == 0)
     }
 
+    /// Only a capture that the server may have is public.
+    @Test func noticesAboutPublicationRequireASubmission() async throws {
+        let fixture = try await HashOnlyFixture.registered(faults: ["capture:status=503"])
+        let place = ["--location", "52.5163,13.3777", "--location-level", "precise"]
+        func codes(_ report: SyncFixture.Report) -> [String] {
+            (report.items.first?["notices"] as? [[String: Any]] ?? []).compactMap { $0["code"] as? String }
+        }
+        let failed = try await fixture.json(["send", fixture.photo] + fixture.depthOptions + place)
+        #expect(failed.states == ["queued"])
+        #expect(!codes(failed).contains { $0.hasSuffix("_public") } && codes(failed).contains("scene_not_real"))
+        #expect(!failed.result.errors.contains("is public"), "\(failed.result.errors)")
+        try await fixture.sandbox.clearFaults()
+        let sent = try await fixture.json(["send", fixture.photo] + fixture.depthOptions + place)
+        #expect(sent.states == ["accepted"])
+        #expect(codes(sent).contains("captured_at_is_public") && codes(sent).contains("coordinates_are_public"))
+    }
+
+    /// A time on the server cannot be corrected.
+    @Test func anUnknownTimeIsReportedBeforeSending() async throws {
+        let fixture = try await HashOnlyFixture.registered(faults: ["capture:stall,after=body"])
+        let child = try fixture.runner.start(["hash-only", "send", fixture.photo, "--no-depth"])
+        try await child.wait(for: "the capture time is unknown")
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
+        child.signal(SIGINT)
+        try await child.wait(for: "waiting for the server's response")
+        try await child.repeatSignal(SIGINT)
+        let result = try await child.finish(deadline: .seconds(20))
+        #expect(result.errors.split(separator: "the capture time is unknown").count == 2, "\(result.errors)")
+    }
+
     @Test func theServerThatHasTheCaptureIsQueried() async throws {
         let fixture = try await HashOnlyFixture.registered()
         #expect(try await fixture.send().result.exitCode == 0)

@@ -156,6 +156,17 @@ import Testing
         #expect(try await fixture.requests("POST", "/api/photos/upload") == uploads)
     }
 
+    @Test func yesWaitsForNoInput() async throws {
+        let (fixture, directory) = try await fixture()
+        let child = try fixture.runner.start(["sync", directory, "--yes"], streams: .terminal(columns: 100))
+        let result = try await child.finish()
+        #expect(result.exitCode == 0, "\(result.errors)")
+        #expect(!result.output.contains("Claim them?"), "\(result.output)")
+        #expect(result.output.contains("1 photo is not assigned to a device; list it with"), "\(result.output)")
+        #expect(try await fixture.requests("POST", "/api/sync/claim-legacy") == 0)
+        #expect(try await fixture.requests("POST", "/api/photos/upload") == 2)
+    }
+
     @Test(arguments: [("yes\n", true), ("no\n", false)])
     func syncOffersToClaimLegacyPhotos(response: String, isClaimed: Bool) async throws {
         let (fixture, _) = try await fixture()

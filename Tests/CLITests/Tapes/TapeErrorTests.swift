@@ -128,6 +128,16 @@ import Testing
         #expect(AlbumWarning(saved: Formats.count(count, "clip"), count: count, outcome)?.text == text)
     }
 
+    /// Nothing is saved by an export to standard output.
+    @Test(arguments: [
+        (nil, "the album of the tape was not updated (library unreachable) - will retry"),
+        ("\"a.m3u8\"", "\"a.m3u8\" saved; the album of the tape was not updated (library unreachable) - will retry"),
+    ])
+    func exportsHaveAWarningOfTheirTarget(saved: String?, text: String) {
+        let outcome = AlbumOutcome(state: .pending, reason: .unreachable, pendingClips: 1)
+        #expect(AlbumWarning(saved: saved, count: nil, outcome)?.text == text)
+    }
+
     @Test func interruptedWorkIsReported() {
         let warning = AlbumWarning(saved: "1 clip", count: 1, nil)
         #expect(warning?.text == "1 clip saved; its album was not updated (interrupted) - will retry")

@@ -44,6 +44,16 @@ import Testing
         #expect(try originals.map(fixture.witness) == before)
     }
 
+    @Test func aDashIsStandardOutput() async throws {
+        let (fixture, _) = try await twoTapes()
+        let expected = try await fixture.run("export", "T", "--no-album")
+        #expect(expected.exitCode == 0 && expected.output.hasPrefix("#EXTM3U\n"))
+        let result = try await fixture.run("export", "T", "--no-album", "-o", "-")
+        #expect(result.exitCode == 0 && result.output == expected.output, "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: fixture.runner.home.file("-")))
+        #expect(try await fixture.run("export", "T", "-o", "-", "--json").exitCode == 2)
+    }
+
     @Test func exportReplacesOnlyRegularFiles() async throws {
         let (fixture, _) = try await twoTapes()
         let home = fixture.runner.home

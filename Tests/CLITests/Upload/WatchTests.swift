@@ -60,6 +60,38 @@ import Testing
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
+    @Test(arguments: [true, false])
+    func aDirectoryThatDisappearsIsAnError(isRemoved: Bool) async throws {
+        let fixture = try await BatchFixture()
+        let drop = fixture.runner.home.file("drop")
+        try fixture.file("drop/there.mp4")
+        let child = try fixture.runner.start(["upload", "--watch", drop, "--json"] + fixture.login)
+        try await child.wait(for: #""state":"done""#)
+        if isRemoved {
+            try FileManager.default.removeItem(atPath: drop)
+        } else {
+            try FileManager.default.moveItem(atPath: drop, toPath: drop + "2")
+        }
+        let result = try await child.finish()
+        #expect(result.exitCode == 2, "\(result.errors)")
+        #expect(result.errors.contains("mediactl: error: \"\(drop)\" is no longer there\n"), "\(result.errors)")
+        #expect(try #require(result.lines.last).contains(#""exit_code":2"#), "\(result.output)")
+        #expect(result.output.contains(#""code":"cannot_watch""#))
+    }
+
+    @Test func uploadsInProgressAreFinishedWhenTheDirectoryDisappears() async throws {
+        let fixture = try await BatchFixture(faults: ["upload:delay-response=600,times=1"])
+        let drop = fixture.runner.home.file("drop")
+        try fixture.file("drop/there.mp4")
+        let child = try fixture.runner.start(["upload", "--watch", drop, "--json"] + fixture.login)
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
+        try FileManager.default.moveItem(atPath: drop, toPath: drop + "2")
+        let result = try await child.finish()
+        #expect(result.exitCode == 2, "\(result.errors)")
+        #expect(try BatchFixture.records(result, "item").map { $0["state"] as? String } == ["done"])
+        #expect(try fixture.sandbox.storedFiles().count == 1)
+    }
+
     @Test func aPathThatIsNotADirectoryIsRefused() async throws {
         let fixture = try await BatchFixture()
         let result = try await fixture.upload(["--watch", "/no/such/dir"])

@@ -161,6 +161,19 @@ import Testing
         )
     }
 
+    /// The upload is for a server that the command does not specify, so its credentials are missing.
+    @Test func theHintOfMissingCredentialsSpecifiesTheServerOnce() async throws {
+        let runner = try BinaryRunner()
+        let store = try TokenStore(in: try DataDirectory.open(runner.home.file("data/mediactl")))
+        try store.insert(record(2, .sending, .multipart))
+        let result = try await runner.run(["uploads", "status", "--no-input"])
+        #expect(result.exitCode == 4, "\(result.errors)")
+        #expect(
+            result.errors.contains("hint: mediactl uploads status --server http://127.0.0.1:9\n"),
+            "\(result.errors)"
+        )
+    }
+
     @Test func statusCountsWhatResumeWouldResume() async throws {
         let runner = try BinaryRunner()
         let directory = try DataDirectory.open(runner.home.file("data/mediactl"))

@@ -3,6 +3,7 @@ import Foundation
 import MediaCrypto
 import MediaStore
 import MediaTransport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -51,6 +52,24 @@ import Testing
                 #expect(finding == (check == .server && isOffline ? .skipped("offline") : .passed), "\(check)")
             }
         }
+    }
+
+    @Test func noticesAreReportedBeforeSending() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        var request = try bench.request()
+        request.facts.capturedAt = nil
+        let library = bench.library
+        let reported = Mutex<[CaptureNotice]>([])
+        let outcome = try await bench.session.capture(request, beforeSending: { notices in
+            let records = try? library.captures()
+            #expect(records?.map(\.submissions) == [0])
+            reported.withLock { $0 += notices }
+        })
+        #expect(outcome.record.submissions == 1)
+        #expect(reported.withLock { $0 }.contains(.captureTimeUnknown))
+        // Nothing is sent again.
+        _ = try await bench.session.capture(request, beforeSending: { _ in Issue.record("reported again") })
     }
 
     @Test func theSameMediaIsNotSubmittedTwice() async throws {

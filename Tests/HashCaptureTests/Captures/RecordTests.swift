@@ -211,6 +211,30 @@ import Testing
         #expect(verification.failed.count == (change == "hash" ? 3 : 1))
     }
 
+    /// The server shows a capture only to its device: 403 for the one that replaced it, but a failure for its own.
+    @Test func theServersCheckIsSkippedAfterAReplacedRegistration() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let path = try bench.photo()
+        #expect(try await bench.session.capture(bench.request(path)).record.state == .accepted)
+        var plan = CaptureBench.plan
+        plan.replacesEarlier = true
+        try await bench.register(plan)
+        let requests = try await bench.received().count
+        let verification = try await bench.session.verify(file: path, isOffline: false)
+        #expect(
+            verification.findings.last?.finding == .skipped("this machine is now registered as another device")
+        )
+        #expect(verification.isGood && verification.errors.isEmpty)
+        #expect(try await bench.received().count == requests)
+
+        var record = try #require(try bench.library.captures().first)
+        record.deviceID = try bench.session.device().deviceID
+        try bench.library.keep(record)
+        let own = try await bench.session.verify(file: path, isOffline: false)
+        #expect(own.failed == [.server])
+    }
+
     @Test func aFileWithoutARecordIsUnknown() async throws {
         let bench = try CaptureBench(address: "http://127.0.0.1:9")
         let error = await #expect(throws: CaptureError.self) {

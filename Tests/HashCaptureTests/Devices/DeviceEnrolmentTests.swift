@@ -37,6 +37,28 @@ import Testing
         #expect(keys == [try #require(second.keySource.fileName)])
     }
 
+    @Test func parallelRegistrationsRegisterOneDevice() async throws {
+        let bench = try await CaptureBench()
+        let codes = await withTaskGroup(of: OutcomeCode?.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    do {
+                        try await bench.register()
+                        return nil
+                    } catch {
+                        return (error as? CaptureError)?.code ?? .internalError
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == nil } == 1)
+        #expect(codes.count { $0 == .alreadyRegistered } == 7)
+        #expect(try await bench.sandbox?.captureDevices().count == 1)
+        let keys = try FileManager.default.contentsOfDirectory(atPath: bench.directory.path + "/capture-keys")
+        #expect(keys.count == 1)
+    }
+
     @Test func aReplacedKeyOfAnotherRegistrationIsKept() async throws {
         let bench = try await CaptureBench()
         var device = try await bench.register()

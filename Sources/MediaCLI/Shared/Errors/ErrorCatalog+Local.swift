@@ -135,6 +135,11 @@ extension ErrorCatalog {
         )
     }
 
+    /// The watched directory was removed, renamed or unmounted.
+    static func userFacingError(ofLostDirectory path: [UInt8]) -> UserFacingError {
+        UserFacingError(.cannotWatch, "\(quoted(path)) is no longer there")
+    }
+
     fileprivate static func described(_ error: SpoolError) -> UserFacingError {
         switch error {
         case .tooLarge(let limit):

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import MediaCore
 
 /// An error thrown by the parser; this includes help and version.
@@ -17,7 +18,8 @@ struct ParseFailure {
     /// Prints the failure in the requested format and returns the exit code.
     func report(in context: CommandContext) -> ExitCode {
         let text = MediactlCommand.fullMessage(for: error)
-        guard MediactlCommand.exitCode(for: error) != .success || line.unknownCommandOfHelp != nil else {
+        let isMistyped = line.unknownCommandOfHelp != nil || line.unintendedHelp != nil
+        guard MediactlCommand.exitCode(for: error) != .success || isMistyped else {
             let isVersion = text == VersionText.program
             context.output.write((isVersion ? VersionText.lines.joined(separator: "\n") : help(text)) + "\n")
             return .success
@@ -36,9 +38,21 @@ struct ParseFailure {
         return words.contains("--help") || !words.contains("-h") ? help : HelpText.short(help, of: line.path.names)
     }
 
+    /// The end of the message about `-` in place of a file to create.
+    static let notStandardOutput = " cannot be written to standard output"
+
+    /// The end of the message about `-` in place of a file to read.
+    static let notStandardInput = " cannot be read from standard input"
+
     var userFacingError: UserFacingError {
-        secretAsArgument ?? misspelledCommand ?? dashedValue ?? unknownOption ?? refusedValue ?? overlookedOption
-            ?? .usage(message, hint: helpHint)
+        secretAsArgument ?? line.unintendedHelp.map(unknown(option:)) ?? misspelledCommand ?? dashedValue
+            ?? unknownOption ?? refusedValue ?? overlookedOption ?? standardStream ?? .usage(message, hint: helpHint)
+    }
+
+    /// `-` in place of a file.
+    private var standardStream: UserFacingError? {
+        guard [Self.notStandardInput, Self.notStandardOutput].contains(where: message.hasSuffix) else { return nil }
+        return .usage(message, hint: "for a file of that name write ./-")
     }
 
     private var line: MistypedLine {
@@ -99,10 +113,12 @@ struct ParseFailure {
     /// The parser reports a missing argument before an unknown option, although the latter is the cause.
     private var overlookedOption: UserFacingError? {
         let known = MistypedLine.options(of: line.path.last, includeHidden: true) + ["--help", "--version"]
-        guard let name = line.options.first(where: { !known.contains($0) }),
+        if let name = line.options.first(where: { !known.contains($0) }),
             !MistypedLine.options(of: MediactlCommand.self).contains(name)
-        else { return nil }
-        return unknown(option: name)
+        {
+            return unknown(option: name)
+        }
+        return line.unknownClusters.first.map(unknown(option:))
     }
 
     /// A connection option that the command does not use; nil if it uses all of them. The parser accepts the options of
@@ -126,8 +142,14 @@ struct ParseFailure {
         let near = nearest.flatMap { option == "--\($0)" || (isWeakening($0) && $0.hasPrefix(name)) ? nil : $0 }
         return .usage(
             "unknown option \(TerminalText.escaped(option))",
-            hint: commandWith(option) ?? near.flatMap { Self.suggestion($0, for: name) } ?? helpHint
+            hint: commandWith(option) ?? fileHint(option) ?? near.flatMap { Self.suggestion($0, for: name) } ?? helpHint
         )
+    }
+
+    /// A file whose name begins with a dash, such as one of `*.mp4`.
+    private func fileHint(_ option: String) -> String? {
+        guard option.contains(".") || access(option, F_OK) == 0 else { return nil }
+        return "for a file write ./\(TerminalText.escaped(option))"
     }
 
     /// The subcommand that has the option, if the command line ends with a command group.
@@ -304,6 +326,37 @@ struct MistypedLine {
 
     /// The long options of the line, without their values.
     var options: [String] { words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) } }
+
+    /// Words with one dash and several characters that are not all flags of the command or their numbers, such as file
+    /// names.
+    var unknownClusters: [String] {
+        let command = path.last
+        let flags = MistypedLine.shortOptions(of: command).union("h")
+        return words.filter { word in
+            word.hasPrefix("-") && !word.hasPrefix("--") && word.count > 2 && word != "-help"
+                && !(word.dropFirst().first?.isNumber ?? false)
+                && !word.dropFirst().allSatisfy { flags.contains($0) || $0.isNumber }
+        }
+    }
+
+    /// The word that the parser took for `-h` although it contains other letters, such as `-beach.mp4`; nil if help was
+    /// requested.
+    var unintendedHelp: String? {
+        guard !words.contains("--help"), !words.contains("-h"), !words.contains("help"), !words.contains("--version")
+        else { return nil }
+        return unknownClusters.first { $0.contains("h") }
+    }
+
+    /// The letters of the short options of a command, read from the help like the long ones.
+    private static func shortOptions(of command: any ParsableCommand.Type) -> Set<Character> {
+        let lines = MediactlCommand.helpMessage(for: command, includeHidden: true, columns: 80).split(separator: "\n")
+        return Set(
+            lines.compactMap { line in
+                guard let match = line.prefixMatch(of: /  -([A-Za-z0-9])[, ]/) else { return nil }
+                return match.1.first
+            }
+        )
+    }
 
     /// Options that `mediactl` itself accepts, for commands that connect to a server.
     static let connectionOptions: Set<String> = Set(

@@ -67,3 +67,8 @@ enum ColorMode: String, Sendable, CaseIterable {
 func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
     guard condition else { throw ValidationError(message()) }
 }
+
+/// Fails for `-`, which elsewhere is standard output, as the path of a file to create.
+func requireFile(_ paths: String?..., as name: String) throws {
+    try require(!paths.contains("-"), "\(name)\(ParseFailure.notStandardOutput).")
+}

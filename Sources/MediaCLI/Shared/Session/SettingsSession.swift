@@ -1,4 +1,5 @@
 internal import GigHive
+internal import Glibc
 internal import MediaStore
 internal import MediaTransport
 
@@ -147,9 +148,11 @@ extension SettingsSession {
     /// A transfer loop with the settings of each server. `service` determines which servers flags and environment apply
     /// to. With `outage`, it waits for a server that is down and shows the wait.
     ///
-    /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`; `StoreError` for unusable logins.
+    /// - Throws: `TransportError`; `SettingsError` for a malformed `known_servers`; `StoreError` for unusable logins;
+    ///   `UserFacingError` for an unusable file of CA certificates.
     func httpClient(for service: SettingKey, surviving outage: OutageNotice? = nil) throws -> HTTPClient {
         try trusts.load()
+        if let authorities = settings.caFile { try AuthorityFile.check(authorities) }
         var configuration = HTTPClientConfiguration(
             http2: settings.http2.value,
             retry: retryPolicy,
@@ -251,5 +254,42 @@ extension SettingsSession {
             stored: stored
         )
         return try await console.context.interruption.canceling { try await find(search) }
+    }
+}
+
+/// The file of `cacert`. libcurl reports an unusable one only as a failed connection.
+enum AuthorityFile {
+    /// Far above the size of the system's certificates; larger files are left to libcurl.
+    private static let limit = 16 << 20
+
+    /// - Throws: `UserFacingError` (`invalid_setting`).
+    static func check(_ setting: Setting<String>) throws(UserFacingError) {
+        let source =
+            switch setting.origin {
+            case .flag: SettingKey.caFile.flag
+            case .environment(let variable): variable
+            case .profile, .settingsFile, .builtIn: "\(SettingKey.caFile.rawValue), \(setting.origin)"
+            }
+        let path = RawArguments.bytes(of: setting.value)
+        let name = "\(ErrorCatalog.quoted(path)) (\(ErrorCatalog.clean(source)))"
+        do throws(WholeInput.Failure) {
+            guard let bytes = try content(of: path) else { return }
+            guard !bytes.split(separator: UInt8(ascii: "\n")).contains(where: { $0.starts(with: "-----BEGIN ".utf8) })
+            else { return }
+        } catch {
+            throw UserFacingError(.invalidSetting, "cannot read \(name): \(error.reason)", hint: error.hint)
+        }
+        throw UserFacingError(.invalidSetting, "cannot use \(name): it contains no certificate in PEM")
+    }
+
+    /// nil for a pipe, which can be read only once, and for a very large file.
+    private static func content(of path: [UInt8]) throws(WholeInput.Failure) -> [UInt8]? {
+        let descriptor = try WholeInput.opened(path)
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw .system(EISDIR) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= limit else { return nil }
+        return try WholeInput.all(from: descriptor, limit: limit)
     }
 }
