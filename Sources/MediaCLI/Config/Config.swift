@@ -35,8 +35,7 @@ struct ConfigShow: ContextCommand {
             console.record(.item, JSONRenderer.setting(row))
         }
         console.table(TextRenderer.settings(rows))
-        console.summary(["items": JSONValue(rows.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(rows.count)])
     }
 }
 

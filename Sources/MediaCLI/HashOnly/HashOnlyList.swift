@@ -34,8 +34,7 @@ struct HashOnlyList: ContextCommand {
         if records.isEmpty {
             console.note(open ? "no unfinished captures" : "no captures")
         }
-        console.summary(["items": JSONValue(records.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(records.count)])
     }
 }
 

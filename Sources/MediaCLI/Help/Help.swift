@@ -71,8 +71,7 @@ struct Help: ContextCommand {
         table.append(contentsOf: ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] })
         console.table(table)
         console.text(["", "Example:", "  mediactl upload clip.mp4 || echo \"exit code $?\""])
-        console.summary(["items": JSONValue(ExitCode.allCases.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(ExitCode.allCases.count)])
     }
 }
 

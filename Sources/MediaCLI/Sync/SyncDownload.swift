@@ -126,15 +126,11 @@ struct DownloadRun: Sendable {
 
     /// - Throws: `PhotoSyncError` for errors that end the whole run, `UserFacingError`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "to": .path(directory),
-                "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
-                "jobs": JSONValue(options.jobs),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "to": .path(directory),
+            "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
+            "jobs": JSONValue(options.jobs),
+        ])
         let run = LongRun<DownloadReading>(console, writesRecords: writesProgressRecords)
         let statistics = ItemStatistics<DownloadItem.State>()
         return try await console.context.interruption.handling({ _ in }) {

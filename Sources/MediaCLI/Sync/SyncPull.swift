@@ -106,14 +106,10 @@ struct PullRun: Sendable {
     }
 
     private func list() async throws -> (ExitCode, PullResult?) {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "device_id": JSONValue(account.deviceID),
-                "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "device_id": JSONValue(account.deviceID),
+            "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
+        ])
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let waiting = LockNotice(console)
         return try await console.context.interruption.handling({ _ in }) {

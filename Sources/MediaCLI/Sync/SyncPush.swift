@@ -108,14 +108,10 @@ struct PushRun: Sendable {
 
     /// - Throws: `PhotoSyncError` for errors that end the whole run, `UserFacingError`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "device_id": JSONValue(account.deviceID),
-                "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "device_id": JSONValue(account.deviceID),
+            "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
+        ])
         let run = LongRun<PushReading>(console, writesRecords: writesProgressRecords)
         let statistics = PushStatistics()
         return try await console.context.interruption.handling({ _ in }) {

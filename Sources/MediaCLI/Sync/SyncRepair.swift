@@ -68,13 +68,9 @@ struct RepairRun: Sendable {
 
     /// - Throws: `PhotoSyncError`; `UserFacingError` if no prompt is possible.
     func run() async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
+        ])
         let repair = Repair(account, check: check, retry: retry)
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let statistics = ItemStatistics<Repair.Item.State>()

@@ -86,14 +86,10 @@ struct VerifyRun: Sendable {
 
     /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "read_content": .bool(readsContent),
-                "server_check": .string(serverCheck.word),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "read_content": .bool(readsContent),
+            "server_check": .string(serverCheck.word),
+        ])
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let statistics = VerifyStatistics()
         return try await console.context.interruption.handling({ _ in }) {

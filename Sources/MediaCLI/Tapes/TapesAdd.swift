@@ -158,14 +158,10 @@ struct TapeAdditionRun: Sendable {
 
     /// - Throws: `TapesError` if the tape no longer exists or the store cannot be used.
     func run(_ tape: TapeRecord, _ paths: [[UInt8]]) async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(paths.count),
-                "dry_run": .bool(options.dryRun),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(paths.count),
+            "dry_run": .bool(options.dryRun),
+        ])
         // A signal between two steps ends the work but not the program, so that committed changes are reported.
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(paths)

@@ -94,8 +94,7 @@ struct TapeDeletionRun: Sendable {
     func run(_ tapes: [TapeRecord]) async throws -> ExitCode {
         let isConfirmed = isDryRun || tapes.isEmpty ? true : try await confirm(tapes)
         return try await console.context.interruption.handling({ _ in }) {
-            console.record(.start, ["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
-            try console.requireOutput()
+            try console.start(["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
             var items: [Item] = []
             for tape in tapes {
                 guard console.mayContinue, let item = try await item(tape, isConfirmed: isConfirmed) else { break }

@@ -29,8 +29,7 @@ struct TapesList: ContextCommand {
         if tapes.isEmpty {
             console.note("no tapes; to create one: mediactl tapes create TITLE")
         }
-        console.summary(["items": JSONValue(tapes.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(tapes.count)])
     }
 }
 

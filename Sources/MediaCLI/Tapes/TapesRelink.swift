@@ -44,8 +44,7 @@ struct TapesRelink: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let named = try tapes.map { try session.tape($0) }
-        console.record(.start, ["dry_run": .bool(dryRun)])
-        try console.requireOutput()
+        try console.start(["dry_run": .bool(dryRun)])
         let (editor, places, isDryRun) = (session.editor, try self.places(), dryRun)
         let results = try await console.context.interruption.canceling {
             try await editor.relink(named, in: places, isDryRun: isDryRun)

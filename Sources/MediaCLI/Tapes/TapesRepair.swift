@@ -38,8 +38,7 @@ struct TapesRepair: ContextCommand {
         let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
         let service = try await session.service(connection.key, progress: display)
         let work = TapeFindings(session: session, service: service, tapes: named)
-        console.record(.start, ["dry_run": .bool(dryRun)])
-        try console.requireOutput()
+        try console.start(["dry_run": .bool(dryRun)])
         let checked = try work.checked()
         var totals = TapeFindings.Totals()
         var items: [TapeFindings.Item] = []

@@ -44,13 +44,12 @@ struct TapesShow: ContextCommand {
             TextRenderer.tape(view, now: console.context.now(), width: console.outputWidth, style: console.outputStyle)
         )
         for note in view.notes { console.note(note) }
-        console.summary(
+        return console.finish(
             JSONRenderer.tape(tape) + JSONRenderer.link(view.link) + [
                 "album_found": JSONValue(view.isAlbumFound), "pending_clips": JSONValue(view.pendingClips),
-                "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds), "exit_code": 0,
+                "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds),
             ]
         )
-        return .success
     }
 }
 

@@ -30,8 +30,7 @@ struct TapesVerify: ContextCommand {
         let named = try tapes.map { try session.tape($0) }.uniqued { $0.id }
         let service = try await session.service(connection.key)
         let work = TapeFindings(session: session, service: service, tapes: named)
-        console.record(.start, ["dry_run": false])
-        try console.requireOutput()
+        try console.start(["dry_run": false])
         let checked = try work.checked()
         var totals = TapeFindings.Totals()
         var findings: [AlbumFinding] = []

@@ -166,8 +166,7 @@ struct DeleteRun: Sendable {
     /// is the one on the server with the checksum from the options.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await search.ids() : ids
-        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
         var steps: [Step] = []
         for id in ids {
             steps.append(try await find(id))

@@ -71,8 +71,7 @@ struct DiscardingRun: Sendable {
         if !isDryRun {
             try confirmation.requirePrompt(for: question)
         }
-        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         let lines = try announcement(of: records)
         let isConfirmed = try await isDryRun ? false : confirmation.prompt(lines, question, on: console)
         return try await console.context.interruption.handling({ _ in }) {

@@ -47,8 +47,7 @@ struct UploadsResponses: ContextCommand {
         for response in kept { console.record(.item, JSONRenderer.kept(response, result: "kept")) }
         console.table(TextRenderer.kept(kept, now: console.context.now()))
         if kept.isEmpty { console.note("no kept responses") }
-        console.summary(["items": JSONValue(kept.count), "discarded": 0, "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(kept.count), "discarded": 0])
     }
 
     private func remove(
@@ -61,8 +60,7 @@ struct UploadsResponses: ContextCommand {
         guard !dryRun else {
             console.record(.item, JSONRenderer.kept(response, result: "planned"))
             console.text(["\(response.id) would be discarded"])
-            console.summary(["items": 1, "discarded": 0, "exit_code": 0])
-            return .success
+            return console.finish(["items": 1, "discarded": 0])
         }
         let what = response.hasToken ? "Its delete token is lost." : "A delete token in it would be lost."
         let question = "\(TextRenderer.brief(response)) \(what)"

@@ -79,8 +79,7 @@ struct StatusRun: Sendable {
         var rows: [JournalRow] = []
         var unreachable: Set<String> = []
         let records = try records(host: host)
-        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(!queriesServers)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(records.count), "dry_run": .bool(!queriesServers)])
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
             var row = try await row(of: record, standings, &unreachable)

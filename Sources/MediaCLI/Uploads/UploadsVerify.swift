@@ -53,8 +53,7 @@ struct UploadsVerify: ContextCommand {
         if guestCount > 0 {
             console.note("\(Formats.count(guestCount, "guest upload")) cannot be verified by the listing")
         }
-        console.record(.start, ["server": .string(server.description), "items": JSONValue(files.count)])
-        try console.requireOutput()
+        try console.start(["server": .string(server.description), "items": JSONValue(files.count)])
         let client = try await ServerSession(settings, credentials: credentials).client(
             for: server,
             retryCommand: "mediactl uploads verify" + (report.map { " --report \(HintOptions.word($0))" } ?? "")

@@ -75,6 +75,14 @@ final class Console: Sendable {
         write(kind.rawValue, members())
     }
 
+    /// Writes the first record of a command that reports items one by one. JSON only.
+    ///
+    /// - Throws: `UserFacingError` if its results cannot be written, before the work starts.
+    func start(_ members: @autoclosure () -> JSONObject) throws(UserFacingError) {
+        record(.start, members())
+        try requireOutput()
+    }
+
     /// Writes many records at once. JSON only.
     func records(_ kind: Record, _ all: @autoclosure () -> [JSONObject]) {
         guard isJSON else { return }
@@ -122,6 +130,13 @@ final class Console: Sendable {
         if let onSummary { return onSummary(members()) }
         guard isJSON, finish.begin() else { return }
         write("summary", members())
+    }
+
+    /// Writes the summary of a command that succeeded, which ends with the exit code, and returns the code.
+    func finish(_ members: @autoclosure () -> JSONObject) -> ExitCode {
+        let code = exitCode(.success)
+        summary(members() + ["exit_code": JSONRenderer.exitCode(code)])
+        return code
     }
 
     /// The last members of the summary of interruptible work: `duration_ms` if given, `signal` and `exit_code`.
