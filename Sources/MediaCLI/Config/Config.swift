@@ -47,18 +47,15 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func settings(_ rows: [SettingsSession.Row]) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
             .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
         ])
-        table.append(
-            contentsOf: rows.map { row in
-                // The records have the number of bytes.
-                let size = SettingKey.sizes.contains { $0.rawValue == row.name } ? Int64(row.value) : nil
-                let value = size.map(SettingValue.sizeText) ?? row.value
-                return [TerminalText.escaped(row.name), TerminalText.escaped(value), TerminalText.escaped(row.source)]
-            }
-        )
-        return table
+        .rows(for: rows) { row in
+            // The records have the number of bytes.
+            let size = SettingKey.sizes.contains { $0.rawValue == row.name } ? Int64(row.value) : nil
+            let value = size.map(SettingValue.sizeText) ?? row.value
+            return [TerminalText.escaped(row.name), TerminalText.escaped(value), TerminalText.escaped(row.source)]
+        }
     }
 }

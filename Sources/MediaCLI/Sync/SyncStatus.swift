@@ -103,19 +103,16 @@ extension TextRenderer {
     }
 
     private static func devices(_ report: SyncReport, _ account: SyncAccount) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "DEVICE"), .init(title: "PLATFORM"), .init(title: "PHOTOS", alignment: .right),
         ])
-        table.append(
-            contentsOf: report.devices.map { entry in
-                let mark = entry.device.id == account.deviceID ? " (this device)" : ""
-                let name = entry.device.name.isEmpty ? entry.device.id : entry.device.name
-                return [
-                    TerminalText.escaped(name) + mark, TerminalText.escaped(entry.device.platform), "\(entry.photos)",
-                ]
-            }
-        )
-        return table
+        .rows(for: report.devices) { entry in
+            let mark = entry.device.id == account.deviceID ? " (this device)" : ""
+            let name = entry.device.name.isEmpty ? entry.device.id : entry.device.name
+            return [
+                TerminalText.escaped(name) + mark, TerminalText.escaped(entry.device.platform), "\(entry.photos)",
+            ]
+        }
     }
 
     private static func words(for version: ServerVersion?) -> String {
@@ -124,20 +121,17 @@ extension TextRenderer {
     }
 
     private static func table(_ report: SyncReport) -> Table {
-        var table = Table(columns: [
+        let (status, counts) = (report.status, report.counts)
+        let rows: [(name: String, onServer: Int64?, inIndex: Int64)] = [
+            ("this device", status?.devicePhotos, counts.thisDevice),
+            ("other devices", status?.otherDevicePhotos, counts.otherDevices),
+            ("no device", status?.legacyPhotos, counts.legacy), ("all", status?.totalPhotos, counts.total),
+            ("deleted", nil, counts.gone),
+        ]
+        return Table(columns: [
             .init(title: "PHOTOS"), .init(title: "SERVER", alignment: .right), .init(title: "INDEX", alignment: .right),
         ])
-        let (status, counts) = (report.status, report.counts)
-        func row(_ name: String, _ onServer: Int64?, _ inIndex: Int64) -> [String] {
-            [name, onServer.map { "\($0)" } ?? "-", "\(inIndex)"]
-        }
-        table.append(contentsOf: [
-            row("this device", status?.devicePhotos, counts.thisDevice),
-            row("other devices", status?.otherDevicePhotos, counts.otherDevices),
-            row("no device", status?.legacyPhotos, counts.legacy), row("all", status?.totalPhotos, counts.total),
-            row("deleted", nil, counts.gone),
-        ])
-        return table
+        .rows(for: rows) { row in [row.name, row.onServer.map { "\($0)" } ?? "-", "\(row.inIndex)"] }
     }
 
     private static func words(for health: ServerHealth?) -> String {

@@ -177,23 +177,21 @@ extension TextRenderer {
 
     private static func clips(_ view: TapeView, width: Int?, style: Style) -> [String] {
         guard !view.clips.isEmpty else { return [] }
-        var table = Table(columns: [
+        let table = Table(columns: [
             .init(title: "#", alignment: .right), .init(title: "ID", dropOrder: 3), .init(title: "KIND", dropOrder: 1),
             .init(title: "LENGTH", alignment: .right), .init(title: "CUT", dropOrder: 2),
             .init(title: "ALBUM", isFlexible: true, minimumWidth: 8, dropOrder: 4),
             .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
         ])
-        table.append(
-            contentsOf: view.clips.map { clip in
-                [
-                    "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
-                    clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
-                    words(for: clip) + linkText(view.linkState(of: clip)),
-                    (clip.source.map { TerminalText.escaped($0) } ?? "-")
-                        + (view.offline.contains(clip.id) ? " (offline)" : ""),
-                ]
-            }
-        )
+        .rows(for: view.clips) { clip in
+            [
+                "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
+                clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
+                words(for: clip) + linkText(view.linkState(of: clip)),
+                (clip.source.map { TerminalText.escaped($0) } ?? "-")
+                    + (view.offline.contains(clip.id) ? " (offline)" : ""),
+            ]
+        }
         return [""] + table.lines(fitting: width, style: style)
     }
 
