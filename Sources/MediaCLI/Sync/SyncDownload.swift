@@ -155,11 +155,10 @@ struct DownloadRun: Sendable {
                 }
             }
             let isStopped = result == nil || statistics.count(.cancelled) > 0
-            let code = console.exitCode(statistics.exitCode(isStopped: isStopped))
+            let ending = console.ending(statistics.exitCode(isStopped: isStopped))
             conclude(statistics)
             let bytes = result?.bytesReceived ?? run.display.latest?.progress.bytesReceived
-            console.summary(summary(statistics, bytes, run, code))
-            return code
+            return ending.runSummary(summary(statistics, bytes), after: run.display.elapsed)
         }
     }
 
@@ -204,12 +203,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    private func summary(
-        _ statistics: ItemStatistics<DownloadItem.State>,
-        _ bytesReceived: Int64?,
-        _ run: LongRun<DownloadReading>,
-        _ code: ExitCode
-    ) -> JSONObject {
+    private func summary(_ statistics: ItemStatistics<DownloadItem.State>, _ bytesReceived: Int64?) -> JSONObject {
         func count(_ state: DownloadItem.State) -> JSONValue { JSONValue(statistics.count(state)) }
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(statistics.total),
@@ -217,7 +211,7 @@ struct DownloadRun: Sendable {
             "planned": count(.planned), "unverified": count(.unverified), "undeliverable": count(.undeliverable),
             "thumbnail": count(.thumbnail), "unavailable": count(.unavailable), "failed": count(.failed),
             "cancelled": count(.cancelled), "bytes_received": .integer(bytesReceived ?? 0),
-        ] + console.exitFields(code, after: run.display.elapsed)
+        ]
     }
 }
 

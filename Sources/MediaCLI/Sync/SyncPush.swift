@@ -118,10 +118,10 @@ struct PushRun: Sendable {
             do {
                 let result = try await work(paths, run, statistics)
                 let isStopped = result == nil || statistics.items.count(.cancelled) > 0
-                let code = console.exitCode(statistics.items.exitCode(isStopped: isStopped))
+                let ending = console.ending(statistics.items.exitCode(isStopped: isStopped))
                 conclude(statistics, paths)
-                console.summary(summary(statistics, result ?? run.display.latest?.progress.bytesSent, run, code))
-                return code
+                let bytesSent = result ?? run.display.latest?.progress.bytesSent
+                return ending.runSummary(summary(statistics, bytesSent), after: run.display.elapsed)
             } catch {
                 warn(statistics, paths)
                 throw error
@@ -254,12 +254,7 @@ struct PushRun: Sendable {
         return (["mediactl sync \(words)"] + (isOptionLike ? ["--"] : []) + named).joined(separator: " ")
     }
 
-    private func summary(
-        _ statistics: PushStatistics,
-        _ bytesSent: Int64?,
-        _ run: LongRun<PushReading>,
-        _ code: ExitCode
-    ) -> JSONObject {
+    private func summary(_ statistics: PushStatistics, _ bytesSent: Int64?) -> JSONObject {
         func count(_ state: PushItem.State) -> JSONValue { JSONValue(statistics.items.count(state)) }
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun),
@@ -270,7 +265,7 @@ struct PushRun: Sendable {
             "forgotten": count(.forgotten), "skipped": count(.skipped), "excluded": count(.excluded),
             "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": statistics.leftBehind.json,
             "bytes_sent": .integer(bytesSent ?? 0),
-        ] + console.exitFields(code, after: run.display.elapsed)
+        ]
     }
 }
 

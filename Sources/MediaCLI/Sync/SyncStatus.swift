@@ -46,14 +46,13 @@ struct SyncStatusCommand: ContextCommand {
         if let failure {
             console.error(failure)
         }
-        let code = console.exitCode(failure?.exitCode ?? .success)
-        console.summary(JSONRenderer.report(report, account, name: session.login?.deviceName, code))
-        return code
+        return console.ending(failure?.exitCode ?? .success)
+            .summary(JSONRenderer.report(report, account, name: session.login?.deviceName))
     }
 }
 
 extension JSONRenderer {
-    static func report(_ report: SyncReport, _ account: SyncAccount, name: String?, _ code: ExitCode) -> JSONObject {
+    static func report(_ report: SyncReport, _ account: SyncAccount, name: String?) -> JSONObject {
         [
             "server": .string(account.server), "device_id": JSONValue(account.deviceID),
             "device_name": JSONValue(name), "health": JSONValue(report.health?.status),
@@ -74,7 +73,6 @@ extension JSONRenderer {
             "last_full_at": time(report.state?.lastFullAt),
             "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
             "error": error(report.failure),
-            "exit_code": exitCode(code),
         ]
     }
 }

@@ -266,19 +266,15 @@ struct TapeAdditionRun: Sendable {
         isAlbumPending: Bool = false
     ) -> ExitCode {
         let isWhole = notStarted == 0 && !isAlbumPending
-        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: isWhole))
+        let ending = console.ending(ExitCode.batch(items.map(\.exitCode), isWhole: isWhole))
         func count(_ state: AddedClip.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
         let now = (try? session.store.tape(tape.id)) ?? tape
-        console.summary(
-            [
-                "tape_id": .string(tape.id), "title": .string(now.title), "items": JSONValue(items.count + notStarted),
-                "added": count(.added), "planned": count(.planned), "failed": count(.failed),
-                "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
-            ] + JSONRenderer.album(outcome) + [
-                "dry_run": .bool(options.dryRun)
-            ] + console.exitFields(code)
-        )
-        return code
+        let members: JSONObject = [
+            "tape_id": .string(tape.id), "title": .string(now.title), "items": JSONValue(items.count + notStarted),
+            "added": count(.added), "planned": count(.planned), "failed": count(.failed),
+            "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
+        ]
+        return ending.runSummary(members + JSONRenderer.album(outcome) + ["dry_run": .bool(options.dryRun)])
     }
 }
 

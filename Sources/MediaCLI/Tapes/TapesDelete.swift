@@ -157,16 +157,12 @@ struct TapeDeletionRun: Sendable {
     }
 
     private func finish(_ items: [Item], notStarted: Int) -> ExitCode {
-        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: notStarted == 0))
         func count(_ state: Item.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
-        console.summary(
-            [
-                "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
-                "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
-                "dry_run": .bool(isDryRun),
-            ] + console.exitFields(code)
-        )
-        return code
+        return console.ending(ExitCode.batch(items.map(\.exitCode), isWhole: notStarted == 0)).runSummary([
+            "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
+            "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
+            "dry_run": .bool(isDryRun),
+        ])
     }
 }
 

@@ -234,16 +234,11 @@ struct ReconcileRun: Sendable {
     }
 
     private func finish(_ outcome: ReconcileOutcome?, items: Int, left: Int, _ code: ExitCode) -> ExitCode {
-        let code = console.exitCode(code)
-        console.summary(
-            [
-                "items": JSONValue(items), "left": JSONValue(left),
-                "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
-                "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
-                "detail": JSONRenderer.text(outcome?.detail),
-            ] + console.exitFields(code)
-        )
-        return code
+        console.ending(code).runSummary([
+            "items": JSONValue(items), "left": JSONValue(left),
+            "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
+            "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue), "detail": JSONRenderer.text(outcome?.detail),
+        ])
     }
 }
 

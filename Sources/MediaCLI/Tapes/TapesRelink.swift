@@ -96,14 +96,11 @@ struct TapesRelink: ContextCommand {
             console.note("albums are updated by the next add; to update now: mediactl tapes reconcile --apply")
         }
         let lost = missing + unknown
-        let code = console.exitCode(lost == 0 ? .success : found == 0 ? .notFound : .partly)
-        console.summary([
+        return console.ending(lost == 0 ? .success : found == 0 ? .notFound : .partly).summary([
             "items": JSONValue(results.count), "present": JSONValue(present), "planned": JSONValue(dryRun ? found : 0),
             "relinked": JSONValue(dryRun ? 0 : found),
             "not_found": JSONValue(missing), "no_checksum": JSONValue(unknown), "dry_run": .bool(dryRun),
-            "exit_code": JSONRenderer.exitCode(code),
         ])
-        return code
     }
 }
 

@@ -55,13 +55,9 @@ struct TapesVerify: ContextCommand {
         )
         totals.note(on: console)
         let isUnknown = !findings.isEmpty && findings.allSatisfy { $0.kind == .albumUnknown }
-        let code = console.exitCode(findings.isEmpty ? .success : isUnknown ? .unauthorized : .failure)
-        console.summary(
-            [
-                "albums": JSONValue(totals.albums), "items": JSONValue(findings.count),
-                "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": false,
-            ] + console.exitFields(code)
-        )
-        return code
+        return console.ending(findings.isEmpty ? .success : isUnknown ? .unauthorized : .failure).runSummary([
+            "albums": JSONValue(totals.albums), "items": JSONValue(findings.count),
+            "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": false,
+        ])
     }
 }

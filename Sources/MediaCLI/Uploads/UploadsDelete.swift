@@ -189,10 +189,9 @@ struct DeleteRun: Sendable {
         }
         let removal = console.finishRemovals(in: plan.store)
         let batch = ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count)
-        let code = console.exitCode(batch == .success ? removal : batch)
         let names = ["deleted", "hidden", "gone", "entry_removed", "failed", "planned", "declined"]
-        console.summary(of: steps.count, results.map(\.state), counting: names, code)
-        return code
+        return console.ending(batch == .success ? removal : batch)
+            .summary(of: steps.count, results.map(\.state), counting: names)
     }
 
     // MARK: Finding

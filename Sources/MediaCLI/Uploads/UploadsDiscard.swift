@@ -156,10 +156,8 @@ struct DiscardingRun: Sendable {
     }
 
     private func finish(_ rows: [DiscardedUpload], of total: Int) -> ExitCode {
-        let code = console.exitCode(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
-        let names = DiscardedUpload.Outcome.allCases.map(\.rawValue)
-        console.summary(of: total, rows.map(\.end.rawValue), counting: names, code)
-        return code
+        console.ending(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
+            .summary(of: total, rows.map(\.end.rawValue), counting: DiscardedUpload.Outcome.allCases.map(\.rawValue))
     }
 }
 

@@ -69,14 +69,10 @@ struct UploadsVerify: ContextCommand {
                 : "the server lists \(verification.confirmed.count) of \(Formats.count(files.count, "upload"))"
                     + " in \(files.count == 1 ? "its event" : "their events")"
         ])
-        let code = console.exitCode(verification.missing.isEmpty ? .success : .partly)
-        console.summary(
-            [
-                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
-                "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
-            ] + console.exitFields(code)
-        )
-        return code
+        return console.ending(verification.missing.isEmpty ? .success : .partly).runSummary([
+            "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
+            "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
+        ])
     }
 }
 
