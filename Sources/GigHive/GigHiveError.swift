@@ -1,6 +1,6 @@
 internal import MediaFiles
 public import MediaStore
-internal import MediaSystem
+public import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 internal import Tus
@@ -41,11 +41,7 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
     /// The hosts whose entry of the ID was removed from the store.
     public var removedHosts: [String] = []
     /// The server that a login is for.
-    public var origin: Origin? {
-        get { boxedOrigin }
-        set { boxedOrigin = newValue }
-    }
-    @BoxedOptional private var boxedOrigin: Origin?
+    @BoxedOptional public var origin: Origin?
     /// When the login expired, in seconds since 1970.
     public var expiredAt: Int64?
     /// The login that the request requires, if the server shows that another one was used.
@@ -61,17 +57,9 @@ public struct GigHiveError: Error, Sendable, CustomStringConvertible {
         isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
     }
     /// The store's own error.
-    public var store: StoreError? {
-        get { boxedStore }
-        set { boxedStore = newValue }
-    }
-    @BoxedOptional private var boxedStore: StoreError?
+    @BoxedOptional public var store: StoreError?
     /// The transport's own error.
-    public var transport: TransportError? {
-        get { boxedTransport }
-        set { boxedTransport = newValue }
-    }
-    @BoxedOptional private var boxedTransport: TransportError?
+    @BoxedOptional public var transport: TransportError?
 
     package init(
         _ code: OutcomeCode,

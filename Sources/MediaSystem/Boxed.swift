@@ -14,14 +14,14 @@
 }
 
 /// The same for a value that is usually nil, which then needs no allocation.
-@propertyWrapper package struct BoxedOptional<Value: Sendable>: Sendable {
+@propertyWrapper public struct BoxedOptional<Value: Sendable>: Sendable {
     private var box: Box<Value>?
 
-    package init() {}
+    public init() {}
 
-    package init(wrappedValue: Value?) { box = wrappedValue.map { Box($0) } }
+    public init(wrappedValue: Value?) { box = wrappedValue.map { Box($0) } }
 
-    package var wrappedValue: Value? {
+    public var wrappedValue: Value? {
         get { box?.value }
         set { box = newValue.map { Box($0) } }
     }
