@@ -33,6 +33,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
         path: [UInt8]? = nil,
         value: String? = nil,
         parts: [(name: String, byteCount: Int)] = [],
+        keyProvider: String? = nil,
         underlying: (any Error & Sendable)? = nil
     ) {
         self.code = code
@@ -43,6 +44,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
         self.path = path
         self.value = value
         self.parts = parts
+        self.keyProvider = keyProvider
         self.underlying = underlying
     }
 

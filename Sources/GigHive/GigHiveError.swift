@@ -1,6 +1,6 @@
 internal import MediaFiles
 public import MediaStore
-internal import MediaSystem
+public import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 internal import Tus

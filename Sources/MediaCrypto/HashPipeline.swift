@@ -1,6 +1,5 @@
 internal import MediaCore
 internal import MediaSystem
-internal import Synchronization
 
 /// Computes SHA-256 on a separate thread while another thread sends the bytes.
 ///

@@ -21,15 +21,13 @@ extension StoreConnection {
     /// An empty database in memory.
     private static func empty(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection {
         let queue = try open(":memory:", schema, busyLimit: .zero)
-        do {
+        try StoreError.of(path) {
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA application_id = \(schema.applicationID)")
                 try schema.migrate(db)
                 // Anything stored here would be lost.
                 try db.execute(sql: "PRAGMA query_only = ON")
             }
-        } catch {
-            throw StoreError(error, path: path)
         }
         return StoreConnection(snapshot: queue, of: path, schema)
     }
@@ -52,18 +50,16 @@ extension StoreConnection {
             busyLimit: .zero,
             isReadOnly: true
         )
-        do {
-            let isCurrent = try queue.unsafeRead { db in
+        let isCurrent = try StoreError.of(path) {
+            try queue.unsafeRead { db in
                 try schema.check(db, path: path)
                 guard try StoreSchema.version(db) == schema.migrations.count else { return false }
                 try schema.checkRows(db, path: path)
                 return true
             }
-            guard isCurrent, try logs(of: path).isEmpty, try FileStatus(at: path)?.fingerprint == before else {
-                return nil
-            }
-        } catch {
-            throw StoreError(error, path: path)
+        }
+        guard isCurrent, try logs(of: path).isEmpty, try FileStatus(at: path)?.fingerprint == before else {
+            return nil
         }
         return StoreConnection(snapshot: queue, of: path, schema)
     }
@@ -77,7 +73,7 @@ extension StoreConnection {
         }
         try copyFiles(path, to: copy)
         let queue = try open(copy, schema, busyLimit: .zero)
-        do {
+        try StoreError.of(path) {
             try queue.writeWithoutTransaction { db in
                 try schema.check(db, path: path)
                 // Moves the log into the copy, so that only one open file is left.
@@ -88,8 +84,6 @@ extension StoreConnection {
                 // Anything stored here would be lost.
                 try db.execute(sql: "PRAGMA query_only = ON")
             }
-        } catch {
-            throw StoreError(error, path: path)
         }
         return StoreConnection(snapshot: queue, of: path, schema)
     }

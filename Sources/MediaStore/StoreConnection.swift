@@ -259,15 +259,13 @@ final class StoreConnection: Sendable {
         for leftover in [draft] + companions.map({ draft + $0 }) { unlink(leftover) }
         try createEmptyFile(draft)
         let queue = try open(draft, schema, busyLimit: busyLimit)
-        do {
+        try StoreError.of(draft) {
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA application_id = \(schema.applicationID)")
                 try journal.apply(to: db, path: draft)
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try schema.migrate(db)
             }
-        } catch {
-            throw StoreError(error, path: draft)
         }
         return queue
     }

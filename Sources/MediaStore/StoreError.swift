@@ -74,6 +74,10 @@ extension StoreError {
         }
     }
 
+    static func of<Value>(_ path: String, _ body: () throws -> Value) throws(StoreError) -> Value {
+        do { return try body() } catch { throw StoreError(error, path: path) }
+    }
+
     /// SQLite's message, or the name of its code.
     static func message(of error: DatabaseError) -> String { oneLine(error.message ?? "\(error.resultCode)") }
 

@@ -1,6 +1,5 @@
 package import Foundation
 internal import MediaCore
-internal import MediaSystem
 
 /// A response on disk whose process has exited. It belongs to the caller until it is released or freed.
 package struct StoredResponse: Sendable {

@@ -9,205 +9,134 @@ extension OutcomeCode {
     ]
 
     /// The depth map cannot be read, or does not fit the capture.
-    public static let depthMapInvalid = OutcomeCode(
-        "depth_map_invalid",
-        2,
-        "cannot use {file} as a depth map{detail}",
-        hint: "raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS"
-    )
+    public static let depthMapInvalid = OutcomeCode("depth_map_invalid", exit: 2)
+        .message("cannot use {file} as a depth map{detail}")
+        .hint("raw depth maps require --depth-size WxH, PNG depth maps require --depth-scale METERS")
     /// A depth map or --no-depth is required.
-    public static let depthRequired = OutcomeCode(
-        "depth_required",
-        2,
-        "no depth map was specified; nothing was sent",
-        hint: "add --depth FILE, or --no-depth to submit without one"
-    )
+    public static let depthRequired = OutcomeCode("depth_required", exit: 2)
+        .message("no depth map was specified; nothing was sent")
+        .hint("add --depth FILE, or --no-depth to submit without one")
     /// The exact time was requested, but the file's time has no time zone.
-    public static let timeZoneUnknown = OutcomeCode(
-        "time_zone_unknown",
-        2,
-        "not submitted: the time of {file} has no time zone",
-        hint: "add --utc-offset +02:00 or --captured-at TIME, or submit only the day with --timestamp-level day-only"
-    )
+    public static let timeZoneUnknown = OutcomeCode("time_zone_unknown", exit: 2)
+        .message("not submitted: the time of {file} has no time zone")
+        .hint("add --utc-offset +02:00 or --captured-at TIME, or submit only the day with --timestamp-level day-only")
     /// Hash chain, frame count or duration of a video is missing.
-    public static let videoMembersMissing = OutcomeCode(
-        "video_members_missing",
-        2,
-        "a video requires --hash-chain, --frame-count and --duration-ms{detail}",
-        hint: "specify --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N"
-    )
+    public static let videoMembersMissing = OutcomeCode("video_members_missing", exit: 2)
+        .message("a video requires --hash-chain, --frame-count and --duration-ms{detail}")
+        .hint("specify --hash-chain HEX:LENGTH, --frame-count N and --duration-ms N")
     /// The file of the privacy settings cannot be read.
-    public static let settingsUnusable = OutcomeCode(
-        "settings_unusable",
-        2,
-        "the privacy settings {file} cannot be used{detail}",
-        hint: "nothing is sent until they can be read; repair the file, or delete it to use the defaults"
-    )
+    public static let settingsUnusable = OutcomeCode("settings_unusable", exit: 2)
+        .message("the privacy settings {file} cannot be used{detail}")
+        .hint("nothing is sent until they can be read; repair the file, or delete it to use the defaults")
     /// --send-media was given, but the privacy settings forbid it.
-    public static let privacyModeOn = OutcomeCode(
-        "privacy_mode_on",
-        2,
-        "privacy mode is on: media must not be sent",
-        hint: "send only its hash, without --send-media; or: mediactl hash-only settings set privacy-mode off"
-    )
+    public static let privacyModeOn = OutcomeCode("privacy_mode_on", exit: 2)
+        .message("privacy mode is on: media must not be sent")
+        .hint("send only its hash, without --send-media; or: mediactl hash-only settings set privacy-mode off")
     /// A depth map in PNG, in a build without the trait ImageLibraries.
-    public static let imageLibrariesMissing = OutcomeCode(
-        "image_libraries_missing",
-        2,
-        "this build of mediactl cannot read PNG{detail}",
-        hint: "convert the depth map to NPY or PFM, or build with the trait ImageLibraries"
-    )
+    public static let imageLibrariesMissing = OutcomeCode("image_libraries_missing", exit: 2)
+        .message("this build of mediactl cannot read PNG{detail}")
+        .hint("convert the depth map to NPY or PFM, or build with the trait ImageLibraries")
     /// The key or the signing program did not produce a valid signature.
-    public static let signingFailed = OutcomeCode(
-        "signing_failed",
-        1,
-        "signing failed{detail}",
-        hint: "nothing is sent unsigned; check the key, or the program that signs"
-    )
+    public static let signingFailed = OutcomeCode("signing_failed", exit: 1)
+        .message("signing failed{detail}")
+        .hint("nothing is sent unsigned; check the key, or the program that signs")
     /// The key cannot be read, or is not the registered one.
-    public static let keyUnusable = OutcomeCode(
-        "key_unusable",
-        2,
-        "the key cannot be used{detail}",
-        hint: """
+    public static let keyUnusable = OutcomeCode("key_unusable", exit: 2)
+        .message("the key cannot be used{detail}")
+        .hint(
+            """
             a key file is P-256 in PKCS#8, without a passphrase and with mode 0600; see mediactl hash-only \
             register --help
             """
-    )
+        )
     /// The TPM or tpm2-tools do not support an operation that the registration requires.
-    public static let tpmUnusable = OutcomeCode(
-        "tpm_unusable",
-        2,
-        "the TPM cannot be used{detail}",
-        hint: """
+    public static let tpmUnusable = OutcomeCode("tpm_unusable", exit: 2)
+        .message("the TPM cannot be used{detail}")
+        .hint(
+            """
             install tpm2-tools and tpm2-openssl; /dev/tpmrm0 requires the group tss; TPM2TOOLS_TCTI and \
             TPM2OPENSSL_TCTI select another TPM
             """
-    )
+        )
     /// The signature counter of the device has no next value.
-    public static let counterExhausted = OutcomeCode(
-        "counter_exhausted",
-        1,
-        "this device has no signature counter left{detail}",
-        hint: "register a new device with: mediactl hash-only register --replace"
-    )
+    public static let counterExhausted = OutcomeCode("counter_exhausted", exit: 1)
+        .message("this device has no signature counter left{detail}")
+        .hint("register a new device with: mediactl hash-only register --replace")
     /// The signature counter is behind: the data directory was restored from a backup or copied to another machine.
-    public static let counterOutdated = OutcomeCode(
-        "counter_outdated",
-        4,
-        "the signature counter of this device was already used: it was restored from a backup, or copied{status}{detail}",
-        hint: "continue as a new device: mediactl hash-only register --replace, then mediactl hash-only retry --all"
-    )
+    public static let counterOutdated = OutcomeCode("counter_outdated", exit: 4)
+        .message(
+            "the signature counter of this device was already used: it was restored from a backup, or copied{status}{detail}"
+        )
+        .hint("continue as a new device: mediactl hash-only register --replace, then mediactl hash-only retry --all")
     /// This machine is not registered with the capture server.
-    public static let notRegistered = OutcomeCode(
-        "not_registered",
-        4,
-        "this machine is not registered",
-        hint: "run mediactl hash-only register"
-    )
+    public static let notRegistered = OutcomeCode("not_registered", exit: 4)
+        .message("this machine is not registered")
+        .hint("run mediactl hash-only register")
     /// This machine, or its key, is already registered.
-    public static let alreadyRegistered = OutcomeCode(
-        "already_registered",
-        10,
-        "this machine or its key is already registered{detail}",
-        hint: "--replace registers a new device with a new key; existing captures are not changed"
-    )
+    public static let alreadyRegistered = OutcomeCode("already_registered", exit: 10)
+        .message("this machine or its key is already registered{detail}")
+        .hint("--replace registers a new device with a new key; existing captures are not changed")
     /// The server does not accept devices of this platform or with this evidence.
-    public static let enrolmentImpossible = OutcomeCode(
-        "enrolment_impossible",
-        2,
-        "this machine cannot be registered with the server{detail}",
-        hint: """
+    public static let enrolmentImpossible = OutcomeCode("enrolment_impossible", exit: 2)
+        .message("this machine cannot be registered with the server{detail}")
+        .hint(
+            """
             servers with the profile mediactl-1 accept Linux; to use a key that was enrolled elsewhere, add \
             --device-id UUID
             """
-    )
+        )
     /// Clock skew: the server rejected the timestamp of the request.
-    public static let clockWrong = OutcomeCode(
-        "clock_wrong",
-        4,
-        "clock skew: the server rejected the timestamp{status}{detail}"
-    )
+    public static let clockWrong = OutcomeCode("clock_wrong", exit: 4)
+        .message("clock skew: the server rejected the timestamp{status}{detail}")
     /// The server does not accept the signature of the capture.
-    public static let assertionRefused = OutcomeCode(
-        "assertion_refused",
-        4,
-        "the server refuses the signature of the capture{status}{detail}",
-        hint: "check key and RP ID with mediactl hash-only register --dry-run; the server gives no reason"
-    )
+    public static let assertionRefused = OutcomeCode("assertion_refused", exit: 4)
+        .message("the server refuses the signature of the capture{status}{detail}")
+        .hint("check key and RP ID with mediactl hash-only register --dry-run; the server gives no reason")
     /// The server does not accept the signature of the request.
-    public static let requestSignatureRefused = OutcomeCode(
-        "request_signature_refused",
-        4,
-        "the server refuses the signature of the request{status}{detail}",
-        hint: "another program may be using the same device and signature counter"
-    )
+    public static let requestSignatureRefused = OutcomeCode("request_signature_refused", exit: 4)
+        .message("the server refuses the signature of the request{status}{detail}")
+        .hint("another program may be using the same device and signature counter")
     /// The device is not registered with the server.
-    public static let deviceUnknown = OutcomeCode(
-        "device_unknown",
-        5,
-        "this device is not registered with the server{status}{detail}",
-        hint: "register again with: mediactl hash-only register --replace"
-    )
+    public static let deviceUnknown = OutcomeCode("device_unknown", exit: 5)
+        .message("this device is not registered with the server{status}{detail}")
+        .hint("register again with: mediactl hash-only register --replace")
     /// The server does not accept captures from a device of this level.
-    public static let deviceUnverified = OutcomeCode(
-        "device_unverified",
-        4,
-        "the server does not accept captures from a device of this level{status}{detail}",
-        hint: "ask its operator which levels it accepts"
-    )
+    public static let deviceUnverified = OutcomeCode("device_unverified", exit: 4)
+        .message("the server does not accept captures from a device of this level{status}{detail}")
+        .hint("ask its operator which levels it accepts")
     /// The server has no such capture.
-    public static let captureNotFound = OutcomeCode(
-        "capture_not_found",
-        5,
-        "the server does not have this capture{status}{detail}",
-        hint: "list the stored captures with: mediactl hash-only list"
-    )
+    public static let captureNotFound = OutcomeCode("capture_not_found", exit: 5)
+        .message("the server does not have this capture{status}{detail}")
+        .hint("list the stored captures with: mediactl hash-only list")
     /// The server already has this hash, from another device or as another capture.
-    public static let duplicate = OutcomeCode(
-        "duplicate",
-        10,
-        "the server already has this hash from another device{status}{detail}",
-        hint: "a hash can be submitted only once, by the first device"
-    )
+    public static let duplicate = OutcomeCode("duplicate", exit: 10)
+        .message("the server already has this hash from another device{status}{detail}")
+        .hint("a hash can be submitted only once, by the first device")
     /// No stored capture has this ID or hash.
-    public static let captureUnknown = OutcomeCode("capture_unknown", 5, "no unique capture matches {value}{detail}")
+    public static let captureUnknown = OutcomeCode("capture_unknown", exit: 5)
+        .message("no unique capture matches {value}{detail}")
     /// The capture was made before modes existed.
-    public static let localOnly = OutcomeCode(
-        "local_only",
-        2,
-        "capture {value} predates modes and is not submitted by default",
-        hint: "add --as-hash-only to submit its hash"
-    )
+    public static let localOnly = OutcomeCode("local_only", exit: 2)
+        .message("capture {value} predates modes and is not submitted by default")
+        .hint("add --as-hash-only to submit its hash")
     /// The capture is not signed yet.
-    public static let notSigned = OutcomeCode("not_signed", 10, "the capture is not signed yet{detail}")
+    public static let notSigned = OutcomeCode("not_signed", exit: 10)
+        .message("the capture is not signed yet{detail}")
     /// The stored record is damaged.
-    public static let recordUnusable = OutcomeCode(
-        "record_unusable",
-        12,
-        "the record of capture {value} is damaged{detail}"
-    )
+    public static let recordUnusable = OutcomeCode("record_unusable", exit: 12)
+        .message("the record of capture {value} is damaged{detail}")
     /// The vault or its key cannot be used; nothing in it was changed.
-    public static let vaultUnusable = OutcomeCode(
-        "vault_unusable",
-        12,
-        "the vault cannot be used{detail}",
-        hint: "check its permissions, and its key; nothing in it was changed"
-    )
+    public static let vaultUnusable = OutcomeCode("vault_unusable", exit: 12)
+        .message("the vault cannot be used{detail}")
+        .hint("check its permissions, and its key; nothing in it was changed")
     /// A file in the vault was modified.
-    public static let mediaDamaged = OutcomeCode(
-        "media_damaged",
-        8,
-        "the copy in the vault is damaged{detail}",
-        hint: "it was modified, or belongs to another capture; the record itself is intact"
-    )
+    public static let mediaDamaged = OutcomeCode("media_damaged", exit: 8)
+        .message("the copy in the vault is damaged{detail}")
+        .hint("it was modified, or belongs to another capture; the record itself is intact")
     /// The vault does not have the copy.
-    public static let mediaMissing = OutcomeCode(
-        "media_missing",
-        12,
-        "the vault does not have the copy{detail}",
-        hint: "mediactl hash-only show ID lists what is stored"
-    )
+    public static let mediaMissing = OutcomeCode("media_missing", exit: 12)
+        .message("the vault does not have the copy{detail}")
+        .hint("mediactl hash-only show ID lists what is stored")
 
     static let localCodes: [OutcomeCode] = [
         .busy, .cancelled, .internalError, .resourcesExhausted, .usage, .invalidSetting, .invalidServer, .noServer,
@@ -216,71 +145,67 @@ extension OutcomeCode {
     ]
 
     /// Another process is using the index, the directory or the counter.
-    public static let busy = OutcomeCode(
-        "busy",
-        10,
-        "another mediactl process is using it{detail}",
-        hint: "retry when it has finished",
-        isRetryable: true
-    )
+    public static let busy = OutcomeCode("busy", exit: 10, isRetryable: true)
+        .message("another mediactl process is using it{detail}")
+        .hint("retry when it has finished")
     /// Canceled.
-    public static let cancelled = OutcomeCode("cancelled", 130, "canceled")
+    public static let cancelled = OutcomeCode("cancelled", exit: 130)
+        .message("canceled")
     /// A bug in mediactl.
-    public static let internalError = OutcomeCode("internal_error", 1, "internal error{detail}")
+    public static let internalError = OutcomeCode("internal_error", exit: 1)
+        .message("internal error{detail}")
     /// Not enough threads or file descriptors to run.
-    public static let resourcesExhausted = OutcomeCode(
-        "resources_exhausted",
-        1,
-        "not enough threads or file descriptors to run"
-    )
+    public static let resourcesExhausted = OutcomeCode("resources_exhausted", exit: 1)
+        .message("not enough threads or file descriptors to run")
     /// Usage error.
-    public static let usage = OutcomeCode("usage", 2, "usage error")
+    public static let usage = OutcomeCode("usage", exit: 2)
+        .message("usage error")
     /// A setting with an invalid value, or an unknown one.
-    public static let invalidSetting = OutcomeCode(
-        "invalid_setting",
-        2,
-        "a setting with an invalid value, or an unknown one"
-    )
+    public static let invalidSetting = OutcomeCode("invalid_setting", exit: 2)
+        .message("a setting with an invalid value, or an unknown one")
     /// The server's address cannot be used.
-    public static let invalidServer = OutcomeCode("invalid_server", 2, "the server's address cannot be used")
+    public static let invalidServer = OutcomeCode("invalid_server", exit: 2)
+        .message("the server's address cannot be used")
     /// No server is configured.
-    public static let noServer = OutcomeCode("no_server", 2, "no server is configured")
+    public static let noServer = OutcomeCode("no_server", exit: 2)
+        .message("no server is configured")
     /// No user, password or key is configured.
-    public static let noCredentials = OutcomeCode("no_credentials", 4, "no user, password or key is configured")
+    public static let noCredentials = OutcomeCode("no_credentials", exit: 4)
+        .message("no user, password or key is configured")
     /// The manifest has errors.
-    public static let invalidManifest = OutcomeCode("invalid_manifest", 2, "the manifest has errors")
+    public static let invalidManifest = OutcomeCode("invalid_manifest", exit: 2)
+        .message("the manifest has errors")
     /// The report cannot be written.
-    public static let reportFailed = OutcomeCode("report_failed", 2, "the report cannot be written")
+    public static let reportFailed = OutcomeCode("report_failed", exit: 2)
+        .message("the report cannot be written")
     /// The directory cannot be watched.
-    public static let cannotWatch = OutcomeCode("cannot_watch", 2, "the directory cannot be watched")
+    public static let cannotWatch = OutcomeCode("cannot_watch", exit: 2)
+        .message("the directory cannot be watched")
     /// No upload has this ID.
-    public static let unknownUpload = OutcomeCode("unknown_upload", 5, "no upload has this ID")
+    public static let unknownUpload = OutcomeCode("unknown_upload", exit: 5)
+        .message("no upload has this ID")
     /// Standard output cannot be written.
-    public static let outputFailed = OutcomeCode("output_failed", 1, "standard output cannot be written")
+    public static let outputFailed = OutcomeCode("output_failed", exit: 1)
+        .message("standard output cannot be written")
     /// An output file cannot be created.
-    public static let outputUnusable = OutcomeCode("output_unusable", 2, "an output file cannot be created")
+    public static let outputUnusable = OutcomeCode("output_unusable", exit: 2)
+        .message("an output file cannot be created")
     /// The import cannot be read.
-    public static let invalidImport = OutcomeCode("invalid_import", 2, "the import cannot be read")
+    public static let invalidImport = OutcomeCode("invalid_import", exit: 2)
+        .message("the import cannot be read")
     /// Stopped by a signal.
-    public static let interrupted = OutcomeCode("interrupted", 130, "stopped by a signal")
+    public static let interrupted = OutcomeCode("interrupted", exit: 130)
+        .message("stopped by a signal")
     /// No kept response has this ID.
-    public static let unknownResponse = OutcomeCode("unknown_response", 5, "no kept response has this ID")
+    public static let unknownResponse = OutcomeCode("unknown_response", exit: 5)
+        .message("no kept response has this ID")
     /// The response contains no delete token, or more than one.
-    public static let noTokenFound = OutcomeCode(
-        "no_token_found",
-        11,
-        "the response contains no delete token, or more than one"
-    )
+    public static let noTokenFound = OutcomeCode("no_token_found", exit: 11)
+        .message("the response contains no delete token, or more than one")
     /// Another file of the same host has this delete token.
-    public static let tokenInUse = OutcomeCode(
-        "token_in_use",
-        10,
-        "another file of the same host has this delete token"
-    )
+    public static let tokenInUse = OutcomeCode("token_in_use", exit: 10)
+        .message("another file of the same host has this delete token")
     /// The entry with this delete token was removed on this machine.
-    public static let tokenRemoved = OutcomeCode(
-        "token_removed",
-        10,
-        "the entry with this delete token was removed on this machine"
-    )
+    public static let tokenRemoved = OutcomeCode("token_removed", exit: 10)
+        .message("the entry with this delete token was removed on this machine")
 }

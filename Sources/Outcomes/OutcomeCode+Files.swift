@@ -7,81 +7,56 @@ extension OutcomeCode {
     ]
 
     /// No such file.
-    public static let fileNotFound = OutcomeCode(
-        "file_not_found",
-        2,
-        "cannot read {file}: no such file",
-        hint: "check the spelling of the path"
-    )
+    public static let fileNotFound = OutcomeCode("file_not_found", exit: 2)
+        .message("cannot read {file}: no such file")
+        .hint("check the spelling of the path")
     /// The file cannot be opened or read.
-    public static let fileUnreadable = OutcomeCode("file_unreadable", 2, "cannot read {file}{detail}")
+    public static let fileUnreadable = OutcomeCode("file_unreadable", exit: 2)
+        .message("cannot read {file}{detail}")
     /// It is a directory; only files are uploaded.
-    public static let isDirectory = OutcomeCode(
-        "is_directory",
-        2,
-        "cannot upload {file}: it is a directory",
-        hint: "specify the files in it, or add --recursive"
-    )
+    public static let isDirectory = OutcomeCode("is_directory", exit: 2)
+        .message("cannot upload {file}: it is a directory")
+        .hint("specify the files in it, or add --recursive")
     /// It is a FIFO, a socket or a device.
-    public static let notRegularFile = OutcomeCode(
-        "not_regular_file",
-        2,
-        "cannot {use} {file}: it is not a regular file"
-    )
+    public static let notRegularFile = OutcomeCode("not_regular_file", exit: 2)
+        .message("cannot {use} {file}: it is not a regular file")
     /// The file has no bytes.
-    public static let emptyFile = OutcomeCode("empty_file", 2, "cannot {use} {file}: it is empty")
+    public static let emptyFile = OutcomeCode("empty_file", exit: 2)
+        .message("cannot {use} {file}: it is empty")
     /// The file is larger than the limit.
-    public static let fileTooLarge = OutcomeCode(
-        "file_too_large",
-        2,
-        "cannot {use} {file}: it is larger than the limit"
-    )
+    public static let fileTooLarge = OutcomeCode("file_too_large", exit: 2)
+        .message("cannot {use} {file}: it is larger than the limit")
     /// The server does not list the extension.
-    public static let unknownExtension = OutcomeCode(
-        "unknown_extension",
-        2,
-        "cannot {use} {file}: the server does not accept this file extension"
-    )
+    public static let unknownExtension = OutcomeCode("unknown_extension", exit: 2)
+        .message("cannot {use} {file}: the server does not accept this file extension")
     /// Neither a photo nor a video, or not of the specified type.
-    public static let unknownMediaType = OutcomeCode(
-        "unknown_media_type",
-        2,
-        "{file} is neither a photo nor a video{detail}"
-    )
+    public static let unknownMediaType = OutcomeCode("unknown_media_type", exit: 2)
+        .message("{file} is neither a photo nor a video{detail}")
     /// The file was modified during the upload, or since its upload started.
-    public static let sourceChanged = OutcomeCode(
-        "source_changed",
-        13,
-        "{file} changed while it was being sent",
-        hint: "send it again when no program is writing to it"
-    )
+    public static let sourceChanged = OutcomeCode("source_changed", exit: 13)
+        .message("{file} changed while it was being sent")
+        .hint("send it again when no program is writing to it")
     /// The SHA-256 of the stored copy differs from that of the source.
-    public static let checksumMismatch = OutcomeCode("checksum_mismatch", 8, "the hashes differ{detail}")
+    public static let checksumMismatch = OutcomeCode("checksum_mismatch", exit: 8)
+        .message("the hashes differ{detail}")
     /// More or fewer bytes than announced.
-    public static let lengthMismatch = OutcomeCode("length_mismatch", 8, "{file} has the wrong length{detail}")
+    public static let lengthMismatch = OutcomeCode("length_mismatch", exit: 8)
+        .message("{file} has the wrong length{detail}")
     /// A file cannot be written there.
-    public static let targetUnusable = OutcomeCode("target_unusable", 2, "cannot write to {file}{detail}")
+    public static let targetUnusable = OutcomeCode("target_unusable", exit: 2)
+        .message("cannot write to {file}{detail}")
     /// A file with that name already exists; it was not changed.
-    public static let targetExists = OutcomeCode(
-        "target_exists",
-        10,
-        "{file} already exists; it was not changed",
-        hint: "choose another name"
-    )
+    public static let targetExists = OutcomeCode("target_exists", exit: 10)
+        .message("{file} already exists; it was not changed")
+        .hint("choose another name")
     /// No space left for the vault, a download or an export.
-    public static let diskFull = OutcomeCode(
-        "disk_full",
-        12,
-        "no space left for {file}",
-        hint: "free some space and run the same command again"
-    )
+    public static let diskFull = OutcomeCode("disk_full", exit: 12)
+        .message("no space left for {file}")
+        .hint("free some space and run the same command again")
     /// The local store cannot be used.
-    public static let storeUnusable = OutcomeCode(
-        "store_unusable",
-        12,
-        "the local store cannot be used{detail}",
-        hint: "use another with --data-dir DIR"
-    )
+    public static let storeUnusable = OutcomeCode("store_unusable", exit: 12)
+        .message("the local store cannot be used{detail}")
+        .hint("use another with --data-dir DIR")
 
     static let uploadCodes: [OutcomeCode] = [
         .invalidDetail, .uploadInProgress, .tokenLost, .tokenNotStored, .invalidDeleteToken, .noDeleteToken, .idReused,
@@ -91,116 +66,75 @@ extension OutcomeCode {
     ]
 
     /// A detail violates a rule of the server.
-    public static let invalidDetail = OutcomeCode("invalid_detail", 2, "cannot use {value}{detail}")
+    public static let invalidDetail = OutcomeCode("invalid_detail", exit: 2)
+        .message("cannot use {value}{detail}")
     /// Another process is uploading the same file.
-    public static let uploadInProgress = OutcomeCode(
-        "upload_in_progress",
-        10,
-        "{file} is being uploaded by another mediactl",
-        hint: "wait for it to finish; check with: mediactl uploads status"
-    )
+    public static let uploadInProgress = OutcomeCode("upload_in_progress", exit: 10)
+        .message("{file} is being uploaded by another mediactl")
+        .hint("wait for it to finish; check with: mediactl uploads status")
     /// The file is on the server, but its delete token is lost.
-    public static let tokenLost = OutcomeCode(
-        "token_lost",
-        11,
-        "the file is on the server, but its delete token is lost{detail}",
-        hint: "to have it deleted, contact the operator of the server"
-    )
+    public static let tokenLost = OutcomeCode("token_lost", exit: 11)
+        .message("the file is on the server, but its delete token is lost{detail}")
+        .hint("to have it deleted, contact the operator of the server")
     /// The file is on the server, but its delete token is stored only in a rescue file.
-    public static let tokenNotStored = OutcomeCode(
-        "token_not_stored",
-        12,
-        "the file is on the server, but its delete token could not be stored{detail}"
-    )
+    public static let tokenNotStored = OutcomeCode("token_not_stored", exit: 12)
+        .message("the file is on the server, but its delete token could not be stored{detail}")
     /// The server rejects the delete token although it still has the file.
-    public static let invalidDeleteToken = OutcomeCode(
-        "invalid_delete_token",
-        11,
-        "the server rejects the delete token of {id}",
-        hint: "the local entry was kept; remove it with --on-invalid-token remove"
-    )
+    public static let invalidDeleteToken = OutcomeCode("invalid_delete_token", exit: 11)
+        .message("the server rejects the delete token of {id}")
+        .hint("the local entry was kept; remove it with --on-invalid-token remove")
     /// No delete token is stored for this ID and host.
-    public static let noDeleteToken = OutcomeCode(
-        "no_delete_token",
-        11,
-        "no stored delete token for {id}",
-        hint: "list the stored tokens with: mediactl uploads list"
-    )
+    public static let noDeleteToken = OutcomeCode("no_delete_token", exit: 11)
+        .message("no stored delete token for {id}")
+        .hint("list the stored tokens with: mediactl uploads list")
     /// The server now has another file under this ID; nothing was deleted.
-    public static let idReused = OutcomeCode(
-        "id_reused",
-        11,
-        "the server has another file with the ID {id}; nothing was deleted{detail}",
-        hint: "remove all local entries of the server with: mediactl uploads clear --server URL"
-    )
+    public static let idReused = OutcomeCode("id_reused", exit: 11)
+        .message("the server has another file with the ID {id}; nothing was deleted{detail}")
+        .hint("remove all local entries of the server with: mediactl uploads clear --server URL")
     /// The server did not confirm the deletion.
-    public static let notDeleted = OutcomeCode(
-        "not_deleted",
-        7,
-        "the server did not delete {id}{detail}",
-        hint: "retry, or contact its operator"
-    )
+    public static let notDeleted = OutcomeCode("not_deleted", exit: 7)
+        .message("the server did not delete {id}{detail}")
+        .hint("retry, or contact its operator")
     /// The server reports that it deleted files other than the requested one.
-    public static let otherFilesDeleted = OutcomeCode(
-        "other_files_deleted",
-        7,
-        "the server reports that it deleted files other than {id}{detail}",
-        hint: "mediactl media list shows what is still on the server"
-    )
+    public static let otherFilesDeleted = OutcomeCode("other_files_deleted", exit: 7)
+        .message("the server reports that it deleted files other than {id}{detail}")
+        .hint("mediactl media list shows what is still on the server")
     /// The server has these bytes in another event and refused to add them to this one.
-    public static let refusedDuplicate = OutcomeCode(
-        "refused_duplicate",
-        10,
-        "the server has the same bytes in another event and refused the file{detail}"
-    )
+    public static let refusedDuplicate = OutcomeCode("refused_duplicate", exit: 10)
+        .message("the server has the same bytes in another event and refused the file{detail}")
     /// A file selected by its event that is also in another event.
-    public static let inOtherEvent = OutcomeCode(
-        "in_other_event",
-        10,
-        "a file selected by its event is also in another event"
-    )
+    public static let inOtherEvent = OutcomeCode("in_other_event", exit: 10)
+        .message("a file selected by its event is also in another event")
     /// The server does not list a file that an upload reported as stored.
-    public static let notListed = OutcomeCode("not_listed", 3, "the server does not list the file in its event")
+    public static let notListed = OutcomeCode("not_listed", exit: 3)
+        .message("the server does not list the file in its event")
     /// A filter by a value that this server does not report.
-    public static let filterUnavailable = OutcomeCode("filter_unavailable", 2, "cannot filter by this{detail}")
+    public static let filterUnavailable = OutcomeCode("filter_unavailable", exit: 2)
+        .message("cannot filter by this{detail}")
     /// The guest upload is already hidden.
-    public static let alreadyHidden = OutcomeCode("already_hidden", 10, "the guest upload is already hidden")
+    public static let alreadyHidden = OutcomeCode("already_hidden", exit: 10)
+        .message("the guest upload is already hidden")
     /// A deletion without a token, and the file on the server cannot be verified; nothing was deleted.
-    public static let adminUnverified = OutcomeCode(
-        "admin_unverified",
-        1,
-        "cannot verify that {id} is still the same file; nothing was deleted{detail}",
-        hint: "delete it by its token, without --as-admin"
-    )
+    public static let adminUnverified = OutcomeCode("admin_unverified", exit: 1)
+        .message("cannot verify that {id} is still the same file; nothing was deleted{detail}")
+        .hint("delete it by its token, without --as-admin")
     /// The server does not support resumable uploads.
-    public static let tusUnavailable = OutcomeCode(
-        "tus_unavailable",
-        5,
-        "the server does not support resumable uploads{detail}",
-        hint: "use --transport multipart, which does not support event links"
-    )
+    public static let tusUnavailable = OutcomeCode("tus_unavailable", exit: 5)
+        .message("the server does not support resumable uploads{detail}")
+        .hint("use --transport multipart, which does not support event links")
     /// The resumable upload has expired on the server.
-    public static let uploadExpired = OutcomeCode(
-        "upload_expired",
-        5,
-        "the resumable upload of {file} has expired on the server{detail}",
-        hint: "upload it again with: mediactl upload FILE",
-        isRetryable: true
-    )
+    public static let uploadExpired = OutcomeCode("upload_expired", exit: 5, isRetryable: true)
+        .message("the resumable upload of {file} has expired on the server{detail}")
+        .hint("upload it again with: mediactl upload FILE")
     /// The upload is finished, belongs to another host, or its file no longer exists.
-    public static let notResumable = OutcomeCode("not_resumable", 10, "cannot resume {file}{detail}")
+    public static let notResumable = OutcomeCode("not_resumable", exit: 10)
+        .message("cannot resume {file}{detail}")
     /// The event link is malformed, expired, revoked, or for another server.
-    public static let invalidEventLink = OutcomeCode(
-        "invalid_event_link",
-        4,
-        "the event link is not valid{detail}",
-        hint: "ask the organizer for a new one; links expire and can be revoked"
-    )
+    public static let invalidEventLink = OutcomeCode("invalid_event_link", exit: 4)
+        .message("the event link is not valid{detail}")
+        .hint("ask the organizer for a new one; links expire and can be revoked")
     /// The organizer requires the terms to be accepted.
-    public static let termsNotAccepted = OutcomeCode(
-        "terms_not_accepted",
-        2,
-        "the organizer's terms are not accepted",
-        hint: "read them on the page of the event link, then add --accept-terms"
-    )
+    public static let termsNotAccepted = OutcomeCode("terms_not_accepted", exit: 2)
+        .message("the organizer's terms are not accepted")
+        .hint("read them on the page of the event link, then add --accept-terms")
 }

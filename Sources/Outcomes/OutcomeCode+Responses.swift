@@ -7,131 +7,76 @@ extension OutcomeCode {
     ]
 
     /// 400, or a 4xx without another code: the server refused the request.
-    public static let badRequest = OutcomeCode("bad_request", 2, "the server refused the request{status}{detail}")
+    public static let badRequest = OutcomeCode("bad_request", exit: 2)
+        .message("the server refused the request{status}{detail}")
     /// 401: wrong user name, password or key, or missing permission.
-    public static let unauthorized = OutcomeCode(
-        "unauthorized",
-        4,
-        "login failed{status}: wrong user name or password, or missing permission",
-        hint: "log in as uploader or admin, for example: --user uploader --password-file FILE"
-    )
+    public static let unauthorized = OutcomeCode("unauthorized", exit: 4)
+        .message("login failed{status}: wrong user name or password, or missing permission")
+        .hint("log in as uploader or admin, for example: --user uploader --password-file FILE")
     /// The server requires a login, not a password, or no longer accepts the stored login.
-    public static let loginRequired = OutcomeCode(
-        "login_required",
-        4,
-        "the server requires a login{status}{detail}",
-        hint: "mediactl login"
-    )
+    public static let loginRequired = OutcomeCode("login_required", exit: 4)
+        .message("the server requires a login{status}{detail}")
+        .hint("mediactl login")
     /// The stored login expired; nothing was sent.
-    public static let loginExpired = OutcomeCode(
-        "login_expired",
-        4,
-        "the login expired{detail}",
-        hint: "mediactl login"
-    )
+    public static let loginExpired = OutcomeCode("login_expired", exit: 4)
+        .message("the login expired{detail}")
+        .hint("mediactl login")
     /// The server has no login; it requires a user name and password.
-    public static let loginUnavailable = OutcomeCode(
-        "login_unavailable",
-        5,
-        "the server has no login{status}: it requires a user name and password",
-        hint: "use --user NAME with --password-file FILE, MEDIACTL_PASSWORD, password_command or netrc"
-    )
+    public static let loginUnavailable = OutcomeCode("login_unavailable", exit: 5)
+        .message("the server has no login{status}: it requires a user name and password")
+        .hint("use --user NAME with --password-file FILE, MEDIACTL_PASSWORD, password_command or netrc")
     /// 403: missing permission.
-    public static let forbidden = OutcomeCode("forbidden", 4, "the server does not allow this{status}{detail}")
+    public static let forbidden = OutcomeCode("forbidden", exit: 4)
+        .message("the server does not allow this{status}{detail}")
     /// 404: no such address, file or photo on the server.
-    public static let notFound = OutcomeCode(
-        "not_found",
-        5,
-        "not found on the server{status}{detail}",
-        hint: "check --server; mediactl config show prints its source"
-    )
+    public static let notFound = OutcomeCode("not_found", exit: 5)
+        .message("not found on the server{status}{detail}")
+        .hint("check --server; mediactl config show prints its source")
     /// 408: the server timed out reading the request.
-    public static let requestTimeout = OutcomeCode(
-        "request_timeout",
-        6,
-        "the server timed out reading the request{status}",
-        hint: "retry, or raise --limit-rate",
-        isRetryable: true
-    )
+    public static let requestTimeout = OutcomeCode("request_timeout", exit: 6, isRetryable: true)
+        .message("the server timed out reading the request{status}")
+        .hint("retry, or raise --limit-rate")
     /// 409: the request conflicts with the state of the server.
-    public static let conflict = OutcomeCode(
-        "conflict",
-        10,
-        "the request conflicts with the state of the server{status}{detail}"
-    )
+    public static let conflict = OutcomeCode("conflict", exit: 10)
+        .message("the request conflicts with the state of the server{status}{detail}")
     /// 413: the request body is too large for the server, or a hash-only body exceeds its limit.
-    public static let payloadTooLarge = OutcomeCode(
-        "payload_too_large",
-        2,
-        "the server refused the body as too large, or as malformed{status}{detail}",
-        hint: "many servers accept at most 1 GiB per request"
-    )
+    public static let payloadTooLarge = OutcomeCode("payload_too_large", exit: 2)
+        .message("the server refused the body as too large, or as malformed{status}{detail}")
+        .hint("many servers accept at most 1 GiB per request")
     /// 415: the server does not accept this type of file.
-    public static let unsupportedMedia = OutcomeCode(
-        "unsupported_media",
-        2,
-        "the server does not accept this type of file{status}{detail}"
-    )
+    public static let unsupportedMedia = OutcomeCode("unsupported_media", exit: 2)
+        .message("the server does not accept this type of file{status}{detail}")
     /// 423: locked on the server.
-    public static let locked = OutcomeCode(
-        "locked",
-        10,
-        "locked on the server{status}{detail}",
-        hint: "retry later",
-        isRetryable: true
-    )
+    public static let locked = OutcomeCode("locked", exit: 10, isRetryable: true)
+        .message("locked on the server{status}{detail}")
+        .hint("retry later")
     /// 429: too many requests.
-    public static let rateLimited = OutcomeCode(
-        "rate_limited",
-        6,
-        "rate limited by the server{status}",
-        hint: "retry later",
-        isRetryable: true
-    )
+    public static let rateLimited = OutcomeCode("rate_limited", exit: 6, isRetryable: true)
+        .message("rate limited by the server{status}")
+        .hint("retry later")
     /// 5xx: the server failed.
-    public static let serverError = OutcomeCode(
-        "server_error",
-        7,
-        "the server failed{status}{detail}",
-        hint: "retry later, or contact its operator",
-        isRetryable: true
-    )
+    public static let serverError = OutcomeCode("server_error", exit: 7, isRetryable: true)
+        .message("the server failed{status}{detail}")
+        .hint("retry later, or contact its operator")
     /// 503 of a GigHive server: the application or the tus server behind the web server is not running.
-    public static let serverUnavailable = OutcomeCode(
-        "server_unavailable",
-        7,
-        "server unavailable{status}{detail}",
-        hint: "run the same command again when the server is available",
-        isRetryable: true
-    )
+    public static let serverUnavailable = OutcomeCode("server_unavailable", exit: 7, isRetryable: true)
+        .message("server unavailable{status}{detail}")
+        .hint("run the same command again when the server is available")
     /// The server lost the upload because other uploads to the same event were stored at the same time.
-    public static let serverRace = OutcomeCode(
-        "server_race",
-        7,
-        "the server lost the upload: other uploads to the same event were stored at the same time{detail}",
-        hint: "run the same command again; --jobs 1 avoids it",
-        isRetryable: true
-    )
+    public static let serverRace = OutcomeCode("server_race", exit: 7, isRetryable: true)
+        .message("the server lost the upload: other uploads to the same event were stored at the same time{detail}")
+        .hint("run the same command again; --jobs 1 avoids it")
     /// 3xx: redirects are not followed.
-    public static let redirected = OutcomeCode(
-        "redirected",
-        1,
-        "the server redirects this request{status}{detail}",
-        hint: "redirects are not followed; to use that address, specify it with --server"
-    )
+    public static let redirected = OutcomeCode("redirected", exit: 1)
+        .message("the server redirects this request{status}{detail}")
+        .hint("redirects are not followed; to use that address, specify it with --server")
     /// An unexpected response, often from a proxy.
-    public static let unexpectedResponse = OutcomeCode(
-        "unexpected_answer",
-        7,
-        "unexpected response from the server{status}{detail}",
-        hint: "check --server; the response may come from a proxy"
-    )
+    public static let unexpectedResponse = OutcomeCode("unexpected_answer", exit: 7)
+        .message("unexpected response from the server{status}{detail}")
+        .hint("check --server; the response may come from a proxy")
     /// The test file of `smoke` could not be deleted from the server.
-    public static let leftOnServer = OutcomeCode(
-        "left_on_server",
-        7,
-        "the test file of `smoke` could not be deleted from the server"
-    )
+    public static let leftOnServer = OutcomeCode("left_on_server", exit: 7)
+        .message("the test file of `smoke` could not be deleted from the server")
 
     private static let pin = "--pinned-key with the pin that mediactl doctor prints"
 
@@ -141,75 +86,46 @@ extension OutcomeCode {
     ]
 
     /// The host name cannot be resolved.
-    public static let unknownHost = OutcomeCode(
-        "unknown_host",
-        6,
-        "cannot resolve host{detail}",
-        hint: "check the spelling of --server",
-        isRetryable: true
-    )
+    public static let unknownHost = OutcomeCode("unknown_host", exit: 6, isRetryable: true)
+        .message("cannot resolve host{detail}")
+        .hint("check the spelling of --server")
     /// No connection: refused or unreachable.
-    public static let cannotConnect = OutcomeCode(
-        "cannot_connect",
-        6,
-        "cannot connect to the server{detail}",
-        hint: "check --server, its port, and whether it is running",
-        isRetryable: true
-    )
+    public static let cannotConnect = OutcomeCode("cannot_connect", exit: 6, isRetryable: true)
+        .message("cannot connect to the server{detail}")
+        .hint("check --server, its port, and whether it is running")
     /// No secure connection.
-    public static let tlsFailed = OutcomeCode(
-        "tls_failed",
-        6,
-        "no secure connection{detail}",
-        hint: "check that --server is an https server"
-    )
+    public static let tlsFailed = OutcomeCode("tls_failed", exit: 6)
+        .message("no secure connection{detail}")
+        .hint("check that --server is an https server")
     /// The certificate is not signed by a trusted CA.
-    public static let certificateUntrusted = OutcomeCode(
-        "certificate_untrusted",
-        6,
-        "the server's certificate is not trusted{detail}",
-        hint: "use --cacert FILE to trust its CA, or \(pin)"
-    )
+    public static let certificateUntrusted = OutcomeCode("certificate_untrusted", exit: 6)
+        .message("the server's certificate is not trusted{detail}")
+        .hint("use --cacert FILE to trust its CA, or \(pin)")
     /// The certificate is for another host.
-    public static let certificateNameMismatch = OutcomeCode(
-        "certificate_name_mismatch",
-        6,
-        "the server's certificate is for another host{detail}",
-        hint: "use --server with the name in the certificate, or \(pin)"
-    )
+    public static let certificateNameMismatch = OutcomeCode("certificate_name_mismatch", exit: 6)
+        .message("the server's certificate is for another host{detail}")
+        .hint("use --server with the name in the certificate, or \(pin)")
     /// The server's public key is not the pinned one; nothing was sent.
-    public static let pinnedKeyMismatch = OutcomeCode(
-        "pinned_key_mismatch",
-        6,
-        "the server's key is not the pinned one{detail}",
-        hint: "before you continue, confirm with its operator that the key was changed"
-    )
+    public static let pinnedKeyMismatch = OutcomeCode("pinned_key_mismatch", exit: 6)
+        .message("the server's key is not the pinned one{detail}")
+        .hint("before you continue, confirm with its operator that the key was changed")
     /// Connecting, sending or waiting for the response took too long.
-    public static let networkTimeout = OutcomeCode(
-        "network_timeout",
-        6,
-        "network timeout{detail}",
-        hint: "retry, or raise --connect-timeout, --stall-timeout or --response-timeout",
-        isRetryable: true
-    )
+    public static let networkTimeout = OutcomeCode("network_timeout", exit: 6, isRetryable: true)
+        .message("network timeout{detail}")
+        .hint("retry, or raise --connect-timeout, --stall-timeout or --response-timeout")
     /// The connection was lost.
-    public static let connectionLost = OutcomeCode(
-        "connection_lost",
-        6,
-        "the connection was lost{detail}",
-        hint: "retry",
-        isRetryable: true
-    )
+    public static let connectionLost = OutcomeCode("connection_lost", exit: 6, isRetryable: true)
+        .message("the connection was lost{detail}")
+        .hint("retry")
     /// The response was lost, and whether the server has the file is unknown.
-    public static let unknownOutcome = OutcomeCode(
-        "unknown_outcome",
-        6,
-        "the response was lost; whether the server has the file is unknown{detail}",
-        hint: "check later with: mediactl uploads status",
-        isRetryable: true
-    )
+    public static let unknownOutcome = OutcomeCode("unknown_outcome", exit: 6, isRetryable: true)
+        .message("the response was lost; whether the server has the file is unknown{detail}")
+        .hint("check later with: mediactl uploads status")
     /// No response.
-    public static let transport = OutcomeCode("transport", 6, "the network failed{detail}", hint: "retry")
+    public static let transport = OutcomeCode("transport", exit: 6)
+        .message("the network failed{detail}")
+        .hint("retry")
     /// The network cannot be used.
-    public static let transportFailed = OutcomeCode("transport_failed", 6, "the network cannot be used{detail}")
+    public static let transportFailed = OutcomeCode("transport_failed", exit: 6)
+        .message("the network cannot be used{detail}")
 }

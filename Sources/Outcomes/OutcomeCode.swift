@@ -8,17 +8,27 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     /// Whether the same command may succeed later, unless the error has more information.
     public let isRetryable: Bool
     /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{detail}` come from the error.
-    public let message: String
+    public private(set) var message = ""
     /// The hint, or nil.
-    public let hint: String?
+    public private(set) var hint: String?
 
-    /// A row of the table. The comment of its member is its meaning in `docs/exit-codes.md`.
-    init(_ code: String, _ exitCode: Int32, _ message: String, hint: String? = nil, isRetryable: Bool = false) {
+    /// A row of the table, without its texts. The comment of its member is its meaning in `docs/exit-codes.md`.
+    init(_ code: String, exit exitCode: Int32, isRetryable: Bool = false) {
         rawValue = code
         self.exitCode = exitCode
         self.isRetryable = isRetryable
-        self.message = message
-        self.hint = hint
+    }
+
+    func message(_ text: String) -> OutcomeCode {
+        var row = self
+        row.message = text
+        return row
+    }
+
+    func hint(_ text: String) -> OutcomeCode {
+        var row = self
+        row.hint = text
+        return row
     }
 
     /// The code with this name or this 0.1.0 name; nil for a code of a newer version.

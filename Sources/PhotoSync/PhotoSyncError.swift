@@ -111,6 +111,13 @@ extension PhotoSyncError {
         do { return try work() } catch { throw PhotoSyncError(error) }
     }
 
+    /// Changes or reads the stores, and converts their errors.
+    static func storing<Value>(
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(PhotoSyncError) -> Value {
+        do { return try await work() } catch { throw PhotoSyncError(error) }
+    }
+
     /// Adds the path or photo concerned, unless the error already has one.
     func at(_ path: [UInt8]? = nil, photo id: String? = nil) -> PhotoSyncError {
         var error = self

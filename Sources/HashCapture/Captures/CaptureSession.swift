@@ -250,12 +250,11 @@ extension CaptureSession {
     ) throws(CaptureError) -> CaptureError? {
         let known = try CaptureError.stored(dependencies.library.lastCounter(of: device.deviceID))
         guard let known, counter.last < known else { return nil }
-        var error = CaptureError(
+        return CaptureError(
             .counterOutdated,
-            detail: "it is at \(counter.last), but a capture was signed with \(known)"
+            detail: "it is at \(counter.last), but a capture was signed with \(known)",
+            keyProvider: device.keySource.provider
         )
-        error.keyProvider = device.keySource.provider
-        return error
     }
 
     /// Counts a failure to open the key as a signing failure.

@@ -29,9 +29,8 @@ struct DeviceKey: Sendable {
         }
         let signer = try await signer(at: device.keySource, publicKey: registered)
         guard signer.publicKey == registered else {
-            var error = CaptureError(.keyUnusable, detail: "it is not the registered key")
-            error.keyProvider = device.keySource.provider
-            throw error
+            let provider = device.keySource.provider
+            throw CaptureError(.keyUnusable, detail: "it is not the registered key", keyProvider: provider)
         }
         return signer
     }
@@ -48,13 +47,7 @@ struct DeviceKey: Sendable {
             return KeySigner(try read(path(of: name)), provider: nil)
         case .provider(let uri, let provider, _):
             let key = try await BlockingWork.run { () throws(CaptureError) in
-                do throws(CryptoError) {
-                    return try SigningKey.open(uri: uri, provider: provider)
-                } catch {
-                    var failure = CaptureError(.keyUnusable, detail: error.detail, value: uri, underlying: error)
-                    failure.keyProvider = provider
-                    throw failure
-                }
+                try Self.usable(uri, provider: provider, SigningKey.open(uri: uri, provider: provider))
             }
             return KeySigner(key, provider: provider)
         case .command(let arguments):
@@ -152,12 +145,14 @@ struct DeviceKey: Sendable {
 
     private static func usable<Value>(
         _ place: String,
+        provider: String? = nil,
         _ value: @autoclosure () throws(CryptoError) -> Value
     ) throws(CaptureError) -> Value {
         do throws(CryptoError) {
             return try value()
         } catch {
-            throw CaptureError(.keyUnusable, detail: error.detail, value: place, underlying: error)
+            let detail = error.detail
+            throw CaptureError(.keyUnusable, detail: detail, value: place, keyProvider: provider, underlying: error)
         }
     }
 }
@@ -181,9 +176,7 @@ struct KeySigner: CaptureSigner {
         do throws(CryptoError) {
             signature = provider == nil ? try work() : try await BlockingWork.run(work)
         } catch {
-            var failure = CaptureError(.signingFailed, detail: error.detail, underlying: error)
-            failure.keyProvider = provider
-            throw failure
+            throw CaptureError(.signingFailed, detail: error.detail, keyProvider: provider, underlying: error)
         }
         guard publicKey.isValid(signature, of: message) else {
             throw CaptureError(.signingFailed, detail: "the key produced an invalid signature")

@@ -35,8 +35,7 @@ struct ConfigShow: ContextCommand {
             console.record(.item, JSONRenderer.setting(row))
         }
         console.table(TextRenderer.settings(rows))
-        console.summary(["items": JSONValue(rows.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(rows.count)])
     }
 }
 
@@ -48,18 +47,15 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func settings(_ rows: [SettingsSession.Row]) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "SETTING"), .init(title: "VALUE", isFlexible: true, minimumWidth: 12),
             .init(title: "SOURCE", isFlexible: true, minimumWidth: 12, dropOrder: 1),
         ])
-        table.append(
-            contentsOf: rows.map { row in
-                // The records have the number of bytes.
-                let size = SettingKey.sizes.contains { $0.rawValue == row.name } ? Int64(row.value) : nil
-                let value = size.map(SettingValue.sizeText) ?? row.value
-                return [TerminalText.escaped(row.name), TerminalText.escaped(value), TerminalText.escaped(row.source)]
-            }
-        )
-        return table
+        .rows(for: rows) { row in
+            // The records have the number of bytes.
+            let size = SettingKey.sizes.contains { $0.rawValue == row.name } ? Int64(row.value) : nil
+            let value = size.map(SettingValue.sizeText) ?? row.value
+            return [TerminalText.escaped(row.name), TerminalText.escaped(value), TerminalText.escaped(row.source)]
+        }
     }
 }

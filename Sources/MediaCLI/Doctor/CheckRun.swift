@@ -46,8 +46,7 @@ struct CheckRun: Sendable {
         limit: Duration,
         _ body: @escaping @Sendable (TransferControl, @escaping OnCheck) async -> [ServerCheck]
     ) async throws -> ExitCode {
-        console.record(.start, ["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
-        try console.requireOutput()
+        try console.start(["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
         let began = console.context.elapsed()
         let reported = Mutex<[ServerCheck]>([])
         let deadline = Deadline(limit: limit)

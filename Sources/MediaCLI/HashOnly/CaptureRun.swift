@@ -98,7 +98,7 @@ final class CaptureRun: Sendable {
 
     /// Prints the totals and writes the summary, which starts with `members`.
     func conclude(isDone: Bool, _ members: JSONObject) -> ExitCode {
-        let code = console.exitCode(statistics.exitCode(isStopped: !isDone))
+        let ending = console.ending(statistics.exitCode(isStopped: !isDone))
         let words: [(state: CaptureItem.State, words: String)] = [
             (.accepted, "accepted"), (.planned, "planned"), (.pending, "not signed"), (.queued, "not sent"),
             (.submitted, "being sent"), (.unknownOutcome, "with unknown outcome"), (.rejected, "rejected"),
@@ -108,9 +108,7 @@ final class CaptureRun: Sendable {
             console.note(statistics.words(words))
         }
         let counts = JSONObject(words.map { (name: $0.state.rawValue, value: JSONValue(statistics.count($0.state))) })
-        let exitFields = console.exitFields(code, after: display.elapsed)
-        console.summary(members + ["items": JSONValue(statistics.total)] + counts + exitFields)
-        return code
+        return ending.runSummary(members + ["items": JSONValue(statistics.total)] + counts, after: display.elapsed)
     }
 }
 

@@ -34,8 +34,7 @@ struct HashOnlyList: ContextCommand {
         if records.isEmpty {
             console.note(open ? "no unfinished captures" : "no captures")
         }
-        console.summary(["items": JSONValue(records.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(records.count)])
     }
 }
 
@@ -69,25 +68,22 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func captures(_ records: [CaptureRecord], now: Date) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "ID"), .init(title: "STATE"), .init(title: "LEVEL", dropOrder: 3),
             .init(title: "HASH", dropOrder: 1), .init(title: "SIZE", alignment: .right, dropOrder: 2),
             .init(title: "CREATED", dropOrder: 4),
             .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 5),
         ])
-        table.append(
-            contentsOf: records.map { record in
-                [
-                    brief(record.id), record.mode == nil ? "local only" : words(for: record.state),
-                    TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
-                    record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
-                    record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
-                    // Only the host, the same as in `uploads list`.
-                    TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
-                ]
-            }
-        )
-        return table
+        .rows(for: records) { record in
+            [
+                brief(record.id), record.mode == nil ? "local only" : words(for: record.state),
+                TerminalText.escaped(record.keyLevel ?? "-"), brief(record.mediaHash),
+                record.mediaBytes.map { Formats.bytes($0) } ?? "-", Formats.age(of: record.createdAt, now: now),
+                record.path.map { TerminalText.escaped($0) } ?? (record.isObserved ? "-" : "not observed"),
+                // Only the host, the same as in `uploads list`.
+                TerminalText.escaped(record.server.replacing(/^https?:\/\//, with: "")),
+            ]
+        }
     }
 }

@@ -89,8 +89,7 @@ struct RetryRun: Sendable {
 
     /// - Throws: `UserFacingError`.
     func run(_ records: [CaptureRecord]) async throws -> ExitCode {
-        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         if records.isEmpty {
             console.note("no unfinished captures")
         }

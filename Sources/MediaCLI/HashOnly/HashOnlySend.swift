@@ -345,15 +345,11 @@ struct SubmissionRun: Sendable {
         if kind == .media, requests.contains(where: { $0.settings.isPrivacyModeEnabled }) {
             throw CaptureError(.privacyModeOn)
         }
-        console.record(
-            .start,
-            [
-                "server": .string(server.description), "profile": .string(profile.rawValue),
-                "dry_run": .bool(kind == .preview), "send_media": .bool(kind == .media),
-                "items": JSONValue(requests.count),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(server.description), "profile": .string(profile.rawValue),
+            "dry_run": .bool(kind == .preview), "send_media": .bool(kind == .media),
+            "items": JSONValue(requests.count),
+        ])
         if let time = requests.first?.facts.capturedAt, time > console.context.now() {
             console.warning("--captured-at is in the future; check the year, the zone, and this machine's clock")
         }

@@ -144,8 +144,8 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func privacy(_ settings: PrivacySettings, style: Style) -> [String] {
-        var table = Table(columns: [.init(title: "SETTING"), .init(title: "VALUE")])
-        table.append(contentsOf: PrivacyKey.allCases.map { [$0.rawValue, $0.value(in: settings)] })
-        return table.lines(fitting: nil, style: style)
+        Table(columns: [.init(title: "SETTING"), .init(title: "VALUE")])
+            .rows(for: PrivacyKey.allCases) { [$0.rawValue, $0.value(in: settings)] }
+            .lines(fitting: nil, style: style)
     }
 }

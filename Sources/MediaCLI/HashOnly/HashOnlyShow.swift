@@ -37,8 +37,7 @@ struct HashOnlyShow: ContextCommand {
             TextRenderer.capture(record, now: console.context.now(), style: console.outputStyle)
                 + (body.map { [JSONText.escapedForTerminals($0)] } ?? [])
         )
-        console.summary(["items": 1, "exit_code": 0])
-        return .success
+        return console.finish(["items": 1])
     }
 }
 

@@ -137,11 +137,11 @@ struct HashOnlyVerify: ContextCommand {
             let level = record.keyLevel.map { ", signed with a " + TextRenderer.key(level: $0) } ?? ""
             console.note("\(ErrorCatalog.quoted(path)) matches capture \(brief(record.id))\(level)")
         }
-        let code = console.exitCode(result)
+        let ending = console.ending(result)
         func count(_ result: String) -> JSONValue {
             JSONValue(verification.findings.count { JSONRenderer.result(of: $0.finding) == result })
         }
-        console.summary([
+        return ending.summary([
             "path": .path(path), "capture_id": .string(record.id), "server": .string(record.server),
             "server_capture_id": JSONValue(record.serverCaptureID), "media_hash": .string(record.mediaHash),
             "level": JSONValue(record.keyLevel), "offline": .bool(offline || bundle != nil),
@@ -150,9 +150,7 @@ struct HashOnlyVerify: ContextCommand {
             "failed": count("failed"), "skipped": count("skipped"),
             "unsigned_members": .array(unsigned.map { .string($0) }),
             "confidence_level": JSONValue(verification.remote?.confidenceLevel),
-            "exit_code": JSONRenderer.exitCode(code),
         ])
-        return code
     }
 
     private func brief(_ id: String) -> String { ErrorCatalog.clean(String(id.prefix(8))) }

@@ -64,15 +64,13 @@ struct Help: ContextCommand {
         for code in ExitCode.allCases {
             console.record(.item, ["code": .integer(Int64(code.rawValue)), "meaning": .string(code.meaning)])
         }
-        var table = Table(columns: [
+        let columns: [Table.Column] = [
             .init(title: "CODE", alignment: .right),
             .init(title: "MEANING", isFlexible: true, minimumWidth: 20, isWrapped: true),
-        ])
-        table.append(contentsOf: ExitCode.allCases.map { ["\($0.rawValue)", $0.meaning] })
-        console.table(table)
+        ]
+        console.table(Table(columns: columns).rows(for: ExitCode.allCases) { ["\($0.rawValue)", $0.meaning] })
         console.text(["", "Example:", "  mediactl upload clip.mp4 || echo \"exit code $?\""])
-        console.summary(["items": JSONValue(ExitCode.allCases.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(ExitCode.allCases.count)])
     }
 }
 

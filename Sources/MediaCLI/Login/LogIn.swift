@@ -204,7 +204,7 @@ struct UploadLoginRun: Sendable {
     private func words(_ server: ServerURL) -> String { ErrorCatalog.clean(server.description) }
 
     private func finish(_ server: ServerURL, _ login: IssuedLogin?) -> ExitCode {
-        let code = console.exitCode(.success)
+        let ending = console.ending(.success)
         if let login {
             let role = login.role.map { " (\(ErrorCatalog.clean($0)))" } ?? ""
             let expiry = login.expiresAt.map { "; the login expires on \(RFC3339.text(seconds: $0))" } ?? ""
@@ -213,14 +213,12 @@ struct UploadLoginRun: Sendable {
                     + "\(ErrorCatalog.clean(login.email ?? ""))\(role)\(expiry)"
             ])
         }
-        console.summary([
+        return ending.summary([
             "server": .string(server.description), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),
             "device_id": .null, "device_name": .null, "email": JSONValue(login?.email), "key_rotated": false,
             "scheme": "bearer", "role": JSONValue(login?.role),
             "expires_at": JSONValue(login?.expiresAt.map { RFC3339.text(seconds: $0) }),
-            "exit_code": JSONRenderer.exitCode(code),
         ])
-        return code
     }
 }
 
@@ -309,7 +307,7 @@ struct LoginRun: Sendable {
     // MARK: Result
 
     private func finish(_ login: Login?, isKeyRotated: Bool, code: ExitCode = .success) -> ExitCode {
-        let code = console.exitCode(code)
+        let ending = console.ending(code)
         if let login {
             let name = login.deviceName ?? deviceName
             console.text([
@@ -324,14 +322,12 @@ struct LoginRun: Sendable {
                     + (session.settings.flags[.server].map { " --server \(TerminalText.escaped($0))" } ?? "")
             )
         }
-        console.summary([
+        return ending.summary([
             "server": .string(server), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),
             "device_id": JSONValue(login?.deviceID), "device_name": JSONValue(login?.deviceName),
             "email": JSONValue(login?.email), "key_rotated": .bool(isKeyRotated), "scheme": "api_key", "role": .null,
             "expires_at": .null,
-            "exit_code": JSONRenderer.exitCode(code),
         ])
-        return code
     }
 }
 

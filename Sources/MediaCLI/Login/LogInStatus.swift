@@ -33,12 +33,10 @@ struct LogInStatus: ContextCommand {
         for row in rows { console.result(Self.record(row), [Self.line(row)]) }
         if rows.isEmpty { console.text(["not logged in"]) }
         let isGood = rows.contains(where: \.isUsable) && rows.allSatisfy { $0.isUsable || !$0.requiresLogin }
-        let code = console.exitCode(isGood && !rows.contains(where: \.isExpired) ? .success : .unauthorized)
-        console.summary([
+        return console.ending(isGood && !rows.contains(where: \.isExpired) ? .success : .unauthorized).summary([
             "logins": JSONValue(rows.count { $0.scheme != nil }),
-            "expired": JSONValue(rows.count(where: \.isExpired)), "exit_code": JSONRenderer.exitCode(code),
+            "expired": JSONValue(rows.count(where: \.isExpired)),
         ])
-        return code
     }
 
     private static func record(_ row: LoginList.Row) -> JSONObject {

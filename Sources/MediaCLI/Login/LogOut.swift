@@ -63,12 +63,10 @@ struct LogOut: ContextCommand {
         if rows.isEmpty {
             console.text([all ? "not logged in" : "not logged in to \(ErrorCatalog.clean(server))"])
         }
-        console.summary([
+        return console.finish([
             "server": .string(server), "dry_run": .bool(dryRun), "was_logged_in": .bool(!rows.isEmpty),
             "removed": .bool(!dryRun && !rows.isEmpty), "servers": .array(rows.map { .string($0.server) }),
-            "exit_code": 0,
         ])
-        return .success
     }
 
     /// The configured server, as upload server and as photo server.

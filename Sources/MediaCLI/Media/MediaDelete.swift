@@ -131,10 +131,9 @@ struct MediaDeletionRun: Sendable {
             candidates.isEmpty
             ? .notFound
             : ExitCode.batch(outcomes.map(\.exitCode), isWhole: outcomes.count == candidates.count)
-        let code = console.exitCode(batch == .success ? removal : batch)
         let names = ["deleted", "gone", "failed", "planned", "declined"]
-        console.summary(of: candidates.count, outcomes.map(\.result.state.rawValue), counting: names, code)
-        return code
+        return console.ending(batch == .success ? removal : batch)
+            .summary(of: candidates.count, outcomes.map(\.result.state.rawValue), counting: names)
     }
 
     // MARK: Finding

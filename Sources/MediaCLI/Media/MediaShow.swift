@@ -32,9 +32,7 @@ struct MediaShow: MediaServerCommand {
         let file = try await session.client.media(including: asset)
         console.record(.item, JSONRenderer.media(file, on: session.server))
         console.text(TextRenderer.media(file, on: session.server, style: console.outputStyle))
-        let code = console.exitCode(.success)
-        console.summary(["items": 1, "exit_code": JSONRenderer.exitCode(code)])
-        return code
+        return console.finish(["items": 1])
     }
 }
 

@@ -43,8 +43,7 @@ struct StoreBackup: ContextCommand {
             path = try StoreBackups(in: session.directory).create(from: session.store).path
         }
         console.text(["backed up \(Formats.count(count, "delete token")) to \(TerminalText.escaped(path))"])
-        console.summary(["path": .string(path), "tokens": JSONValue(count), "exit_code": 0])
-        return .success
+        return console.finish(["path": .string(path), "tokens": JSONValue(count)])
     }
 
     private func copy(_ store: TokenStore, to file: String) throws {

@@ -120,17 +120,14 @@ struct ClaimRun: Sendable {
             }
             // The list stops when standard output is closed.
             let isStopped = count == nil && console.context.output.failure == nil
-            let code = console.exitCode(isStopped ? .partly : .success)
+            let ending = console.ending(isStopped ? .partly : .success)
             if count == 0 { console.note("all photos are assigned to a device; nothing to claim") }
             if let count, count > 0 {
                 console.note(
                     "\(Formats.count(count, "photo")) not assigned to a device; claim all with: mediactl claim-legacy --all"
                 )
             }
-            console.summary(
-                summary(listed: count ?? Int64(pages.count), remaining: count, unknown: [], code)
-            )
-            return code
+            return ending.runSummary(summary(listed: count ?? Int64(pages.count), remaining: count, unknown: []))
         }
     }
 
@@ -217,18 +214,15 @@ struct ClaimRun: Sendable {
     // MARK: Summary
 
     private func finish(_ plan: ClaimPlan, _ result: ClaimResult? = nil, code: ExitCode) -> ExitCode {
-        let code = console.exitCode(code)
-        console.summary(
+        console.ending(code).runSummary(
             summary(
                 planned: plan.count,
                 result,
                 alreadyClaimed: Int64(plan.alreadyClaimed.count),
                 remaining: result?.remaining ?? plan.before.legacyPhotos,
-                unknown: plan.unknown,
-                code
+                unknown: plan.unknown
             )
         )
-        return code
     }
 
     private func summary(
@@ -237,8 +231,7 @@ struct ClaimRun: Sendable {
         _ result: ClaimResult? = nil,
         alreadyClaimed: Int64? = nil,
         remaining: Int64?,
-        unknown: [String],
-        _ code: ExitCode
+        unknown: [String]
     ) -> JSONObject {
         [
             "server": .string(account.server), "device_id": JSONValue(account.deviceID), "dry_run": .bool(isDryRun),
@@ -246,7 +239,7 @@ struct ClaimRun: Sendable {
             "already_claimed": JSONValue(result?.alreadyClaimed ?? alreadyClaimed),
             "failed": JSONValue(result?.failed), "remaining": JSONValue(remaining),
             "unknown_ids": .array(unknown.map { .string($0) }),
-        ] + console.exitFields(code)
+        ]
     }
 }
 

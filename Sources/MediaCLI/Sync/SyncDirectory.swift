@@ -162,9 +162,8 @@ struct DirectoryRun: Sendable {
             if console.mayContinue { try await download(isDryRun: false) }
         }
         if !isAgreed { console.text(["nothing was uploaded or downloaded"]) }
-        let code = console.exitCode(isAgreed ? combinedCode : .failure)
-        console.summary(summary(isAgreed: isAgreed, code, after: console.context.elapsed() - began))
-        return code
+        return console.ending(isAgreed ? combinedCode : .failure)
+            .runSummary(summary(isAgreed: isAgreed), after: console.context.elapsed() - began)
     }
 
     /// The first failure of a part; mixed results if the failures differ.
@@ -278,7 +277,7 @@ struct DirectoryRun: Sendable {
         ]
     }
 
-    private func summary(isAgreed: Bool, _ code: ExitCode, after duration: Duration) -> JSONObject {
+    private func summary(isAgreed: Bool) -> JSONObject {
         // The summary of a part, without the members shared by all parts.
         func counts(_ part: String) -> JSONValue {
             guard let members = parts.summaries.withLock({ $0[part] }) else { return .null }
@@ -289,6 +288,6 @@ struct DirectoryRun: Sendable {
             "server": .string(account.server), "directory": .path(directory.absolutePath),
             "dry_run": .bool(isDryRun), "confirmed": .bool(isAgreed),
             "pull": counts("pull"), "push": counts("push"), "download": counts("download"),
-        ] + console.exitFields(code, after: duration)
+        ]
     }
 }

@@ -126,15 +126,11 @@ struct DownloadRun: Sendable {
 
     /// - Throws: `PhotoSyncError` for errors that end the whole run, `UserFacingError`.
     func run(_ selection: Download.Selection, to directory: [UInt8]) async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "to": .path(directory),
-                "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
-                "jobs": JSONValue(options.jobs),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "to": .path(directory),
+            "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
+            "jobs": JSONValue(options.jobs),
+        ])
         let run = LongRun<DownloadReading>(console, writesRecords: writesProgressRecords)
         let statistics = ItemStatistics<DownloadItem.State>()
         return try await console.context.interruption.handling({ _ in }) {
@@ -159,11 +155,10 @@ struct DownloadRun: Sendable {
                 }
             }
             let isStopped = result == nil || statistics.count(.cancelled) > 0
-            let code = console.exitCode(statistics.exitCode(isStopped: isStopped))
+            let ending = console.ending(statistics.exitCode(isStopped: isStopped))
             conclude(statistics)
             let bytes = result?.bytesReceived ?? run.display.latest?.progress.bytesReceived
-            console.summary(summary(statistics, bytes, run, code))
-            return code
+            return ending.runSummary(summary(statistics, bytes), after: run.display.elapsed)
         }
     }
 
@@ -208,12 +203,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    private func summary(
-        _ statistics: ItemStatistics<DownloadItem.State>,
-        _ bytesReceived: Int64?,
-        _ run: LongRun<DownloadReading>,
-        _ code: ExitCode
-    ) -> JSONObject {
+    private func summary(_ statistics: ItemStatistics<DownloadItem.State>, _ bytesReceived: Int64?) -> JSONObject {
         func count(_ state: DownloadItem.State) -> JSONValue { JSONValue(statistics.count(state)) }
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun), "items": JSONValue(statistics.total),
@@ -221,7 +211,7 @@ struct DownloadRun: Sendable {
             "planned": count(.planned), "unverified": count(.unverified), "undeliverable": count(.undeliverable),
             "thumbnail": count(.thumbnail), "unavailable": count(.unavailable), "failed": count(.failed),
             "cancelled": count(.cancelled), "bytes_received": .integer(bytesReceived ?? 0),
-        ] + console.exitFields(code, after: run.display.elapsed)
+        ]
     }
 }
 

@@ -49,13 +49,11 @@ struct SyncForget: ContextCommand {
             console.result(JSONRenderer.acceptance(item), TextRenderer.acceptance(item))
             if let userFacingError = item.userFacingError { console.error(userFacingError) }
         }
-        let code = console.exitCode(statistics.exitCode(isStopped: false))
-        console.summary([
+        return console.ending(statistics.exitCode(isStopped: false)).summary([
             "server": .string(session.address), "dry_run": .bool(dryRun), "items": JSONValue(statistics.total),
             "forgotten": JSONValue(statistics.count(.forgotten)), "planned": JSONValue(statistics.count(.planned)),
-            "failed": JSONValue(statistics.count(.failed)), "exit_code": JSONRenderer.exitCode(code),
+            "failed": JSONValue(statistics.count(.failed)),
         ])
-        return code
     }
 }
 

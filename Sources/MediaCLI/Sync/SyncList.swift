@@ -57,13 +57,10 @@ struct SyncList: ContextCommand {
             let isAny = !gone && device == nil && since == nil
             console.note(gone ? "no deleted photos" : isAny ? "the index has no photos" : "no photos match")
         }
-        let code = console.exitCode(.success)
-        console.summary([
+        return console.finish([
             "server": .string(server), "items": JSONValue(table.count),
             "last_complete_at": JSONRenderer.time(state.lastCompleteAt),
-            "exit_code": JSONRenderer.exitCode(code),
         ])
-        return code
     }
 
     /// The server's IDs are UUIDs in lowercase (photosync contract section 0).

@@ -108,14 +108,10 @@ struct PullRun: Sendable {
     }
 
     private func list() async throws -> (ExitCode, PullResult?) {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "device_id": JSONValue(account.deviceID),
-                "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "device_id": JSONValue(account.deviceID),
+            "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
+        ])
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let waiting = LockNotice(console)
         return try await console.context.interruption.handling({ _ in }) {
@@ -126,15 +122,14 @@ struct PullRun: Sendable {
                     dependencies.progress(ListingReading(progress: $0))
                 }
             }
-            let code = console.exitCode(result == nil ? .partly : .success)
+            let ending = console.ending(result == nil ? .partly : .success)
             if let result {
                 console.text(TextRenderer.pull(result, isDryRun: options.isDryRun, style: console.outputStyle))
                 advise(result)
             } else {
                 console.note("stopped; the next mediactl sync resumes here")
             }
-            console.summary(summary(result, run.display, code))
-            return (code, result)
+            return (ending.runSummary(summary(result, run.display), after: run.display.elapsed), result)
         }
     }
 
@@ -172,7 +167,7 @@ struct PullRun: Sendable {
         }
     }
 
-    private func summary(_ result: PullResult?, _ display: RunDisplay<ListingReading>, _ code: ExitCode) -> JSONObject {
+    private func summary(_ result: PullResult?, _ display: RunDisplay<ListingReading>) -> JSONObject {
         let progress = display.latest?.progress
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun), "complete": .bool(result != nil),
@@ -184,7 +179,7 @@ struct PullRun: Sendable {
             "index": result.map { JSONRenderer.indexCounts($0.counts) } ?? .null,
             "server_counts": JSONRenderer.serverCounts(result?.status),
             "needs_legacy_claim": JSONValue(result.map { $0.legacyPhotos > 0 }),
-        ] + console.exitFields(code, after: display.elapsed)
+        ]
     }
 }
 

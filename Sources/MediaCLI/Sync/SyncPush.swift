@@ -108,24 +108,20 @@ struct PushRun: Sendable {
 
     /// - Throws: `PhotoSyncError` for errors that end the whole run, `UserFacingError`.
     func run(_ paths: [[UInt8]]) async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "device_id": JSONValue(account.deviceID),
-                "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "device_id": JSONValue(account.deviceID),
+            "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
+        ])
         let run = LongRun<PushReading>(console, writesRecords: writesProgressRecords)
         let statistics = PushStatistics()
         return try await console.context.interruption.handling({ _ in }) {
             do {
                 let result = try await work(paths, run, statistics)
                 let isStopped = result == nil || statistics.items.count(.cancelled) > 0
-                let code = console.exitCode(statistics.items.exitCode(isStopped: isStopped))
+                let ending = console.ending(statistics.items.exitCode(isStopped: isStopped))
                 conclude(statistics, paths)
-                console.summary(summary(statistics, result ?? run.display.latest?.progress.bytesSent, run, code))
-                return code
+                let bytesSent = result ?? run.display.latest?.progress.bytesSent
+                return ending.runSummary(summary(statistics, bytesSent), after: run.display.elapsed)
             } catch {
                 warn(statistics, paths)
                 throw error
@@ -258,12 +254,7 @@ struct PushRun: Sendable {
         return (["mediactl sync \(words)"] + (isOptionLike ? ["--"] : []) + named).joined(separator: " ")
     }
 
-    private func summary(
-        _ statistics: PushStatistics,
-        _ bytesSent: Int64?,
-        _ run: LongRun<PushReading>,
-        _ code: ExitCode
-    ) -> JSONObject {
+    private func summary(_ statistics: PushStatistics, _ bytesSent: Int64?) -> JSONObject {
         func count(_ state: PushItem.State) -> JSONValue { JSONValue(statistics.items.count(state)) }
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun),
@@ -274,7 +265,7 @@ struct PushRun: Sendable {
             "forgotten": count(.forgotten), "skipped": count(.skipped), "excluded": count(.excluded),
             "failed": count(.failed), "cancelled": count(.cancelled), "left_behind": statistics.leftBehind.json,
             "bytes_sent": .integer(bytesSent ?? 0),
-        ] + console.exitFields(code, after: run.display.elapsed)
+        ]
     }
 }
 

@@ -68,13 +68,9 @@ struct RepairRun: Sendable {
 
     /// - Throws: `PhotoSyncError`; `UserFacingError` if no prompt is possible.
     func run() async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
+        ])
         let repair = Repair(account, check: check, retry: retry)
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let statistics = ItemStatistics<Repair.Item.State>()
@@ -146,7 +142,7 @@ struct RepairRun: Sendable {
         isStopped: Bool = false,
         code: ExitCode? = nil
     ) -> ExitCode {
-        let code = console.exitCode(code ?? statistics.exitCode(isStopped: isStopped))
+        let ending = console.ending(code ?? statistics.exitCode(isStopped: isStopped))
         let counts = statistics.words([
             (.repaired, "repaired"), (.planned, "to be repaired"), (.skipped, "skipped"),
             (.noOriginal, "without a local original"),
@@ -157,8 +153,7 @@ struct RepairRun: Sendable {
             "server": .string(account.server), "dry_run": .bool(isDryRun), "items": JSONValue(statistics.total),
         ]
         for state in Repair.Item.State.allCases { summary[state.rawValue] = JSONValue(statistics.count(state)) }
-        console.summary(summary + console.exitFields(code, after: run.display.elapsed))
-        return code
+        return ending.runSummary(summary, after: run.display.elapsed)
     }
 }
 

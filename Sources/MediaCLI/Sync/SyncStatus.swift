@@ -46,14 +46,13 @@ struct SyncStatusCommand: ContextCommand {
         if let failure {
             console.error(failure)
         }
-        let code = console.exitCode(failure?.exitCode ?? .success)
-        console.summary(JSONRenderer.report(report, account, name: session.login?.deviceName, code))
-        return code
+        return console.ending(failure?.exitCode ?? .success)
+            .summary(JSONRenderer.report(report, account, name: session.login?.deviceName))
     }
 }
 
 extension JSONRenderer {
-    static func report(_ report: SyncReport, _ account: SyncAccount, name: String?, _ code: ExitCode) -> JSONObject {
+    static func report(_ report: SyncReport, _ account: SyncAccount, name: String?) -> JSONObject {
         [
             "server": .string(account.server), "device_id": JSONValue(account.deviceID),
             "device_name": JSONValue(name), "health": JSONValue(report.health?.status),
@@ -74,7 +73,6 @@ extension JSONRenderer {
             "last_full_at": time(report.state?.lastFullAt),
             "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
             "error": error(report.failure),
-            "exit_code": exitCode(code),
         ]
     }
 }
@@ -103,19 +101,16 @@ extension TextRenderer {
     }
 
     private static func devices(_ report: SyncReport, _ account: SyncAccount) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "DEVICE"), .init(title: "PLATFORM"), .init(title: "PHOTOS", alignment: .right),
         ])
-        table.append(
-            contentsOf: report.devices.map { entry in
-                let mark = entry.device.id == account.deviceID ? " (this device)" : ""
-                let name = entry.device.name.isEmpty ? entry.device.id : entry.device.name
-                return [
-                    TerminalText.escaped(name) + mark, TerminalText.escaped(entry.device.platform), "\(entry.photos)",
-                ]
-            }
-        )
-        return table
+        .rows(for: report.devices) { entry in
+            let mark = entry.device.id == account.deviceID ? " (this device)" : ""
+            let name = entry.device.name.isEmpty ? entry.device.id : entry.device.name
+            return [
+                TerminalText.escaped(name) + mark, TerminalText.escaped(entry.device.platform), "\(entry.photos)",
+            ]
+        }
     }
 
     private static func words(for version: ServerVersion?) -> String {
@@ -124,20 +119,17 @@ extension TextRenderer {
     }
 
     private static func table(_ report: SyncReport) -> Table {
-        var table = Table(columns: [
+        let (status, counts) = (report.status, report.counts)
+        let rows: [(name: String, onServer: Int64?, inIndex: Int64)] = [
+            ("this device", status?.devicePhotos, counts.thisDevice),
+            ("other devices", status?.otherDevicePhotos, counts.otherDevices),
+            ("no device", status?.legacyPhotos, counts.legacy), ("all", status?.totalPhotos, counts.total),
+            ("deleted", nil, counts.gone),
+        ]
+        return Table(columns: [
             .init(title: "PHOTOS"), .init(title: "SERVER", alignment: .right), .init(title: "INDEX", alignment: .right),
         ])
-        let (status, counts) = (report.status, report.counts)
-        func row(_ name: String, _ onServer: Int64?, _ inIndex: Int64) -> [String] {
-            [name, onServer.map { "\($0)" } ?? "-", "\(inIndex)"]
-        }
-        table.append(contentsOf: [
-            row("this device", status?.devicePhotos, counts.thisDevice),
-            row("other devices", status?.otherDevicePhotos, counts.otherDevices),
-            row("no device", status?.legacyPhotos, counts.legacy), row("all", status?.totalPhotos, counts.total),
-            row("deleted", nil, counts.gone),
-        ])
-        return table
+        .rows(for: rows) { row in [row.name, row.onServer.map { "\($0)" } ?? "-", "\(row.inIndex)"] }
     }
 
     private static func words(for health: ServerHealth?) -> String {

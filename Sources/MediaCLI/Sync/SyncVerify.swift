@@ -86,14 +86,10 @@ struct VerifyRun: Sendable {
 
     /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "server": .string(account.server), "read_content": .bool(readsContent),
-                "server_check": .string(serverCheck.word),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(account.server), "read_content": .bool(readsContent),
+            "server_check": .string(serverCheck.word),
+        ])
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
         let statistics = VerifyStatistics()
         return try await console.context.interruption.handling({ _ in }) {
@@ -108,7 +104,7 @@ struct VerifyRun: Sendable {
                     dependencies.progress(ListingReading(progress: $0))
                 }
             }
-            let code = console.exitCode(result == nil || statistics.kinds.total > 0 ? .partly : .success)
+            let ending = console.ending(result == nil || statistics.kinds.total > 0 ? .partly : .success)
             if let result {
                 console.note(
                     "\(Formats.count(result.photos, "photo")) and "
@@ -119,8 +115,7 @@ struct VerifyRun: Sendable {
                 console.note(serverCheck.scope(of: result))
                 advise(statistics)
             }
-            console.summary(summary(result, statistics.kinds, run, code))
-            return code
+            return ending.runSummary(summary(result, statistics.kinds), after: run.display.elapsed)
         }
     }
 
@@ -167,9 +162,7 @@ struct VerifyRun: Sendable {
 
     private func summary(
         _ result: VerificationResult?,
-        _ statistics: ItemStatistics<SyncDifference.Kind>,
-        _ run: LongRun<ListingReading>,
-        _ code: ExitCode
+        _ statistics: ItemStatistics<SyncDifference.Kind>
     ) -> JSONObject {
         var summary: JSONObject = [
             "server": .string(account.server), "complete": .bool(result != nil), "photos": JSONValue(result?.photos),
@@ -179,7 +172,7 @@ struct VerifyRun: Sendable {
         for kind in SyncDifference.Kind.allCases {
             summary[kind.rawValue] = JSONValue(statistics.count(kind))
         }
-        return summary + console.exitFields(code, after: run.display.elapsed)
+        return summary
     }
 }
 

@@ -158,14 +158,10 @@ struct TapeAdditionRun: Sendable {
 
     /// - Throws: `TapesError` if the tape no longer exists or the store cannot be used.
     func run(_ tape: TapeRecord, _ paths: [[UInt8]]) async throws -> ExitCode {
-        console.record(
-            .start,
-            [
-                "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(paths.count),
-                "dry_run": .bool(options.dryRun),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(paths.count),
+            "dry_run": .bool(options.dryRun),
+        ])
         // A signal between two steps ends the work but not the program, so that committed changes are reported.
         return try await console.context.interruption.handling({ _ in }) {
             let (clips, refused) = await inspect(paths)
@@ -270,19 +266,15 @@ struct TapeAdditionRun: Sendable {
         isAlbumPending: Bool = false
     ) -> ExitCode {
         let isWhole = notStarted == 0 && !isAlbumPending
-        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: isWhole))
+        let ending = console.ending(ExitCode.batch(items.map(\.exitCode), isWhole: isWhole))
         func count(_ state: AddedClip.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
         let now = (try? session.store.tape(tape.id)) ?? tape
-        console.summary(
-            [
-                "tape_id": .string(tape.id), "title": .string(now.title), "items": JSONValue(items.count + notStarted),
-                "added": count(.added), "planned": count(.planned), "failed": count(.failed),
-                "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
-            ] + JSONRenderer.album(outcome) + [
-                "dry_run": .bool(options.dryRun)
-            ] + console.exitFields(code)
-        )
-        return code
+        let members: JSONObject = [
+            "tape_id": .string(tape.id), "title": .string(now.title), "items": JSONValue(items.count + notStarted),
+            "added": count(.added), "planned": count(.planned), "failed": count(.failed),
+            "association": .string(now.association.rawValue), "reason": JSONValue(now.reason?.rawValue),
+        ]
+        return ending.runSummary(members + JSONRenderer.album(outcome) + ["dry_run": .bool(options.dryRun)])
     }
 }
 

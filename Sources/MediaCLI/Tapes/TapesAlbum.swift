@@ -52,10 +52,9 @@ struct TapesAlbumShow: ContextCommand {
             let waiting = tape.association == .pending ? ": \(TextRenderer.words(for: tape))" : ""
             console.note("\(ErrorCatalog.quoted(tape.title)) has no album\(waiting)")
         }
-        console.summary([
-            "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(links.count), "exit_code": 0,
+        return console.finish([
+            "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(links.count),
         ])
-        return .success
     }
 }
 
@@ -105,12 +104,11 @@ struct TapesAlbumLink: ContextCommand {
             link = linked
             console.text(["linked the album \(ErrorCatalog.quoted(linked.titleAtCreation)) to \(title)"])
         }
-        console.summary(
+        return console.finish(
             ["tape_id": .string(tape.id), "title": .string(tape.title)] + JSONRenderer.link(link) + [
-                "dry_run": .bool(dryRun), "exit_code": 0,
+                "dry_run": .bool(dryRun)
             ]
         )
-        return .success
     }
 }
 
@@ -150,11 +148,10 @@ struct TapesAlbumUnlink: ContextCommand {
         } else {
             console.text(["\(title) has no album"])
         }
-        console.summary(
+        return console.finish(
             ["tape_id": .string(tape.id), "title": .string(tape.title)] + JSONRenderer.link(link) + [
-                "dry_run": .bool(dryRun), "exit_code": 0,
+                "dry_run": .bool(dryRun)
             ]
         )
-        return .success
     }
 }

@@ -36,10 +36,7 @@ struct TapesCreate: ContextCommand {
                 : "\(console.outputStyle.green("created")) the tape \(name) as \(tape.id)"
         ])
         try noteNamesakes(of: tape, session)
-        console.summary(
-            JSONRenderer.tape(tape, isPlanned: dryRun) + ["dry_run": .bool(dryRun), "exit_code": 0]
-        )
-        return .success
+        return console.finish(JSONRenderer.tape(tape, isPlanned: dryRun) + ["dry_run": .bool(dryRun)])
     }
 
     /// A title shared by several tapes cannot be used to select one.

@@ -94,8 +94,7 @@ struct TapeDeletionRun: Sendable {
     func run(_ tapes: [TapeRecord]) async throws -> ExitCode {
         let isConfirmed = isDryRun || tapes.isEmpty ? true : try await confirm(tapes)
         return try await console.context.interruption.handling({ _ in }) {
-            console.record(.start, ["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
-            try console.requireOutput()
+            try console.start(["items": JSONValue(tapes.count), "dry_run": .bool(isDryRun)])
             var items: [Item] = []
             for tape in tapes {
                 guard console.mayContinue, let item = try await item(tape, isConfirmed: isConfirmed) else { break }
@@ -158,16 +157,12 @@ struct TapeDeletionRun: Sendable {
     }
 
     private func finish(_ items: [Item], notStarted: Int) -> ExitCode {
-        let code = console.exitCode(ExitCode.batch(items.map(\.exitCode), isWhole: notStarted == 0))
         func count(_ state: Item.State) -> JSONValue { JSONValue(items.count { $0.state == state }) }
-        console.summary(
-            [
-                "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
-                "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
-                "dry_run": .bool(isDryRun),
-            ] + console.exitFields(code)
-        )
-        return code
+        return console.ending(ExitCode.batch(items.map(\.exitCode), isWhole: notStarted == 0)).runSummary([
+            "items": JSONValue(items.count + notStarted), "deleted": count(.deleted), "planned": count(.planned),
+            "declined": count(.declined), "failed": count(.failed), "not_started": JSONValue(notStarted),
+            "dry_run": .bool(isDryRun),
+        ])
     }
 }
 

@@ -56,12 +56,10 @@ struct TapesDuplicate: ContextCommand {
         _ outcome: AlbumOutcome?,
         _ console: Console
     ) -> ExitCode {
-        let code = console.exitCode(.success)
-        console.summary(
+        return console.finish(
             JSONRenderer.tape(copy, isPlanned: dryRun) + ["copy_of": .string(tape.id)] + JSONRenderer.album(outcome) + [
-                "dry_run": .bool(dryRun), "exit_code": JSONRenderer.exitCode(code),
+                "dry_run": .bool(dryRun)
             ]
         )
-        return code
     }
 }

@@ -293,21 +293,17 @@ struct TapeExportRun: Sendable {
     }
 
     private func finish(_ tape: TapeRecord, _ clips: [ClipRecord], _ outcome: AlbumOutcome?) -> ExitCode {
-        let code = console.exitCode(.success)
+        let ending = console.ending(.success)
         if let outcome, target != nil {
             console.text(TextRenderer.album(outcome, style: console.outputStyle))
         }
-        guard target != nil else { return code }
-        console.summary(
-            [
-                "tape_id": .string(tape.id), "title": .string(tape.title), "format": .string(form.name),
-                "output": .path(target), "clips": JSONValue(clips.count),
-                "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
-            ] + JSONRenderer.album(outcome) + [
-                "dry_run": .bool(isDryRun), "exit_code": JSONRenderer.exitCode(code),
-            ]
-        )
-        return code
+        guard target != nil else { return ending.code }
+        let members: JSONObject = [
+            "tape_id": .string(tape.id), "title": .string(tape.title), "format": .string(form.name),
+            "output": .path(target), "clips": JSONValue(clips.count),
+            "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
+        ]
+        return ending.summary(members + JSONRenderer.album(outcome) + ["dry_run": .bool(isDryRun)])
     }
 }
 

@@ -164,16 +164,11 @@ struct LibraryRun: Sendable {
         if !service.policy.isEnabled {
             console.note(ReconcileRun.albumsAreOff)
         }
-        let code = console.exitCode(exitCode(status, level))
-        if code != .success {
+        let ending = console.ending(exitCode(status, level))
+        if ending.code != .success {
             hint(status)
         }
-        console.summary(
-            JSONRenderer.library(status, session.settings.settings) + extra + [
-                "exit_code": JSONRenderer.exitCode(code)
-            ]
-        )
-        return code
+        return ending.summary(JSONRenderer.library(status, session.settings.settings) + extra)
     }
 
     /// Success only if the library grants the required access.

@@ -29,8 +29,7 @@ struct TapesList: ContextCommand {
         if tapes.isEmpty {
             console.note("no tapes; to create one: mediactl tapes create TITLE")
         }
-        console.summary(["items": JSONValue(tapes.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(tapes.count)])
     }
 }
 
@@ -45,24 +44,21 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func tapes(_ tapes: [TapeSummary], now: Date) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "ID"), .init(title: "TITLE", isFlexible: true, minimumWidth: 12),
             .init(title: "CLIPS", alignment: .right), .init(title: "LENGTH", alignment: .right, dropOrder: 2),
             .init(title: "ALBUM", isFlexible: true, minimumWidth: 10, dropOrder: 3),
             .init(title: "CHANGED", dropOrder: 1),
         ])
-        table.append(
-            contentsOf: tapes.map { summary in
-                [
-                    brief(summary.tape.id), TerminalText.escaped(summary.tape.title), "\(summary.clipCount)",
-                    (summary.isDurationKnown ? "" : "> ") + Formats.clock(.milliseconds(summary.durationMilliseconds)),
-                    words(for: summary.tape)
-                        + (summary.tape.association == .associated && summary.pendingClipCount > 0
-                            ? ", \(summary.pendingClipCount) missing" : ""),
-                    Formats.age(of: summary.tape.updatedAt, now: now),
-                ]
-            }
-        )
-        return table
+        .rows(for: tapes) { summary in
+            [
+                brief(summary.tape.id), TerminalText.escaped(summary.tape.title), "\(summary.clipCount)",
+                (summary.isDurationKnown ? "" : "> ") + Formats.clock(.milliseconds(summary.durationMilliseconds)),
+                words(for: summary.tape)
+                    + (summary.tape.association == .associated && summary.pendingClipCount > 0
+                        ? ", \(summary.pendingClipCount) missing" : ""),
+                Formats.age(of: summary.tape.updatedAt, now: now),
+            ]
+        }
     }
 }

@@ -57,17 +57,13 @@ struct TapesMove: ContextCommand {
                     .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
                 console.warn(AlbumWarning(saved: "the order is", count: 1, outcome, isOrder: true))
             }
-            let code = console.exitCode(.success)
-            console.summary(
+            return console.finish(
                 [
                     "tape_id": .string(tape.id), "clip_id": .string(clip.id), "position": JSONValue(position),
                     "number": JSONValue(position + 1), "previous_position": JSONValue(clip.position),
                     "previous_number": JSONValue(clip.number),
-                ] + JSONRenderer.album(outcome) + [
-                    "dry_run": .bool(dryRun), "exit_code": JSONRenderer.exitCode(code),
-                ]
+                ] + JSONRenderer.album(outcome) + ["dry_run": .bool(dryRun)]
             )
-            return code
         }
     }
 }

@@ -90,8 +90,7 @@ struct ReconcileRun: Sendable {
     ///
     /// - Throws: `TapesError`, `UserFacingError`.
     func plan() throws -> ExitCode {
-        start(isDryRun: true)
-        try console.requireOutput()
+        try console.start(["dry_run": true])
         let plan = try service.reconcilePlan()
         for tape in plan.tapes {
             report(
@@ -131,8 +130,7 @@ struct ReconcileRun: Sendable {
     ///
     /// - Throws: `TapesError` if the library cannot be read.
     func verify() async throws -> ExitCode {
-        start()
-        try console.requireOutput()
+        try console.start(["dry_run": false])
         let titles = Dictionary(try session.store.tapeSummaries().map { ($0.tape.id, $0.tape.title) }) { $1 }
         let run = self
         let (missing, statistics) = try await console.context.interruption.canceling { [service] in
@@ -176,8 +174,7 @@ struct ReconcileRun: Sendable {
     ///
     /// - Throws: `TapesError` if the store cannot be used.
     func apply(limit: Int) async throws -> ExitCode {
-        start()
-        try console.requireOutput()
+        try console.start(["dry_run": false])
         let run = self
         let outcome: ReconcileOutcome?
         do {
@@ -232,25 +229,16 @@ struct ReconcileRun: Sendable {
 
     // MARK: Output
 
-    private func start(isDryRun: Bool = false) {
-        console.record(.start, ["dry_run": .bool(isDryRun)])
-    }
-
     private func report(_ item: Item) {
         console.result(JSONRenderer.reconciled(item), TextRenderer.reconciled(item, style: console.outputStyle))
     }
 
     private func finish(_ outcome: ReconcileOutcome?, items: Int, left: Int, _ code: ExitCode) -> ExitCode {
-        let code = console.exitCode(code)
-        console.summary(
-            [
-                "items": JSONValue(items), "left": JSONValue(left),
-                "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
-                "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue),
-                "detail": JSONRenderer.text(outcome?.detail),
-            ] + console.exitFields(code)
-        )
-        return code
+        console.ending(code).runSummary([
+            "items": JSONValue(items), "left": JSONValue(left),
+            "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
+            "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue), "detail": JSONRenderer.text(outcome?.detail),
+        ])
     }
 }
 

@@ -44,8 +44,7 @@ struct TapesRelink: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let named = try tapes.map { try session.tape($0) }
-        console.record(.start, ["dry_run": .bool(dryRun)])
-        try console.requireOutput()
+        try console.start(["dry_run": .bool(dryRun)])
         let (editor, places, isDryRun) = (session.editor, try self.places(), dryRun)
         let results = try await console.context.interruption.canceling {
             try await editor.relink(named, in: places, isDryRun: isDryRun)
@@ -97,14 +96,11 @@ struct TapesRelink: ContextCommand {
             console.note("albums are updated by the next add; to update now: mediactl tapes reconcile --apply")
         }
         let lost = missing + unknown
-        let code = console.exitCode(lost == 0 ? .success : found == 0 ? .notFound : .partly)
-        console.summary([
+        return console.ending(lost == 0 ? .success : found == 0 ? .notFound : .partly).summary([
             "items": JSONValue(results.count), "present": JSONValue(present), "planned": JSONValue(dryRun ? found : 0),
             "relinked": JSONValue(dryRun ? 0 : found),
             "not_found": JSONValue(missing), "no_checksum": JSONValue(unknown), "dry_run": .bool(dryRun),
-            "exit_code": JSONRenderer.exitCode(code),
         ])
-        return code
     }
 }
 

@@ -99,15 +99,11 @@ struct TapesRemove: ContextCommand {
         if state == .removed, outcome?.isComplete != true {
             console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))
         }
-        let code = console.exitCode(state == .declined ? .failure : .success)
-        console.summary(
-            [
-                "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(clips.count),
-                "removed": JSONValue(state == .removed ? clips.count : 0),
-            ] + JSONRenderer.album(outcome) + [
-                "dry_run": .bool(dryRun)
-            ] + console.exitFields(code)
-        )
-        return code
+        let members: JSONObject = [
+            "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(clips.count),
+            "removed": JSONValue(state == .removed ? clips.count : 0),
+        ]
+        return console.ending(state == .declined ? .failure : .success)
+            .runSummary(members + JSONRenderer.album(outcome) + ["dry_run": .bool(dryRun)])
     }
 }

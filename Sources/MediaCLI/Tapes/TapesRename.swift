@@ -37,11 +37,8 @@ struct TapesRename: ContextCommand {
         if renamed.association == .associated {
             console.note("its album keeps its title")
         }
-        console.summary(
-            JSONRenderer.tape(renamed) + [
-                "previous_title": .string(tape.title), "dry_run": .bool(dryRun), "exit_code": 0,
-            ]
+        return console.finish(
+            JSONRenderer.tape(renamed) + ["previous_title": .string(tape.title), "dry_run": .bool(dryRun)]
         )
-        return .success
     }
 }

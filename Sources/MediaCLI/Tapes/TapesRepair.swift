@@ -38,8 +38,7 @@ struct TapesRepair: ContextCommand {
         let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
         let service = try await session.service(connection.key, progress: display)
         let work = TapeFindings(session: session, service: service, tapes: named)
-        console.record(.start, ["dry_run": .bool(dryRun)])
-        try console.requireOutput()
+        try console.start(["dry_run": .bool(dryRun)])
         let checked = try work.checked()
         var totals = TapeFindings.Totals()
         var items: [TapeFindings.Item] = []
@@ -111,14 +110,10 @@ struct TapesRepair: ContextCommand {
             console.note("\(albums), \(repaired) of \(Formats.count(items.count, "problem")) repaired")
         }
         totals.note(on: console)
-        let code = console.exitCode(failed == 0 ? .success : repaired + planned == 0 ? .failure : .partly)
-        console.summary(
-            [
-                "albums": JSONValue(totals.albums), "items": JSONValue(items.count), "repaired": JSONValue(repaired),
-                "planned": JSONValue(planned), "failed": JSONValue(failed),
-                "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": .bool(dryRun),
-            ] + console.exitFields(code)
-        )
-        return code
+        return console.ending(failed == 0 ? .success : repaired + planned == 0 ? .failure : .partly).runSummary([
+            "albums": JSONValue(totals.albums), "items": JSONValue(items.count), "repaired": JSONValue(repaired),
+            "planned": JSONValue(planned), "failed": JSONValue(failed),
+            "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": .bool(dryRun),
+        ])
     }
 }

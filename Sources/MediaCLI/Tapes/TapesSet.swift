@@ -68,13 +68,7 @@ struct TapesSet: ContextCommand {
         let what = clips.isEmpty ? ErrorCatalog.quoted(tape.title) : Formats.count(named.count, "clip")
         console.text([dryRun ? "\(what) would be changed" : "\(console.outputStyle.green("changed")) \(what)"])
         console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))
-        let code = console.exitCode(.success)
-        console.summary(
-            JSONRenderer.tape(tape) + [
-                "items": JSONValue(named.count), "dry_run": .bool(dryRun), "exit_code": JSONRenderer.exitCode(code),
-            ]
-        )
-        return code
+        return console.finish(JSONRenderer.tape(tape) + ["items": JSONValue(named.count), "dry_run": .bool(dryRun)])
     }
 }
 

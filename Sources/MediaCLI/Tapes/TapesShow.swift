@@ -44,13 +44,12 @@ struct TapesShow: ContextCommand {
             TextRenderer.tape(view, now: console.context.now(), width: console.outputWidth, style: console.outputStyle)
         )
         for note in view.notes { console.note(note) }
-        console.summary(
+        return console.finish(
             JSONRenderer.tape(tape) + JSONRenderer.link(view.link) + [
                 "album_found": JSONValue(view.isAlbumFound), "pending_clips": JSONValue(view.pendingClips),
-                "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds), "exit_code": 0,
+                "items": JSONValue(view.clips.count), "duration_ms": JSONValue(view.milliseconds),
             ]
         )
-        return .success
     }
 }
 
@@ -178,23 +177,21 @@ extension TextRenderer {
 
     private static func clips(_ view: TapeView, width: Int?, style: Style) -> [String] {
         guard !view.clips.isEmpty else { return [] }
-        var table = Table(columns: [
+        let table = Table(columns: [
             .init(title: "#", alignment: .right), .init(title: "ID", dropOrder: 3), .init(title: "KIND", dropOrder: 1),
             .init(title: "LENGTH", alignment: .right), .init(title: "CUT", dropOrder: 2),
             .init(title: "ALBUM", isFlexible: true, minimumWidth: 8, dropOrder: 4),
             .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
         ])
-        table.append(
-            contentsOf: view.clips.map { clip in
-                [
-                    "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
-                    clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
-                    words(for: clip) + linkText(view.linkState(of: clip)),
-                    (clip.source.map { TerminalText.escaped($0) } ?? "-")
-                        + (view.offline.contains(clip.id) ? " (offline)" : ""),
-                ]
-            }
-        )
+        .rows(for: view.clips) { clip in
+            [
+                "\(clip.position + 1)", brief(clip.id), words(for: clip.kind),
+                clip.shownMilliseconds.map { Formats.clock(.milliseconds($0)) } ?? "?", cut(of: clip),
+                words(for: clip) + linkText(view.linkState(of: clip)),
+                (clip.source.map { TerminalText.escaped($0) } ?? "-")
+                    + (view.offline.contains(clip.id) ? " (offline)" : ""),
+            ]
+        }
         return [""] + table.lines(fitting: width, style: style)
     }
 

@@ -30,8 +30,7 @@ struct TapesVerify: ContextCommand {
         let named = try tapes.map { try session.tape($0) }.uniqued { $0.id }
         let service = try await session.service(connection.key)
         let work = TapeFindings(session: session, service: service, tapes: named)
-        console.record(.start, ["dry_run": false])
-        try console.requireOutput()
+        try console.start(["dry_run": false])
         let checked = try work.checked()
         var totals = TapeFindings.Totals()
         var findings: [AlbumFinding] = []
@@ -56,13 +55,9 @@ struct TapesVerify: ContextCommand {
         )
         totals.note(on: console)
         let isUnknown = !findings.isEmpty && findings.allSatisfy { $0.kind == .albumUnknown }
-        let code = console.exitCode(findings.isEmpty ? .success : isUnknown ? .unauthorized : .failure)
-        console.summary(
-            [
-                "albums": JSONValue(totals.albums), "items": JSONValue(findings.count),
-                "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": false,
-            ] + console.exitFields(code)
-        )
-        return code
+        return console.ending(findings.isEmpty ? .success : isUnknown ? .unauthorized : .failure).runSummary([
+            "albums": JSONValue(totals.albums), "items": JSONValue(findings.count),
+            "pending_clips": JSONValue(totals.pendingClips.count), "dry_run": false,
+        ])
     }
 }

@@ -90,15 +90,11 @@ struct UploadRun: Sendable {
     ///
     /// - Throws: `UserFacingError` if results or report cannot be written.
     func begin(items: Int?) throws(UserFacingError) -> NewFile? {
-        console.record(
-            .start,
-            [
-                "server": .string(uploader.client.server.description), "items": JSONValue(items),
-                "dry_run": .bool(sending.dryRun), "jobs": JSONValue(jobs),
-                "shard": JSONRenderer.shard(shard),
-            ]
-        )
-        try console.requireOutput()
+        try console.start([
+            "server": .string(uploader.client.server.description), "items": JSONValue(items),
+            "dry_run": .bool(sending.dryRun), "jobs": JSONValue(jobs),
+            "shard": JSONRenderer.shard(shard),
+        ])
         guard let path = sending.report else { return nil }
         return try NewFile(replacing: RawArguments.bytes(of: path))
     }

@@ -82,8 +82,7 @@ struct UploadsAdopt: ContextCommand {
             adoption.wasStored ? "\(what) is already stored" : dryRun ? "would store \(what)" : "stored \(what)",
             "  to delete: mediactl uploads delete \(entry.fileID) --server \(ErrorCatalog.clean(entry.baseURL))",
         ])
-        console.summary(["items": 1, "dry_run": .bool(dryRun), "exit_code": 0])
-        return .success
+        return console.finish(["items": 1, "dry_run": .bool(dryRun)])
     }
 
     // MARK: Sources

@@ -166,8 +166,7 @@ struct DeleteRun: Sendable {
     /// is the one on the server with the checksum from the options.
     func run(ids: [Int64]) async throws -> ExitCode {
         let ids = ids.isEmpty ? try await search.ids() : ids
-        console.record(.start, ["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(ids.count), "dry_run": .bool(isDryRun)])
         var steps: [Step] = []
         for id in ids {
             steps.append(try await find(id))
@@ -190,10 +189,9 @@ struct DeleteRun: Sendable {
         }
         let removal = console.finishRemovals(in: plan.store)
         let batch = ExitCode.batch(results.map(\.exitCode), isWhole: results.count == steps.count)
-        let code = console.exitCode(batch == .success ? removal : batch)
         let names = ["deleted", "hidden", "gone", "entry_removed", "failed", "planned", "declined"]
-        console.summary(of: steps.count, results.map(\.state), counting: names, code)
-        return code
+        return console.ending(batch == .success ? removal : batch)
+            .summary(of: steps.count, results.map(\.state), counting: names)
     }
 
     // MARK: Finding

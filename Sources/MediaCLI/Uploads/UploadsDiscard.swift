@@ -71,8 +71,7 @@ struct DiscardingRun: Sendable {
         if !isDryRun {
             try confirmation.requirePrompt(for: question)
         }
-        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         let lines = try announcement(of: records)
         let isConfirmed = try await isDryRun ? false : confirmation.prompt(lines, question, on: console)
         return try await console.context.interruption.handling({ _ in }) {
@@ -157,10 +156,8 @@ struct DiscardingRun: Sendable {
     }
 
     private func finish(_ rows: [DiscardedUpload], of total: Int) -> ExitCode {
-        let code = console.exitCode(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
-        let names = DiscardedUpload.Outcome.allCases.map(\.rawValue)
-        console.summary(of: total, rows.map(\.end.rawValue), counting: names, code)
-        return code
+        console.ending(ExitCode.batch(rows.map(\.exitCode), isWhole: rows.count == total))
+            .summary(of: total, rows.map(\.end.rawValue), counting: DiscardedUpload.Outcome.allCases.map(\.rawValue))
     }
 }
 

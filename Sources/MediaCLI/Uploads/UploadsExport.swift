@@ -67,10 +67,7 @@ struct UploadsExport: ContextCommand {
         }
         guard let output = file else { return .success }
         console.text(["exported \(Formats.count(count, "delete token")) to \(TerminalText.escaped(output))"])
-        console.summary([
-            "output": .string(output), "host": JSONValue(scope), "items": JSONValue(count), "exit_code": 0,
-        ])
-        return .success
+        return console.finish(["output": .string(output), "host": JSONValue(scope), "items": JSONValue(count)])
     }
 
     /// Writing to standard output failed; the console reports the reason.

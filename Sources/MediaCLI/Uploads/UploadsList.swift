@@ -44,8 +44,7 @@ struct UploadsList: ContextCommand {
             console.note(filter.isNarrowed ? "no stored upload matches\(whose)" : "no stored delete tokens\(whose)")
             if try session.store.isEmpty() { console.hintAtBackup(in: session.directory) }
         }
-        console.summary(["items": JSONValue(count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(count)])
     }
 }
 

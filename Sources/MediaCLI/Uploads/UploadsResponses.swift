@@ -47,8 +47,7 @@ struct UploadsResponses: ContextCommand {
         for response in kept { console.record(.item, JSONRenderer.kept(response, result: "kept")) }
         console.table(TextRenderer.kept(kept, now: console.context.now()))
         if kept.isEmpty { console.note("no kept responses") }
-        console.summary(["items": JSONValue(kept.count), "discarded": 0, "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(kept.count), "discarded": 0])
     }
 
     private func remove(
@@ -61,8 +60,7 @@ struct UploadsResponses: ContextCommand {
         guard !dryRun else {
             console.record(.item, JSONRenderer.kept(response, result: "planned"))
             console.text(["\(response.id) would be discarded"])
-            console.summary(["items": 1, "discarded": 0, "exit_code": 0])
-            return .success
+            return console.finish(["items": 1, "discarded": 0])
         }
         let what = response.hasToken ? "Its delete token is lost." : "A delete token in it would be lost."
         let question = "\(TextRenderer.brief(response)) \(what)"
@@ -105,24 +103,21 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func kept(_ responses: [KeptResponse], now: Date) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "RESPONSE"), .init(title: "TOKEN"), .init(title: "ID", alignment: .right),
             .init(title: "STATUS", alignment: .right, dropOrder: 2),
             .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "RECEIVED", dropOrder: 3),
             .init(title: "UPLOAD", dropOrder: 0), .init(title: "SERVER", isFlexible: true, minimumWidth: 12),
         ])
-        table.append(
-            contentsOf: responses.map { response in
-                [
-                    response.id, response.hasToken ? "found" : "not found", response.fileID.map { "\($0)" } ?? "-",
-                    response.status.map { "\($0)" } ?? "-", Formats.bytes(Int64(response.sizeBytes)),
-                    Formats.age(of: response.receivedAt, now: now),
-                    response.uploadID.map { TerminalText.escaped($0) } ?? "-",
-                    response.host.map { TerminalText.escaped($0) } ?? "-",
-                ]
-            }
-        )
-        return table
+        .rows(for: responses) { response in
+            [
+                response.id, response.hasToken ? "found" : "not found", response.fileID.map { "\($0)" } ?? "-",
+                response.status.map { "\($0)" } ?? "-", Formats.bytes(Int64(response.sizeBytes)),
+                Formats.age(of: response.receivedAt, now: now),
+                response.uploadID.map { TerminalText.escaped($0) } ?? "-",
+                response.host.map { TerminalText.escaped($0) } ?? "-",
+            ]
+        }
     }
 
     /// One line for a prompt.

@@ -84,8 +84,7 @@ struct ResumptionRun: Sendable {
     /// - Throws: `UserFacingError` if the results cannot be written.
     func run(_ records: [UploadRecord]) async throws -> ExitCode {
         let began = console.context.elapsed()
-        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         if records.isEmpty {
             console.note("no resumable uploads")
         }

@@ -50,8 +50,7 @@ struct UploadsShow: ContextCommand {
                     )
             )
         }
-        console.summary(["items": JSONValue(entries.count), "exit_code": 0])
-        return .success
+        return console.finish(["items": JSONValue(entries.count)])
     }
 }
 

@@ -79,8 +79,7 @@ struct StatusRun: Sendable {
         var rows: [JournalRow] = []
         var unreachable: Set<String> = []
         let records = try records(host: host)
-        console.record(.start, ["items": JSONValue(records.count), "dry_run": .bool(!queriesServers)])
-        try console.requireOutput()
+        try console.start(["items": JSONValue(records.count), "dry_run": .bool(!queriesServers)])
         let standings = records.contains(where: \.isHeldForGuest) ? try store.store.guestStandings() : [:]
         for record in records {
             var row = try await row(of: record, standings, &unreachable)
@@ -292,24 +291,21 @@ extension JSONRenderer {
 
 extension TextRenderer {
     static func journal(_ rows: [JournalRow], now: Date) -> Table {
-        var table = Table(columns: [
+        Table(columns: [
             .init(title: "UPLOAD", dropOrder: 5),
             .init(title: "FILE", isFlexible: true, minimumWidth: 12, isPath: true),
             .init(title: "STATE"), .init(title: "ID", alignment: .right, dropOrder: 4),
             .init(title: "SIZE", alignment: .right, dropOrder: 1), .init(title: "STARTED", dropOrder: 3),
             .init(title: "SERVER", isFlexible: true, minimumWidth: 12, dropOrder: 2),
         ])
-        table.append(
-            contentsOf: rows.map { row in
-                [
-                    TerminalText.escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row),
-                    (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
-                    Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
-                    TerminalText.escaped(row.record.host),
-                ]
-            }
-        )
-        return table
+        .rows(for: rows) { row in
+            [
+                TerminalText.escaped(row.record.uploadID), TerminalText.escaped(row.record.path), words(for: row),
+                (row.result?.fileID ?? row.record.fileID).map { "\($0)" } ?? "-",
+                Formats.bytes(row.record.sizeBytes), Formats.age(of: row.record.createdAt, now: now),
+                TerminalText.escaped(row.record.host),
+            ]
+        }
     }
 
     /// The state and whether the upload can be resumed.

@@ -53,8 +53,7 @@ struct UploadsVerify: ContextCommand {
         if guestCount > 0 {
             console.note("\(Formats.count(guestCount, "guest upload")) cannot be verified by the listing")
         }
-        console.record(.start, ["server": .string(server.description), "items": JSONValue(files.count)])
-        try console.requireOutput()
+        try console.start(["server": .string(server.description), "items": JSONValue(files.count)])
         let client = try await ServerSession(settings, credentials: credentials).client(
             for: server,
             retryCommand: "mediactl uploads verify" + (report.map { " --report \(HintOptions.word($0))" } ?? "")
@@ -70,14 +69,10 @@ struct UploadsVerify: ContextCommand {
                 : "the server lists \(verification.confirmed.count) of \(Formats.count(files.count, "upload"))"
                     + " in \(files.count == 1 ? "its event" : "their events")"
         ])
-        let code = console.exitCode(verification.missing.isEmpty ? .success : .partly)
-        console.summary(
-            [
-                "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
-                "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
-            ] + console.exitFields(code)
-        )
-        return code
+        return console.ending(verification.missing.isEmpty ? .success : .partly).runSummary([
+            "items": JSONValue(files.count), "confirmed": JSONValue(verification.confirmed.count),
+            "missing": JSONValue(verification.missing.count), "guests": JSONValue(guestCount),
+        ])
     }
 }
 

@@ -1,5 +1,4 @@
 internal import MediaCore
-internal import MediaSystem
 
 /// One of several disjoint parts of the same inputs, so that several machines can share one upload.
 ///

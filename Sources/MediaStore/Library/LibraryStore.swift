@@ -25,6 +25,17 @@ public final class LibraryStore: Sendable {
         commits = GroupCommit(connection)
         warnings = directory.warnings
     }
+
+    /// The rows that match a condition on a key and a server, for any of the keys, in no particular order.
+    func values<Value: Storable>(
+        where condition: String,
+        _ keys: [some DatabaseValueConvertible & Hashable],
+        _ server: String
+    ) throws(StoreError) -> [Value] {
+        try connection.readBeside { db in
+            try Set(keys).flatMap { key in try Stored.values(db, where: condition, [key, server]) }
+        }
+    }
 }
 
 /// The login and registration of this machine on a photo server.

@@ -106,27 +106,17 @@ extension PhotoCopy: Storable, IdentityColumns {
 extension LibraryStore {
     /// The copies of these photos on this machine, in no particular order.
     public func copies(ofPhotos ids: [String], server: String) throws(StoreError) -> [PhotoCopy] {
-        try copies(where: "photo_id = ? AND server = ?", ids, server)
+        try values(where: "photo_id = ? AND server = ?", ids, server)
     }
 
     /// The copies whose local digest is one of these (64 lowercase hexadecimal characters).
     public func copies(withDigests digests: [String], server: String) throws(StoreError) -> [PhotoCopy] {
-        try copies(where: "sha256 = ? AND server = ?", digests, server)
+        try values(where: "sha256 = ? AND server = ?", digests, server)
     }
 
     /// The copies that are at these paths, or will be.
     public func copies(at paths: [[UInt8]], server: String) throws(StoreError) -> [PhotoCopy] {
-        try copies(where: "path = ? AND server = ?", paths.map { Data($0) }, server)
-    }
-
-    private func copies(
-        where condition: String,
-        _ keys: [some DatabaseValueConvertible & Hashable],
-        _ server: String
-    ) throws(StoreError) -> [PhotoCopy] {
-        try connection.readBeside { db in
-            try Set(keys).flatMap { key in try Stored<PhotoCopy>.values(db, where: condition, [key, server]) }
-        }
+        try values(where: "path = ? AND server = ?", paths.map { Data($0) }, server)
     }
 
     /// Calls `body` with all copies of a server's photos, by path, in blocks of up to 500. A copy that is stored

@@ -57,29 +57,17 @@ extension PhotoDeletion: Storable {
 extension LibraryStore {
     /// The deletions of these photos, in no particular order.
     public func deletions(ofPhotos ids: [String], server: String) throws(StoreError) -> [PhotoDeletion] {
-        try deletions(where: "photo_id = ? AND server = ?", ids, server)
+        try values(where: "photo_id = ? AND server = ?", ids, server)
     }
 
     /// The deletions of photos that had these bytes when they were uploaded, in no particular order.
     public func deletions(withDigests digests: [String], server: String) throws(StoreError) -> [PhotoDeletion] {
-        try deletions(where: "sha256 = ? AND server = ?", digests, server)
+        try values(where: "sha256 = ? AND server = ?", digests, server)
     }
 
     /// The deletions of a server in this state, in no particular order.
     public func deletions(of server: String, state: PhotoDeletion.State) throws(StoreError) -> [PhotoDeletion] {
-        try connection.readBeside { db in
-            try Stored<PhotoDeletion>.values(db, where: "server = ? AND state = ?", [server, state.rawValue])
-        }
-    }
-
-    private func deletions(
-        where condition: String,
-        _ keys: [String],
-        _ server: String
-    ) throws(StoreError) -> [PhotoDeletion] {
-        try connection.readBeside { db in
-            try Set(keys).flatMap { key in try Stored<PhotoDeletion>.values(db, where: condition, [key, server]) }
-        }
+        try values(where: "state = ? AND server = ?", [state.rawValue], server)
     }
 
     /// Stores new deletions in one commit; existing ones are not changed.

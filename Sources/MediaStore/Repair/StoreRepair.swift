@@ -167,7 +167,7 @@ package struct StoreRepair {
         let journal = try JournalMode(on: FileSystemKind.detect(directory), directory: directory)
         let queue = try StoreConnection.createDraft(draft, schema, journal: journal, busyLimit: .zero)
         var report = Report(damage: "")
-        do {
+        try StoreError.of(path) {
             try queue.write { db in
                 var sink = SalvageSink(isFresh: true)
                 report.isEmpty = try sink.store(all: source, db).rows == 0
@@ -181,8 +181,6 @@ package struct StoreRepair {
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             }
             try queue.close()
-        } catch {
-            throw StoreError(error, path: path)
         }
         return report
     }

@@ -67,12 +67,8 @@ final class DownloadReceiver: ResponseReceiver {
     func judge(knownDigests: [String] = []) async throws(PhotoSyncError) -> (digest: String, evidence: PhotoEvidence) {
         let state = result
         guard let total = state.head?.totalBytes, state.position == total else {
-            throw PhotoSyncError(
-                .lengthMismatch,
-                detail: "\(state.position) bytes of \(state.head?.totalBytes ?? 0)",
-                isRetryable: true,
-                photoID: photo.id
-            )
+            let detail = "\(state.position) bytes of \(state.head?.totalBytes ?? 0)"
+            throw PhotoSyncError(.lengthMismatch, detail: detail, isRetryable: true)
         }
         let digest: String
         do {
@@ -84,15 +80,10 @@ final class DownloadReceiver: ResponseReceiver {
         let status = state.head?.status
         // The server sends this header with every download. The page of a proxy or captive portal is not a photo.
         guard state.isGenuine else {
-            throw PhotoSyncError(
-                .unexpectedResponse,
-                detail: "a response without X-PhotoSync-Hash",
-                httpStatus: status,
-                photoID: photo.id
-            )
+            throw PhotoSyncError(.unexpectedResponse, detail: "a response without X-PhotoSync-Hash", httpStatus: status)
         }
         guard total > 0 else {
-            throw PhotoSyncError(.undeliverable, detail: "it is empty", httpStatus: status, photoID: photo.id)
+            throw PhotoSyncError(.undeliverable, detail: "it is empty", httpStatus: status)
         }
         return (digest, try await PhotoEvidence.of(file, photo))
     }
@@ -168,12 +159,8 @@ final class DownloadReceiver: ResponseReceiver {
     /// another photo, and it is unknown which.
     private func checkDigest(_ head: DownloadHead) throws {
         guard let reported = head.sha256, reported != photo.sha256 else { return }
-        throw PhotoSyncError(
-            .checksumMismatch,
-            detail: "the SHA-256 of the download differs from the listing",
-            value: reported,
-            photoID: photo.id
-        )
+        let detail = "the SHA-256 of the download differs from the listing"
+        throw PhotoSyncError(.checksumMismatch, detail: detail, value: reported)
     }
 
     /// `If-Range` has a resolution of one second; a file replaced within that second is detected by its length
@@ -184,17 +171,13 @@ final class DownloadReceiver: ResponseReceiver {
             && head.byteCount.map { $0 == total - offset } ?? true
         guard isRest else {
             state.mustStartOver = true
-            throw PhotoSyncError(
-                .unexpectedResponse,
-                detail: "bytes from \(head.firstByte) of \(total), requested from \(offset)",
-                httpStatus: head.status,
-                photoID: photo.id
-            )
+            let detail = "bytes from \(head.firstByte) of \(total), requested from \(offset)"
+            throw PhotoSyncError(.unexpectedResponse, detail: detail, httpStatus: head.status)
         }
     }
 
     private func unexpected(_ detail: String, _ head: HTTPResponseHead) -> PhotoSyncError {
-        PhotoSyncError(.unexpectedResponse, detail: detail, httpStatus: head.status, photoID: photo.id)
+        PhotoSyncError(.unexpectedResponse, detail: detail, httpStatus: head.status)
     }
 }
 

@@ -131,11 +131,7 @@ struct DownloadRun: Sendable {
             case .unknown(let id): session.report.end(DownloadItem(unknown: id))
             }
         }
-        do {
-            return try await planner.plan(wanted)
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        return try await PhotoSyncError.storing { () async throws(StoreError) in try await planner.plan(wanted) }
     }
 }
 

@@ -49,7 +49,7 @@ struct PhotoDownload {
         do {
             try await fetch()
         } catch {
-            obstacle = item.fail(error, context.options)
+            obstacle = item.fail(error.at(photo: photo.id), context.options)
         }
         context.report.endWanted(item)
         return obstacle
@@ -168,7 +168,7 @@ struct PhotoDownload {
             guard case .success(let response) = outcome, response.head.status != 416 else {
                 freshStarts += 1
                 guard freshStarts < Self.freshStarts else {
-                    throw PhotoSyncError(.unexpectedResponse, photoID: photo.id)
+                    throw PhotoSyncError(.unexpectedResponse)
                 }
                 forget()
                 continue
@@ -183,11 +183,7 @@ struct PhotoDownload {
             case .corrupt: forget()
             }
             guard !isSecondChance else {
-                throw PhotoSyncError(
-                    .checksumMismatch,
-                    detail: "two downloads had different bytes",
-                    photoID: photo.id
-                )
+                throw PhotoSyncError(.checksumMismatch, detail: "two downloads had different bytes")
             }
             isSecondChance = true
         }
@@ -307,12 +303,7 @@ extension PhotoDownload {
         switch evidence {
         case .photo: return .photo(digest: digest)
         case .otherPhoto(let stamp):
-            throw PhotoSyncError(
-                .wrongPhoto,
-                detail: "the file contains the ID \(stamp)",
-                value: stamp,
-                photoID: photo.id
-            )
+            throw PhotoSyncError(.wrongPhoto, detail: "the file contains the ID \(stamp)", value: stamp)
         case .unverified(let reason), .unchecked(let reason):
             return receiver.result.position == photo.fileSize ? .corrupt : .unverified(digest: digest, reason: reason)
         }
@@ -358,10 +349,9 @@ extension PhotoDownload {
                 // Another file was created under this name in the meantime.
                 guard error.code == .targetExists else { throw error }
             }
-            do {
-                plan = try await context.planner.rename(plan)
-            } catch {
-                throw PhotoSyncError(error)
+            let taken = plan
+            plan = try await PhotoSyncError.storing { () async throws(StoreError) in
+                try await context.planner.rename(taken)
             }
         }
     }
@@ -407,11 +397,7 @@ extension PhotoDownload {
     }
 
     func keep(_ copy: PhotoCopy) async throws(PhotoSyncError) {
-        do {
-            try await library.keep([copy])
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        try await PhotoSyncError.storing { () async throws(StoreError) in try await library.keep([copy]) }
     }
 
     func status(of file: PartialFile) throws(PhotoSyncError) -> FileIdentity {

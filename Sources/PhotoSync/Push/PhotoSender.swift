@@ -10,6 +10,18 @@ internal import Synchronization
 struct PhotoToSend: Sendable {
     var candidate: PushCandidate
     var digest: TreeHashing.Digest
+
+    /// The result for this file, without what an upload adds.
+    func item(_ state: PushItem.State, photoID: String? = nil, error: PhotoSyncError? = nil) -> PushItem {
+        PushItem(
+            path: candidate.path,
+            state: state,
+            sizeBytes: digest.identity.size,
+            sha256: digest.sha256,
+            photoID: photoID,
+            error: error
+        )
+    }
 }
 
 struct SentPhoto: Sendable {
@@ -23,17 +35,9 @@ struct SentPhoto: Sendable {
     var wasAmbiguous: Bool
 
     func item(_ state: PushItem.State, photoID: String?, error: PhotoSyncError? = nil) -> PushItem {
-        PushItem(
-            path: photo.candidate.path,
-            state: state,
-            sizeBytes: photo.digest.identity.size,
-            sha256: photo.digest.sha256,
-            photoID: photoID,
-            takenAt: takenAt,
-            bytesSent: bytesSent,
-            attempts: attempts,
-            error: error
-        )
+        var item = photo.item(state, photoID: photoID, error: error)
+        (item.takenAt, item.bytesSent, item.attempts) = (takenAt, bytesSent, attempts)
+        return item
     }
 }
 

@@ -91,15 +91,6 @@ extension PushRun {
 
     func endChanged(_ photo: PhotoToSend, photoID: String) {
         let error = PhotoSyncError(.changedSinceUpload, path: photo.candidate.path, photoID: photoID)
-        end(
-            PushItem(
-                path: photo.candidate.path,
-                state: .changed,
-                sizeBytes: photo.digest.identity.size,
-                sha256: photo.digest.sha256,
-                photoID: photoID,
-                error: error
-            )
-        )
+        end(photo.item(.changed, photoID: photoID, error: error))
     }
 }

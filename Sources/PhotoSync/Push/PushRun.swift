@@ -225,19 +225,12 @@ final class PushRun {
     }
 
     func end(_ photo: PhotoToSend, _ state: PushItem.State, photoID: String? = nil, failure: SendFailure? = nil) {
-        end(
-            PushItem(
-                path: photo.candidate.path,
-                state: state,
-                sizeBytes: photo.digest.identity.size,
-                sha256: photo.digest.sha256,
-                photoID: photoID,
-                takenAt: failure?.takenAt,
-                bytesSent: failure?.bytesSent ?? 0,
-                attempts: failure?.attempts ?? 0,
-                error: failure?.error.code == .cancelled ? nil : failure?.error
-            )
-        )
+        var item = photo.item(state, photoID: photoID)
+        if let failure {
+            (item.takenAt, item.bytesSent, item.attempts) = (failure.takenAt, failure.bytesSent, failure.attempts)
+            if failure.error.code != .cancelled { item.error = failure.error }
+        }
+        end(item)
     }
 
     /// Reports a file. The result of the first file with these bytes is kept, unless no upload succeeded.
@@ -259,12 +252,7 @@ final class PushRun {
     private func endPlanned(_ photo: PhotoToSend, _ block: inout PushBlock) {
         let path = photo.candidate.path
         let date = Result { () throws(PhotoSyncError) in try PhotoDate.of(path: path) }
-        var item = PushItem(
-            path: path,
-            state: .planned,
-            sizeBytes: photo.digest.identity.size,
-            sha256: photo.digest.sha256
-        )
+        var item = photo.item(.planned)
         switch date {
         case .success(let takenAt): item.takenAt = takenAt
         case .failure(let error): (item.state, item.error) = (.failed, error)

@@ -311,11 +311,7 @@ public struct Repair: Sendable {
             copy.photoID = id
             return copy
         }
-        do {
-            try await account.library.keep(moved)
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        try await PhotoSyncError.storing { () async throws(StoreError) in try await account.library.keep(moved) }
         guard copies.allSatisfy({ $0.photoID != id }) else { return }
         try await queue.run { [account] in try account.library.remove(old) }
     }

@@ -117,7 +117,7 @@ struct ServerFiles: Sendable {
                 }
                 return SyncDifference(photo, .serverMissing)
             case .checksumMismatch, .wrongPhoto: return SyncDifference(photo, .serverDamaged, found: error.detail)
-            default: throw error
+            default: throw error.at(photo: photo.id)
             }
         }
     }
@@ -191,11 +191,8 @@ struct ServerFiles: Sendable {
 
     /// Whether a file on this machine has exactly the uploaded bytes, and is damaged.
     private func wasUploadedDamaged(_ photo: PhotoRecord) async throws(PhotoSyncError) -> Bool {
-        let copies: [PhotoCopy]
-        do throws(StoreError) {
-            copies = try account.library.copies(withDigests: [photo.sha256], server: account.server)
-        } catch {
-            throw PhotoSyncError(error)
+        let copies = try await PhotoSyncError.storing { () async throws(StoreError) in
+            try account.library.copies(withDigests: [photo.sha256], server: account.server)
         }
         for copy in copies {
             guard let file = try? SourceFile(path: copy.path),

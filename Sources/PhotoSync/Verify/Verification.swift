@@ -59,7 +59,7 @@ public struct Verification: Sendable {
                 try await queue.run {
                     try files.check(live.index) { photos, differences in
                         statistics.note(differences)
-                        statistics.addServerFiles(photos)
+                        statistics.count { $0.serverFiles += Int64(photos) }
                         progress?(
                             PullProgress(photos: statistics.result.serverFiles, pages: 0, expected: total, attempt: 1)
                         )
@@ -83,7 +83,7 @@ public struct Verification: Sendable {
             for photo in block {
                 statistics.note(photo.differences(from: known[photo.id]))
             }
-            statistics.addPhotos(block.count)
+            statistics.count { $0.photos += Int64(block.count) }
         }
         try index.forEachBlock(of: server, where: PhotoFilter()) { block in
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
@@ -105,7 +105,7 @@ public struct Verification: Sendable {
             let orphaned = held.filter { found[$0.photoID] == nil }
             let accepted = try account.acceptedDeletions(orphaned.map(\.photoID))
             for copy in orphaned where !accepted.contains(copy.photoID) {
-                statistics.note([SyncDifference(kind: .copyOrphaned, photoID: copy.photoID, path: copy.path)])
+                statistics.note([SyncDifference(copy, .copyOrphaned)])
             }
             // A replaced copy is not reported once its photo is deleted on the server.
             look(at: held + block.filter { $0.state == .replaced && found[$0.photoID] != nil }, stop, statistics)
@@ -120,7 +120,7 @@ public struct Verification: Sendable {
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
                 let found = await check.difference(of: copy)
                 // A missing file was not compared.
-                if copy.state == .present, found?.kind != .copyMissing { statistics.addCopy() }
+                if copy.state == .present, found?.kind != .copyMissing { statistics.count { $0.copies += 1 } }
                 guard var difference = found else { return }
                 if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
@@ -163,17 +163,7 @@ public struct Verification: Sendable {
             }
         }
 
-        func addPhotos(_ count: Int) {
-            counted.withLock { $0.photos += Int64(count) }
-        }
-
-        func addServerFiles(_ count: Int) {
-            counted.withLock { $0.serverFiles += Int64(count) }
-        }
-
-        func addCopy() {
-            counted.withLock { $0.copies += 1 }
-        }
+        func count(_ change: (inout VerificationResult) -> Void) { counted.withLock { change(&$0) } }
     }
 }
 
@@ -221,6 +211,10 @@ extension PhotoRecord {
 }
 
 extension SyncDifference {
+    fileprivate init(_ copy: PhotoCopy, _ kind: Kind, expected: String? = nil, found: String? = nil) {
+        self.init(kind: kind, photoID: copy.photoID, path: copy.path, expected: expected, found: found)
+    }
+
     fileprivate var isOfAbsence: Bool { [.copyMissing, .copyUnfinished, .copyUnverified].contains(kind) }
 }
 
@@ -243,14 +237,7 @@ struct CopyCheck: Sendable {
         do {
             guard let expected = copy.sha256 else { return nil }
             let found = try await digest(of: file, copy)
-            guard found != expected else { return nil }
-            return SyncDifference(
-                kind: .copyChanged,
-                photoID: copy.photoID,
-                path: copy.path,
-                expected: expected,
-                found: found
-            )
+            return found == expected ? nil : SyncDifference(copy, .copyChanged, expected: expected, found: found)
         } catch {
             return difference(of: copy, because: SourceFileError(.io(errno: 0), path: copy.path))
         }
@@ -259,26 +246,15 @@ struct CopyCheck: Sendable {
     /// nil for a name that is only reserved: the server delivered nothing, so neither the file nor a partial file ever
     /// existed.
     private static func differenceOfDownload(_ copy: PhotoCopy) -> SyncDifference? {
-        if copy.state == .unverified {
-            return SyncDifference(kind: .copyUnverified, photoID: copy.photoID, path: copy.path)
-        }
+        if copy.state == .unverified { return SyncDifference(copy, .copyUnverified) }
         let directory = copy.path.lastIndex(of: UInt8(ascii: "/")).map { copy.path[...$0] } ?? []
         let part = copy.temporaryName.map { Array(directory) + Array($0.utf8) }
         var file = part.flatMap { FileIdentity(ofRegularFile: $0) }
         // The run was interrupted between the rename and its record.
         if file == nil, copy.state == .written { file = FileIdentity(ofRegularFile: copy.path) }
-        guard let file else {
-            return copy.sha256.map {
-                SyncDifference(kind: .copyMissing, photoID: copy.photoID, path: copy.path, expected: $0)
-            }
-        }
-        return SyncDifference(
-            kind: .copyUnfinished,
-            photoID: copy.photoID,
-            path: copy.path,
-            expected: copy.totalBytes.map { "\($0) bytes" },
-            found: "\(file.size) bytes"
-        )
+        guard let file else { return copy.sha256.map { SyncDifference(copy, .copyMissing, expected: $0) } }
+        let total = copy.totalBytes.map { "\($0) bytes" }
+        return SyncDifference(copy, .copyUnfinished, expected: total, found: "\(file.size) bytes")
     }
 
     /// Reads the file only if neither the copy's record nor the cache has its digest.
@@ -292,13 +268,8 @@ struct CopyCheck: Sendable {
     }
 
     private func difference(of copy: PhotoCopy, because error: SourceFileError) -> SyncDifference {
-        SyncDifference(
-            kind: error.kind == .notFound ? .copyMissing : .copyChanged,
-            photoID: copy.photoID,
-            path: copy.path,
-            expected: copy.sha256,
-            found: error.words
-        )
+        let kind: SyncDifference.Kind = error.kind == .notFound ? .copyMissing : .copyChanged
+        return SyncDifference(copy, kind, expected: copy.sha256, found: error.words)
     }
 }
 

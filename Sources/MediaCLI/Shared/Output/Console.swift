@@ -75,6 +75,14 @@ final class Console: Sendable {
         write(kind.rawValue, members())
     }
 
+    /// Writes the first record of a command that reports items one by one. JSON only.
+    ///
+    /// - Throws: `UserFacingError` if its results cannot be written, before the work starts.
+    func start(_ members: @autoclosure () -> JSONObject) throws(UserFacingError) {
+        record(.start, members())
+        try requireOutput()
+    }
+
     /// Writes many records at once. JSON only.
     func records(_ kind: Record, _ all: @autoclosure () -> [JSONObject]) {
         guard isJSON else { return }
@@ -124,23 +132,11 @@ final class Console: Sendable {
         write("summary", members())
     }
 
-    /// The last members of the summary of interruptible work: `duration_ms` if given, `signal` and `exit_code`.
-    func exitFields(_ code: ExitCode, after duration: Duration? = nil) -> JSONObject {
-        let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
-        return took + [
-            "signal": JSONValue(context.interruption.signal?.name), "exit_code": JSONRenderer.exitCode(code),
-        ]
-    }
+    /// Writes the summary of a command that succeeded, which ends with the exit code, and returns the code.
+    func finish(_ members: @autoclosure () -> JSONObject) -> ExitCode { ending(.success).summary(members()) }
 
-    /// The summary of items processed one at a time: `total`, the number of `states` equal to each of `names`, and the
-    /// number of items not started.
-    func summary(of total: Int, _ states: [String], counting names: [String], _ code: ExitCode) {
-        let counts = names.map { name in (name: name, value: JSONValue(states.count { $0 == name })) }
-        summary(
-            ["items": JSONValue(total)] + JSONObject(counts) + ["not_started": JSONValue(total - states.count)]
-                + exitFields(code)
-        )
-    }
+    /// The end of a command with this code, unless a signal or the output determines another.
+    func ending(_ code: ExitCode) -> Ending { Ending(console: self, code: exitCode(code)) }
 
     /// Whether to continue: no signal was received, and results can be written.
     var mayContinue: Bool { context.interruption.signal == nil && context.output.failure == nil }
@@ -370,5 +366,31 @@ struct HintOptions: Sendable {
         }
         guard !value.unicodeScalars.allSatisfy(isPlain) else { return value }
         return "'" + TerminalText.escaped(value).replacing("'", with: "'\\''") + "'"
+    }
+}
+
+/// The end of a command. Each method writes the summary, and returns the exit code, which is its last member.
+struct Ending {
+    let console: Console
+    let code: ExitCode
+
+    func summary(_ members: JSONObject) -> ExitCode {
+        console.summary(members + ["exit_code": JSONRenderer.exitCode(code)])
+        return code
+    }
+
+    /// For interruptible work: adds `duration_ms` if given, and `signal`.
+    func runSummary(_ members: JSONObject, after duration: Duration? = nil) -> ExitCode {
+        let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
+        return summary(members + took + ["signal": JSONValue(console.context.interruption.signal?.name)])
+    }
+
+    /// For items processed one at a time: `total`, the number of `states` equal to each of `names`, and the number of
+    /// items not started.
+    func summary(of total: Int, _ states: [String], counting names: [String]) -> ExitCode {
+        let counts = names.map { name in (name: name, value: JSONValue(states.count { $0 == name })) }
+        return runSummary(
+            ["items": JSONValue(total)] + JSONObject(counts) + ["not_started": JSONValue(total - states.count)]
+        )
     }
 }

@@ -66,6 +66,13 @@ struct Table: Sendable {
         for row in rows { append(row) }
     }
 
+    /// The table with a row for each element.
+    func rows<Element>(for elements: [Element], _ row: (Element) -> [String]) -> Table {
+        var table = self
+        table.append(contentsOf: elements.map(row))
+        return table
+    }
+
     /// The header and the rows, each with a line break, none wider than `width`. If `width` is nil, every cell has its
     /// full width. If these rows are only a part of the table, `naturalWidths` are those of the whole table; only the
     /// first part has the header.

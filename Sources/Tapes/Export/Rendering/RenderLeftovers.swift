@@ -1,7 +1,6 @@
 internal import Foundation
 internal import MediaFiles
 public import MediaStore
-internal import MediaSystem
 
 /// Files of renderings whose process was killed: a directory of parts and the draft of the video, both in the directory
 /// of the target, and a directory of links to the originals in the system's temporary directory.

@@ -2,7 +2,6 @@ internal import Foundation
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
-internal import Synchronization
 
 struct RenderRun: Sendable {
     let tape: TapeRecord
