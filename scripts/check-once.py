@@ -27,7 +27,7 @@ TABLE = [
     ("a 32-bit cyclic redundancy check", r"0xedb8_?8320|0x82f6_?3b78", ["MediaCore/Checksums.swift"]),
     # The other file doubles the interval at which it attempts to acquire a lock.
     ("a backoff", r"(?i)(pause|wait|delay|backoff|interval|upcoming)\w* \*=? 2\b|\* \(1 << |pow\(2,|\.random\(in: 0\.?0?\.\.", [
-        "MediaTransport/RetryPolicy.swift", "MediaStore/Captures/CounterFile.swift",
+        "MediaTransport/RetryPolicy.swift", "MediaStore/LockedFile.swift",
     ]),
     ("a parser of TIFF", r"(?i)(0x2A, 0x00|0x00, 0x2A)\]:|0x8769|0x9003", ["MediaFiles/CreationTime/PhotoExif.swift"]),
     ("a schedule of retries", r"RetryPolicy\((delays|base|retries: \d)|\]\.map \{ \.(milli)?seconds\(", [

@@ -44,7 +44,8 @@ struct SyncList: ContextCommand {
         let session = try await SyncSession.open(console, global, connection)
         let server = session.address
         let state = try session.completeState()
-        let filter = PhotoFilter(origin: try origin(device, session.login?.deviceID), uploadedSince: since, isGone: gone)
+        let origin = try origin(device, session.login?.deviceID)
+        let filter = PhotoFilter(origin: origin, uploadedSince: since, isGone: gone)
         try console.requireOutput()
         if let own = session.login?.deviceID, own != state.account {
             console.warning(

@@ -138,7 +138,8 @@ struct PullRun: Sendable {
     /// A claim is offered only at a prompt, since it cannot be undone, and not in JSON, since its records are those of
     /// another command. `--yes` does not include it.
     private var offersClaim: Bool {
-        prompter.isAllowed && !isUnattended && !console.isJSON && !console.isQuiet && !options.isDryRun && account.deviceID != nil
+        let mayPrompt = prompter.isAllowed && !isUnattended && !console.isJSON && !console.isQuiet
+        return mayPrompt && !options.isDryRun && account.deviceID != nil
     }
 
     private func offerClaim(of count: Int64) async throws -> ExitCode {

@@ -61,11 +61,14 @@ import Testing
         request.facts.capturedAt = nil
         let library = bench.library
         let reported = Mutex<[CaptureNotice]>([])
-        let outcome = try await bench.session.capture(request, beforeSending: { notices in
-            let records = try? library.captures()
-            #expect(records?.map(\.submissions) == [0])
-            reported.withLock { $0 += notices }
-        })
+        let outcome = try await bench.session.capture(
+            request,
+            beforeSending: { notices in
+                let records = try? library.captures()
+                #expect(records?.map(\.submissions) == [0])
+                reported.withLock { $0 += notices }
+            }
+        )
         #expect(outcome.record.submissions == 1)
         #expect(reported.withLock { $0 }.contains(.captureTimeUnknown))
         // Nothing is sent again.

@@ -352,7 +352,7 @@ struct MistypedLine {
         let lines = MediactlCommand.helpMessage(for: command, includeHidden: true, columns: 80).split(separator: "\n")
         return Set(
             lines.compactMap { line in
-                guard let match = line.prefixMatch(of: /  -([A-Za-z0-9])[, ]/) else { return nil }
+                guard let match = line.prefixMatch(of: /[ ]{2}-([A-Za-z0-9])[, ]/) else { return nil }
                 return match.1.first
             }
         )
