@@ -30,7 +30,11 @@ struct CaptureRefusal {
             sentence = ServerText.sentence(error["message"]?.text ?? "")
         } else {
             serverCode = nil
-            sentence = head.mediaType == "text/plain" ? ServerText.sentence(String(decoding: text, as: UTF8.self)) : ""
+            let isPlain = head.mediaType == "text/plain"
+            sentence =
+                isPlain
+                ? ServerText.sentence(String(decoding: text, as: UTF8.self))
+                : HTTPSPort.isRefusal(text) ? HTTPSPort.detail : ""
         }
     }
 

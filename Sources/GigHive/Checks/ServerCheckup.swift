@@ -152,6 +152,10 @@ public struct ServerCheckup: Sendable {
                 facts: ["kind": OutcomeTable.Server.gigHive.kind]
             )
         }
+        let content = ResponseText.content(of: health.body)
+        guard !(300..<400).contains(health.status), !HTTPSPort.isRefusal(content.text) else {
+            throw .ofResponse(health.head, content)
+        }
         let names = OutcomeTable.servers.filter { !$0.pages.isEmpty }.map(\.description)
         throw GigHiveError(
             .unexpectedResponse,

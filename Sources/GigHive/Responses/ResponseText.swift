@@ -43,8 +43,9 @@ enum ResponseText {
         return Content(form: .broken, members: [:], text: plain)
     }
 
-    /// The title of an HTML page: its shortest useful description.
+    /// The title of an HTML page, its shortest useful description, unless the page states that the port is for HTTPS.
     static func title(of text: ArraySlice<UInt8>) -> String? {
+        if HTTPSPort.isRefusal(text) { return HTTPSPort.detail }
         guard let start = range(of: "<title>", in: text)?.upperBound,
             let end = range(of: "</title>", in: text[start...])?.lowerBound
         else { return nil }

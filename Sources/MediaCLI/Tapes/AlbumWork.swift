@@ -53,9 +53,9 @@ struct AlbumWarning: Sendable, Equatable {
     var text: String
     var hint: String?
 
-    /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`, or nil
-    /// for an export to standard output; `count` is its number of clips or tapes, nil for an export. `outcome` is nil if
-    /// a signal stopped the work. `isOrder` means that only the order of the album was to be updated, which later
+    /// nil if there is nothing to warn about. `saved` is the part that is saved in any case, for example `3 clips`, or
+    /// nil for an export to standard output; `count` is its number of clips or tapes, nil for an export. `outcome` is
+    /// nil if a signal stopped the work. `isOrder`: only the order of the album was to be updated, which later
     /// attempts do not repeat automatically.
     init?(saved: String?, count: Int?, _ outcome: AlbumOutcome?, isOrder: Bool = false) {
         let album = count.map { $0 == 1 ? "its album" : "their album" } ?? "the album of the tape"
@@ -184,6 +184,11 @@ extension AssociationReason {
             (
                 "the version of the server is not supported", retry,
                 "update the server to Immich 2 or later, then run mediactl tapes reconcile --apply", .server
+            )
+        case .rejected:
+            (
+                "the server refused the request", nil,
+                "check the address of the server (--library-url, library_url)", .usage
             )
         case .internalError: ("internal error", nil, nil, .failure)
         }

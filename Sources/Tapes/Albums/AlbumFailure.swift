@@ -50,7 +50,9 @@ struct AlbumFailure: Error, Equatable {
         case .libraryChanged: reason = .libraryChanged
         case .unreachable(let delay): (reason, retryAfter) = (.unreachable, delay)
         // The same request would be refused again.
-        case .rejected: (retryAfter, isLibraryWide) = (RetryPolicy.album.cap, false)
+        case .rejected(let status):
+            if status != nil, refusal == .internalError { reason = .rejected }
+            (retryAfter, isLibraryWide) = (RetryPolicy.album.cap, false)
         case .quota: reason = .quota
         case .tooLarge(let byteCount): (reason, refusedByteCount, isLibraryWide) = (.tooLarge, byteCount, false)
         case .unsupported: reason = .unsupported

@@ -179,6 +179,8 @@ struct ImmichRefusal {
     /// The server's message; may be empty.
     let sentence: String
     let retryAfter: Duration?
+    /// Whether the port is for HTTPS.
+    private let needsHTTPS: Bool
     private let correlation: String?
     private let mediaType: String?
     private let place: String?
@@ -191,6 +193,7 @@ struct ImmichRefusal {
         place = response.head.value(of: "Location").map(ServerText.sentence)
         let members = JSONValue.object(in: response.body.prefix(Self.longestBody)) ?? [:]
         sentence = ServerText.cut(Self.sentence(of: members))
+        needsHTTPS = sentence.isEmpty && HTTPSPort.isRefusal(response.body)
         correlation = (response.head.value(of: "X-Correlation-ID") ?? members["correlationId"]?.text).map {
             String(ServerText.sentence($0).prefix(64))
         }
@@ -233,6 +236,7 @@ struct ImmichRefusal {
     }
 
     var detail: String {
+        if needsHTTPS { return HTTPSPort.detail }
         var text =
             sentence.isEmpty ? "status \(status), \(mediaType ?? "without content")" : KnownSecrets.masked(sentence)
         if (300..<400).contains(status), let place { text += ": redirected to \(place)" }

@@ -71,6 +71,67 @@ import Testing
         #expect(try fixture.states() == [.failed])
     }
 
+    /// The pages of Apache and nginx for plain HTTP to a port for HTTPS.
+    @Test(arguments: [
+        """
+        <html><head>\n<title>400 Bad Request</title>\n</head><body>\n<h1>Bad Request</h1>
+        <p>Your browser sent a request that this server could not understand.<br />
+        Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />
+        </p>\n</body></html>
+        """,
+        """
+        <html>\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>
+        <body>\n<center><h1>400 Bad Request</h1></center>
+        <center>The plain HTTP request was sent to HTTPS port</center>\n</body>\n</html>
+        """,
+    ])
+    func plainRequestToAnHTTPSPort(page: String) async throws {
+        let site = try ScriptedServer { connection, _ in
+            _ = try connection.readRequest()
+            try connection.write(
+                "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: \(page.utf8.count)\r\n"
+                    + "Connection: close\r\n\r\n\(page)"
+            )
+            connection.waitForClose()
+        }
+        let runner = try BinaryRunner()
+        let address = "http://127.0.0.1:\(site.port)"
+        let clip = runner.home.file("a.mp4")
+        try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: clip))
+        let login = ["MEDIACTL_USER": "u", "MEDIACTL_PASSWORD": "p", "MEDIACTL_RETRIES": "0"]
+        let key = ["MEDIACTL_API_KEY": String(repeating: "a", count: 64), "MEDIACTL_RETRIES": "0"]
+        let commands: [(arguments: [String], variables: [String: String])] = [
+            (["media", "list", "--server", address], login), (["upload", clip, "--server", address], login),
+            (["doctor", "--server", address], login), (["sync", "--server", address], key),
+            (["hash-only", "register", "--server", address], key),
+            (["tapes", "library", "init", "--library-url", address], key),
+        ]
+        for (arguments, variables) in commands {
+            let result = try await runner.run(arguments, extra: variables)
+            let text = result.output + result.errors
+            #expect(result.exitCode == 2, "\(arguments): \(text)")
+            #expect(text.contains("this port requires https"), "\(arguments): \(text)")
+            let hint = arguments[0] == "tapes" ? "check the address of the server" : "try https://"
+            #expect(text.contains(hint), "\(arguments): \(text)")
+        }
+    }
+
+    @Test func doctorShowsWhereAServerRedirects() async throws {
+        let site = try ScriptedServer { connection, _ in
+            _ = try connection.readRequest()
+            try connection.write(
+                "HTTP/1.1 301 Moved\r\nLocation: https://media.example.org/\r\nContent-Length: 0\r\n"
+                    + "Connection: close\r\n\r\n"
+            )
+            connection.waitForClose()
+        }
+        let result = try await BinaryRunner().run(["doctor", "--server", "http://127.0.0.1:\(site.port)"])
+        #expect(result.exitCode == 1, "\(result.output)")
+        let text = "FAIL  kind      the server redirects this request (301): https://media.example.org/"
+        #expect(result.output.contains(text), "\(result.output)")
+        #expect(result.errors.contains("redirects are not followed"), "\(result.errors)")
+    }
+
     @Test func selfSignedCertificate() async throws {
         let server = try await SelfSignedServer()
         let fixture = try FaultFixture("https://localhost:\(server.port)")
@@ -91,12 +152,16 @@ import Testing
             (["--cacert", missing], [:], "cannot read \"\(missing)\" (--cacert): no such file"),
             ([], ["MEDIACTL_CACERT": missing], "cannot read \"\(missing)\" (MEDIACTL_CACERT): no such file"),
             (["--config", config], [:], "cannot read \"\(missing)\" (cacert, \(config)): no such file"),
-            (["--cacert", runner.home.path], [:], "cannot read \"\(runner.home.path)\" (--cacert): is a directory"),
+            (
+                ["--cacert", runner.home.path], [:],
+                "cannot read \"\(runner.home.path)\" (--cacert): is a directory"
+            ),
             (["--cacert", empty], [:], "cannot use \"\(empty)\" (--cacert): it contains no certificate in PEM"),
         ]
         for (flags, variables, text) in cases {
             for command in [["media", "list"], ["sync", "status"], ["doctor"]] {
-                let result = try await runner.run(command + ["--server", "https://127.0.0.1:1"] + flags, extra: variables)
+                let address = ["--server", "https://127.0.0.1:1"]
+                let result = try await runner.run(command + address + flags, extra: variables)
                 #expect(result.exitCode == 2, "\(command): \(result.errors)")
                 #expect(result.errors.contains("mediactl: error: \(text)"), "\(command): \(result.errors)")
             }

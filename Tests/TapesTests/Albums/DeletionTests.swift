@@ -47,7 +47,7 @@ import Testing
         "R11: a deletion that fails stays pending, although the tape no longer exists",
         arguments: [
             (AlbumError.Kind.unreachable(retryAfter: nil), AssociationReason.unreachable),
-            (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .internalError),
+            (.insufficient(["album.delete"]), .accessLimited), (.rejected(status: 400), .rejected),
         ]
     )
     func pending(_ kind: AlbumError.Kind, _ reason: AssociationReason) async throws {

@@ -165,7 +165,7 @@ import Testing
         bench.library.configure { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our defect")] }
         let outcome = try await bench.service().associate(id)
         // Never R5, and not again for a day.
-        #expect(outcome.reason == .internalError && bench.library.albums.count == 1)
+        #expect(outcome.reason == .rejected && bench.library.albums.count == 1)
         #expect(try bench.store.clips(of: id).first?.nextAttemptAt == bench.clock.now + 86_400)
     }
 

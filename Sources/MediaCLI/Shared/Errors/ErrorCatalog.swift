@@ -103,6 +103,9 @@ extension ErrorCatalog {
 
     /// The hint for a missing input file.
     static let missingHint = "check the spelling of the path"
+
+    /// The hint for plain HTTP to a port for HTTPS.
+    static let httpsHint = "try https:// in the address of the server"
 }
 
 extension UserFacingError {
@@ -110,7 +113,7 @@ extension UserFacingError {
         self.init(
             error.code,
             text.message,
-            hint: text.hint,
+            hint: error.explanation == HTTPSPort.detail ? ErrorCatalog.httpsHint : text.hint,
             exitCode: exitCode,
             httpStatus: error.httpStatus,
             isRetryable: error.isRetryable
