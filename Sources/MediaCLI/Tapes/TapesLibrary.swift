@@ -148,7 +148,7 @@ struct LibraryRun: Sendable {
     func status(extra: JSONObject = [:]) async throws -> ExitCode {
         let service = service
         let status = try await console.context.interruption.canceling { try await service.status() }
-        return finish(status, extra: extra)
+        return finish(status, isReady: status.addOnly?.willBeCreated == true, extra: extra)
     }
 
     /// Requests access: creates the root of a folder library, or reads the permissions of a key again.
@@ -159,12 +159,18 @@ struct LibraryRun: Sendable {
         return try await console.context.interruption.canceling { try await service.requestAccess(level) }
     }
 
-    func finish(_ status: LibraryStatus, needs level: AccessLevel = .addOnly, extra: JSONObject) -> ExitCode {
+    /// `isReady`: adding needs no further step, although there is no access yet.
+    func finish(
+        _ status: LibraryStatus,
+        needs level: AccessLevel = .addOnly,
+        isReady: Bool = false,
+        extra: JSONObject
+    ) -> ExitCode {
         console.text(TextRenderer.library(status, style: console.outputStyle))
         if !service.policy.isEnabled {
             console.note(ReconcileRun.albumsAreOff)
         }
-        let ending = console.ending(exitCode(status, level))
+        let ending = console.ending(isReady ? .success : exitCode(status, level))
         if ending.code != .success {
             hint(status)
         }
@@ -258,6 +264,7 @@ extension TextRenderer {
         guard let access else { return "unknown" }
         let detail = access.detail.isEmpty ? "" : ": \(access.detail)"
         return switch access.state {
+        case .notDetermined where access.willBeCreated: "will be created by the first add"
         case .notDetermined: "not set up\(detail)"
         case .restricted: "not permitted\(detail)"
         case .denied: "denied\(detail)"

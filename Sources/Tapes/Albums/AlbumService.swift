@@ -128,9 +128,15 @@ extension AlbumService {
             status.detail = "albums are disabled"
             return status
         }
+        let refused = try record()?.refusedFingerprint
         do throws(AlbumError) {
             status.addOnly = try await library.access(.addOnly)
             status.readWrite = try await library.access(.readWrite)
+            if let refused, refused == status.addOnly?.fingerprint {
+                // The user declined its creation (rule R10).
+                status.addOnly?.willBeCreated = false
+                status.readWrite?.willBeCreated = false
+            }
             guard status.addOnly?.state != .notDetermined else { return status }
             status.identity = try await library.identity()
         } catch {

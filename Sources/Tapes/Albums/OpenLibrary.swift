@@ -155,6 +155,8 @@ public struct AlbumAccess: Sendable, Equatable {
     public var detail: String
     /// Whether the permissions forbid creating or filling a new album; if so, none is created.
     public var forbidsNewAlbums: Bool
+    /// Whether the library does not exist yet, and adding creates it.
+    public var willBeCreated = false
 
     public init(_ state: State, fingerprint: String, detail: String = "", forbidsNewAlbums: Bool = false) {
         self.state = state

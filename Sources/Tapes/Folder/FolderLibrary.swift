@@ -92,7 +92,10 @@ public struct FolderLibrary: AlbumLibrary {
         try await run { _ throws(AlbumError) in
             switch try rootStatus(of: level) {
             case .place(_, wasLibrary: true): throw Self.isGone
-            case .place(let access, wasLibrary: false), .library(let access): return access
+            case .library(let access): return access
+            case .place(var access, wasLibrary: false):
+                access.willBeCreated = access.state == .notDetermined && isRootExpected
+                return access
             }
         }
     }
@@ -192,9 +195,13 @@ extension FolderLibrary {
     /// directory.
     func mayMakeRoot() async throws(AlbumError) -> Bool {
         if let confirm { return await confirm(path) }
-        if root.isConfigured { return true }
-        guard let pictures = root.picturesDirectory else { return false }
-        return try await run { _ in (try? TargetDirectory.openForAdding(pictures)) != nil }
+        return try await run { _ in isRootExpected }
+    }
+
+    /// Whether the settings or a pictures directory show that albums are wanted.
+    private var isRootExpected: Bool {
+        root.isConfigured
+            || root.picturesDirectory.map { (try? TargetDirectory.openForAdding($0)) != nil } ?? false
     }
 
     /// Creates the root and its marker. A refusal is not an error, but is returned as the access.

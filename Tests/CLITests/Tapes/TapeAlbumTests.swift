@@ -61,6 +61,34 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: fixture.runner.home.file("albums/.mediactl-library.json")))
     }
 
+    // Without a terminal, the first add creates the folder: nothing is missing.
+    @Test func statusOfAFolderThatTheFirstAddCreates() async throws {
+        let fixture = try await TapeFixture.withTape("T")
+        let status = try await fixture.run("library", "status")
+        #expect(status.exitCode == 0 && status.errors.isEmpty, "\(status)")
+        #expect(status.output.contains("adding        will be created by the first add\n"), "\(status.output)")
+        #expect(!FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes"))
+        #expect(try await fixture.run("add", "T", try fixture.original("a.jpg")).exitCode == 0)
+        #expect(FileManager.default.fileExists(atPath: fixture.pictures + "/Tapes/.mediactl-library.json"))
+
+        let other = try TapeFixture(hasPictures: false)
+        let missing = try await other.run("library", "status")
+        #expect(missing.exitCode == 4 && missing.output.contains("adding        not set up: no such directory\n"))
+        let named = ["MEDIACTL_ALBUMS_FOLDER_ROOT": other.runner.home.file("albums")]
+        #expect(try await other.run("library", "status", extra: named).exitCode == 0)
+    }
+
+    // The folder is not created again after its creation was declined (rule R10).
+    @Test func statusOfADeclinedFolder() async throws {
+        let fixture = try await TapeFixture.withTape("T")
+        let path = try fixture.original("a.jpg")
+        let no = try fixture.runner.start(["tapes", "add", "T", path], streams: .terminal(columns: 200))
+        try await no.wait(for: "Create albums (folders of symbolic links) in")
+        no.write("no\n")
+        #expect(try await no.finish().exitCode == 0)
+        #expect(try await fixture.run("library", "status").exitCode == 4)
+    }
+
     @Test(arguments: ["--yes", "-y"])
     func yesCreatesTheRootWithoutAPrompt(flag: String) async throws {
         // Neither a terminal nor a pictures directory.
