@@ -21,6 +21,8 @@ public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
     /// The exceeded limit, in bytes.
     public var limit: Int64?
     public var photoID: String?
+    /// Whether a 401 requires a user name and password (Basic), which no PhotoSync server does.
+    package var needsPassword = false
     /// The underlying error of the store.
     public var store: StoreError?
     /// The underlying error of the transport, for `.transport`.

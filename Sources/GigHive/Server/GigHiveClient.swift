@@ -326,9 +326,16 @@ extension GigHiveClient {
 
     /// Whether the server has logins: without credentials, `GET /api/verify.php` is refused by the application itself.
     public func offersLogin() async throws(GigHiveError) -> Bool {
+        try await loginSupport() == .login
+    }
+
+    /// The credentials that the page of logins requires from a request without any; nil for other responses.
+    package func loginSupport() async throws(GigHiveError) -> LoginChallenge? {
         let response = try await send(request(.get, "/api/verify.php", isAuthorized: false))
+        let challenge = LoginChallenge.of(response.head, body: response.body)
+        guard challenge == .login else { return challenge }
         let error = ResponseText.content(of: response.body).members.text("error") ?? ""
-        return response.status == 401 && ["unauthenticated", "invalid_token", "token_expired"].contains(error)
+        return ["unauthenticated", "invalid_token", "token_expired"].contains(error) ? .login : nil
     }
 
     /// The credentials that the listing requires, from the response to a request without any; nil if the server lists

@@ -127,6 +127,8 @@ struct UploadLoginRun: Sendable {
 
     /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, if a
     /// prompt would follow, the server supports logins.
+    ///
+    /// - Throws: `GigHiveError` `.loginUnavailable` if a prompt would follow, and the server uses passwords (Basic).
     func isForUploads(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
         guard let server = try? settings.configuredServer(of: .uploadsURL) else { return false }
@@ -134,9 +136,14 @@ struct UploadLoginRun: Sendable {
         let environment = console.context.environment
         let hasKey = ["MEDIACTL_API_KEY", "MEDIACTL_API_KEY_FILE"].contains { environment[$0]?.isEmpty == false }
         guard !hasKey, settings.prompter.isAllowed else { return false }
-        // A server that does not respond is reported by the login itself.
         let anonymous = settings.client(for: server, nil, try settings.httpClient(for: .uploadsURL))
-        return (try? await anonymous.offersLogin()) ?? false
+        // A server that does not respond is reported by the login itself.
+        let support = try? await anonymous.loginSupport()
+        guard support != .password else {
+            // Photo servers never use Basic.
+            throw GigHiveError.login(.loginUnavailable, at: server.origin, httpStatus: 401)
+        }
+        return support == .login
     }
 
     /// An earlier login is kept until the new one is verified.

@@ -37,7 +37,7 @@ struct ServerRefusal {
             isSetupGate = false
             setupPlace = nil
         default:
-            sentence = ""
+            sentence = HTTPSPort.isRefusal(body) ? HTTPSPort.detail : ""
             isSetupGate = false
             setupPlace = nil
         }
@@ -70,7 +70,7 @@ struct ServerRefusal {
 
     func error(of call: Call = .ordinary) -> PhotoSyncError {
         let outcome = outcome(of: call)
-        return PhotoSyncError(
+        var error = PhotoSyncError(
             outcome.code,
             detail: sentence.isEmpty ? "status \(head.status), \(form)" : KnownSecrets.masked(sentence),
             httpStatus: head.status,
@@ -78,6 +78,14 @@ struct ServerRefusal {
             value: (300..<400).contains(head.status)
                 ? head.value(of: "Location").map(ServerText.sentence) : isSetupGate ? setupPlace : nil
         )
+        error.needsPassword = head.status == 401 && isBasicOffered
+        return error
+    }
+
+    private var isBasicOffered: Bool {
+        head.headers.contains {
+            $0.name.lowercased() == "www-authenticate" && $0.value.lowercased().hasPrefix("basic")
+        }
     }
 
     private func outcome(of call: Call) -> HTTPOutcome {

@@ -99,6 +99,36 @@ import Testing
         #expect(try await fixture.run("sync", "status").exitCode == (isKept ? 0 : 4))
     }
 
+    // A server with Basic, such as GigHive, is not a PhotoSync server.
+    @Test func aServerWithPasswordsNeedsNoLogin() async throws {
+        let sandbox = try await SandboxProcess.start()
+        let runner = try BinaryRunner()
+        let prompted = try runner.start(["login", "--server", sandbox.baseURL], streams: .terminal(columns: 200))
+        let result = try await prompted.finish()
+        #expect(result.exitCode == 5 && !result.output.contains("API key for"), "\(result.output)")
+        #expect(result.output.contains("it requires a user name and password"), "\(result.output)")
+
+        let site = try ScriptedServer { connection, _ in
+            _ = try connection.readRequest()
+            try connection.write(
+                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"GigHive\"\r\nContent-Length: 0\r\n"
+                    + "Connection: close\r\n\r\n"
+            )
+            connection.waitForClose()
+        }
+        for command in ["login", "sync"] {
+            let report = try await runner.run(
+                [command, "--server", "http://127.0.0.1:\(site.port)"],
+                extra: ["MEDIACTL_API_KEY": Self.key]
+            )
+            #expect(report.exitCode == 4, "\(report.errors)")
+            #expect(
+                report.errors.contains("error: not a PhotoSync server (401): it requires a user name and password\n"),
+                "\(report.errors)"
+            )
+        }
+    }
+
     @Test func emailLoginRotatesTheKey() async throws {
         let fixture = try await SyncFixture.loggedIn()
         let result = try await fixture.runner.run(

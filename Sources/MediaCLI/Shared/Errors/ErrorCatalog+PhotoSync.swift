@@ -42,6 +42,11 @@ extension ErrorCatalog {
                 "not logged in" + (error.value.map { " to \(clean($0))" } ?? ""),
                 hint: "run mediactl login, or set a key with --api-key-file FILE or MEDIACTL_API_KEY"
             )
+        case .unauthorized where error.needsPassword:
+            Text(
+                "not a PhotoSync server\(status): it requires a user name and password",
+                hint: "a GigHive server needs no login: use --user NAME with mediactl upload"
+            )
         case .unauthorized:
             Text(
                 "the server refused the API key\(status)\(error.suffix)",
