@@ -47,11 +47,9 @@ public struct EndorsementCertificate: Sendable, Equatable {
         let marker = "-----BEGIN CERTIFICATE-----"
         let blocks = String(decoding: file, as: UTF8.self).components(splitBefore: marker)
         guard !blocks.isEmpty else { throw CryptoError("not a certificate") }
-        var certificates: [EndorsementCertificate] = []
-        for block in blocks {
-            certificates.append(try PEMBlock.first(in: Array(block.utf8)).certificate())
+        return try blocks.map { block throws(CryptoError) in
+            try PEMBlock.first(in: Array(block.utf8)).certificate()
         }
-        return certificates
     }
 }
 

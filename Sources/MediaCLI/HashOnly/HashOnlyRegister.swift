@@ -352,10 +352,7 @@ extension TPM2Evidence {
         func bytes(_ name: String) throws(UserFacingError) -> [UInt8] { try EvidenceFile.bytes(directory + "/" + name) }
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
             .filter { $0.hasPrefix("ek-") && $0.hasSuffix(".der") }.sorted()
-        var certificates: [[UInt8]] = []
-        for name in names {
-            certificates.append(try bytes(name))
-        }
+        let certificates = try names.map(bytes)
         guard !certificates.isEmpty else {
             throw .usage(
                 "\(ErrorCatalog.quoted(directory)) has no certificate of the TPM's endorsement key",

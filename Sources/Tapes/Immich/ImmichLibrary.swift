@@ -400,13 +400,11 @@ extension ImmichLibrary {
     }
 
     private static func texts(of ids: [[UInt8]]) throws(AlbumError) -> [String] {
-        var texts: [String] = []
-        for id in ids {
+        try ids.map { id throws(AlbumError) in
             let text = String(decoding: id, as: UTF8.self)
             guard UUID(uuidString: text) != nil else { throw .malformed(text) }
-            texts.append(text.lowercased())
+            return text.lowercased()
         }
-        return texts
     }
 
     /// The line in the description of mediactl's albums (rule R4).

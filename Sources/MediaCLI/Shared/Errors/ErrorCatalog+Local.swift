@@ -6,6 +6,8 @@ internal import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
+// Errors on this machine before any request: stores, credentials, addresses, standard input.
+
 extension UserFacingError: ReportableError {
     var userFacingError: UserFacingError { self }
 }
@@ -15,23 +17,108 @@ extension SettingsError: ReportableError {
 }
 
 extension StoreError: ReportableError {
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError {
+        let file = ErrorCatalog.quoted(path)
+        let reason = detail.isEmpty ? "" : ": \(ErrorCatalog.clean(detail))"
+        let isTokenStore = ["", "-wal", "-shm", "-journal"].contains { path.hasSuffix("tokens.sqlite\($0)") }
+        let store = isTokenStore ? "token store" : "store"
+        let repair = "salvage what it has: mediactl store repair"
+        let elsewhere =
+            path.hasSuffix("/temporary.sqlite")
+            ? "set TMPDIR to another directory" : "use another directory with --data-dir DIR"
+        let (message, hint): (String, String) =
+            switch kind {
+            case .notWritable: ("cannot use \(file)\(reason)", "check its permissions, or \(elsewhere)")
+            case .full: ("no space left for \(file)\(reason)", "free some space, or \(elsewhere)")
+            case .corrupt where path.hasSuffix("index.sqlite"):
+                ("\(file) is not a usable \(store)\(reason)", "run mediactl sync to rebuild it")
+            case .corrupt:
+                (
+                    "\(file) is not a usable \(store)\(reason)",
+                    "nothing was changed; "
+                        + (isTokenStore ? "\(elsewhere), or \(repair)" : "restore a copy, or \(elsewhere)")
+                )
+            case .newerVersion:
+                (
+                    "\(file) was written by a newer version of mediactl\(reason)",
+                    "update mediactl, or \(elsewhere)"
+                        + (isTokenStore ? "; if no newer version was used, \(repair)" : "")
+                )
+            case .busy: ("\(file) is locked by another process\(reason)", "retry when the other mediactl has finished")
+            case .networkFileSystem:
+                ("\(file) is on a network file system, which is not safe for a \(store)\(reason)", elsewhere)
+            case .unsafe where detail == DataDirectory.notADirectory: ("\(file) is not a directory", elsewhere)
+            case .unsafe:
+                (
+                    "\(file) has another owner, or is not of the expected type\(reason)",
+                    isTokenStore ? "\(elsewhere), or \(repair)" : elsewhere
+                )
+            case .other: ("the \(store) \(file) failed\(reason)", elsewhere)
+            }
+        return UserFacingError(
+            .storeUnusable,
+            message,
+            hint: hint,
+            isRetryable: kind == .busy
+        )
+    }
 }
 
 extension CredentialError: ReportableError {
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError {
+        let exit = ExitCode(rawValue: exitCode) ?? .unauthorized
+        let name: OutcomeCode = exit == .interrupt ? .interrupted : exit == .usage ? .usage : .noCredentials
+        return UserFacingError(code ?? name, ErrorCatalog.clean(message), hint: hint, exitCode: exit)
+    }
 }
 
 extension ServerURLError: ReportableError {
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError {
+        let (message, hint): (String, String) =
+            switch self {
+            case .malformed(let reason):
+                ("invalid server address: \(ErrorCatalog.clean(reason))", "use the form https://media.example.org")
+            case .unsupportedScheme(let scheme):
+                ("the scheme \(ErrorCatalog.quoted(scheme)) is not supported", "use https:// or http://")
+            case .containsCredentials:
+                (
+                    "the server's address contains credentials",
+                    "remove them; use --user NAME and --password-file FILE, or MEDIACTL_PASSWORD"
+                )
+            case .containsPath(let suggestion):
+                ("the server's address has a path", "use --server \(ErrorCatalog.clean(suggestion))")
+            }
+        return UserFacingError(.invalidServer, message, hint: hint)
+    }
 }
 
 extension SourceFileError: ReportableError {
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError {
+        UserFacingError(
+            code,
+            "cannot read \(ErrorCatalog.quoted(path)): \(reason)",
+            hint: kind == .notFound ? ErrorCatalog.missingHint : nil,
+            exitCode: .usage
+        )
+    }
 }
 
 extension SpoolError: ReportableError {
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError {
+        switch self {
+        case .tooLarge(let limit):
+            UserFacingError(
+                .fileTooLarge,
+                "standard input is larger than the limit of \(limit) bytes"
+            )
+        case .unreadable(let errno):
+            UserFacingError(
+                .fileUnreadable,
+                "cannot read standard input: \(SystemError.words(errno))"
+            )
+        case .cancelled: UserFacingError(.cancelled, "canceled")
+        }
+    }
 }
 
 extension TransportError: ReportableError {
@@ -40,87 +127,7 @@ extension TransportError: ReportableError {
     }
 }
 
-/// Errors on this machine before any request: stores, credentials, addresses, standard input.
 extension ErrorCatalog {
-    fileprivate static func described(_ error: StoreError) -> UserFacingError {
-        let path = quoted(error.path)
-        let detail = error.detail.isEmpty ? "" : ": \(clean(error.detail))"
-        let isTokenStore = ["", "-wal", "-shm", "-journal"].contains { error.path.hasSuffix("tokens.sqlite\($0)") }
-        let store = isTokenStore ? "token store" : "store"
-        let repair = "salvage what it has: mediactl store repair"
-        let elsewhere =
-            error.path.hasSuffix("/temporary.sqlite")
-            ? "set TMPDIR to another directory" : "use another directory with --data-dir DIR"
-        let (message, hint): (String, String) =
-            switch error.kind {
-            case .notWritable: ("cannot use \(path)\(detail)", "check its permissions, or \(elsewhere)")
-            case .full: ("no space left for \(path)\(detail)", "free some space, or \(elsewhere)")
-            case .corrupt where error.path.hasSuffix("index.sqlite"):
-                ("\(path) is not a usable \(store)\(detail)", "run mediactl sync to rebuild it")
-            case .corrupt:
-                (
-                    "\(path) is not a usable \(store)\(detail)",
-                    "nothing was changed; "
-                        + (isTokenStore ? "\(elsewhere), or \(repair)" : "restore a copy, or \(elsewhere)")
-                )
-            case .newerVersion:
-                (
-                    "\(path) was written by a newer version of mediactl\(detail)",
-                    "update mediactl, or \(elsewhere)"
-                        + (isTokenStore ? "; if no newer version was used, \(repair)" : "")
-                )
-            case .busy: ("\(path) is locked by another process\(detail)", "retry when the other mediactl has finished")
-            case .networkFileSystem:
-                ("\(path) is on a network file system, which is not safe for a \(store)\(detail)", elsewhere)
-            case .unsafe where error.detail == DataDirectory.notADirectory: ("\(path) is not a directory", elsewhere)
-            case .unsafe:
-                (
-                    "\(path) has another owner, or is not of the expected type\(detail)",
-                    isTokenStore ? "\(elsewhere), or \(repair)" : elsewhere
-                )
-            case .other: ("the \(store) \(path) failed\(detail)", elsewhere)
-            }
-        return UserFacingError(
-            .storeUnusable,
-            message,
-            hint: hint,
-            isRetryable: error.kind == .busy
-        )
-    }
-
-    fileprivate static func described(_ error: CredentialError) -> UserFacingError {
-        let code = ExitCode(rawValue: error.exitCode) ?? .unauthorized
-        let name: OutcomeCode = code == .interrupt ? .interrupted : code == .usage ? .usage : .noCredentials
-        return UserFacingError(error.code ?? name, clean(error.message), hint: error.hint, exitCode: code)
-    }
-
-    fileprivate static func described(_ error: ServerURLError) -> UserFacingError {
-        let (message, hint): (String, String) =
-            switch error {
-            case .malformed(let reason):
-                ("invalid server address: \(clean(reason))", "use the form https://media.example.org")
-            case .unsupportedScheme(let scheme):
-                ("the scheme \(quoted(scheme)) is not supported", "use https:// or http://")
-            case .containsCredentials:
-                (
-                    "the server's address contains credentials",
-                    "remove them; use --user NAME and --password-file FILE, or MEDIACTL_PASSWORD"
-                )
-            case .containsPath(let suggestion):
-                ("the server's address has a path", "use --server \(clean(suggestion))")
-            }
-        return UserFacingError(.invalidServer, message, hint: hint)
-    }
-
-    fileprivate static func described(_ error: SourceFileError) -> UserFacingError {
-        UserFacingError(
-            error.code,
-            "cannot read \(quoted(error.path)): \(error.reason)",
-            hint: error.kind == .notFound ? missingHint : nil,
-            exitCode: .usage
-        )
-    }
-
     static func userFacingError(ofWatching error: SourceFileError) -> UserFacingError {
         let reason =
             switch error.kind {
@@ -138,22 +145,6 @@ extension ErrorCatalog {
     /// The watched directory was removed, renamed or unmounted.
     static func userFacingError(ofLostDirectory path: [UInt8]) -> UserFacingError {
         UserFacingError(.cannotWatch, "\(quoted(path)) is no longer there")
-    }
-
-    fileprivate static func described(_ error: SpoolError) -> UserFacingError {
-        switch error {
-        case .tooLarge(let limit):
-            UserFacingError(
-                .fileTooLarge,
-                "standard input is larger than the limit of \(limit) bytes"
-            )
-        case .unreadable(let errno):
-            UserFacingError(
-                .fileUnreadable,
-                "cannot read standard input: \(SystemError.words(errno))"
-            )
-        case .cancelled: UserFacingError(.cancelled, "canceled")
-        }
     }
 }
 

@@ -18,8 +18,7 @@ extension ErrorCatalog {
         }
         // The message of the table, unless the error has more details than its code.
         let text =
-            accountText(for: error) ?? fileText(for: error) ?? copyText(for: error)
-            ?? damageText(for: error) ?? responseText(for: error)
+            accountText(for: error) ?? fileText(for: error) ?? copyText(for: error) ?? responseText(for: error)
         return UserFacingError(error, text ?? Text(error))
     }
 
@@ -109,13 +108,6 @@ extension ErrorCatalog {
             )
         case .neverSynchronized where error.value != nil:
             Text(unfinishedListing(error), hint: "finish it with: mediactl sync")
-        default: nil
-        }
-    }
-
-    /// The message for a photo that is damaged or missing on the server; nil for other errors.
-    private static func damageText(for error: PhotoSyncError) -> Text? {
-        switch error.code {
         case .wrongPhoto:
             .table(error, message: "the server sent another photo instead of \(photo(error))\(error.suffix)")
         case .unverifiedPhoto:

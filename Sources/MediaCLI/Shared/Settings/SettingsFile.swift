@@ -93,23 +93,20 @@ struct SettingsFile: Sendable {
     }
 
     private static func compose(_ text: String, _ path: String) throws(SettingsError) -> Node? {
-        guard !text.isEmpty else { return nil }
         do {
             // Without rules for types: every value is read as text, and the default rules compile seven regular
             // expressions at each start.
             return try Yams.compose(yaml: text, .basic)
-        } catch let error as YamlError {
-            throw switch error {
-            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-                .composer(_, let problem, let mark, _):
+        } catch {
+            throw switch error as? YamlError {
+            case .scanner(_, let problem, let mark, _)?, .parser(_, let problem, let mark, _)?,
+                .composer(_, let problem, let mark, _)?:
                 SettingsError(file: path, line: mark.line, rule: "is not valid YAML: \(problem)")
-            case .duplicatedKeysInMapping(let duplicates, let context):
+            case .duplicatedKeysInMapping(let duplicates, let context)?:
                 SettingsError(file: path, line: context.mark.line, key: duplicates.first, rule: "is set twice")
             default:
                 SettingsError(file: path, rule: "is not valid YAML")
             }
-        } catch {
-            throw SettingsError(file: path, rule: "is not valid YAML")
         }
     }
 }
@@ -264,14 +261,12 @@ struct SectionReader {
             refused.hint = "for example /srv/photos: /mnt/library"
             throw refused
         }
-        var map: [PathPrefix] = []
-        for (local, server) in mapping {
+        return try mapping.map { local, server throws(SettingsError) in
             guard let here = local.scalar?.string, let there = server.scalar?.string, here.hasPrefix("/"),
                 there.hasPrefix("/")
             else { throw error(local, path, "must contain absolute paths") }
-            map.append(PathPrefix(local: here, server: there))
+            return PathPrefix(local: here, server: there)
         }
-        return map
     }
 
     private func scalar(_ node: Node, of key: SettingKey, _ path: String) throws(SettingsError) -> String {
@@ -322,9 +317,7 @@ struct SectionReader {
             refused.hint = "set a program that prints it: password_command: [pass, show, media]; or use netrc"
             throw refused
         }
-        let unknown = UnknownSetting(place: error(node, path, ""), name: name)
-        if let refusal = unknown.refusalInFile(isTopLevel: isTopLevel) { throw refusal }
-        return unknown.warningInFile(isTopLevel: isTopLevel)
+        return try UnknownSetting(place: error(node, path, ""), name: name).warningInFile(isTopLevel: isTopLevel)
     }
 
     private func error(_ node: Node, _ key: String?, _ rule: String, value: String? = nil) -> SettingsError {
@@ -369,25 +362,20 @@ struct UnknownSetting: Sendable {
     /// Settings whose absence is noticed immediately.
     private static let harmless: Set = ["password_command", "albums.path_map"]
 
-    /// The error for an unknown name in the settings file; nil if a warning is enough.
-    func refusalInFile(isTopLevel: Bool) -> SettingsError? {
-        let near = nearestInFile(isTopLevel: isTopLevel)
+    /// The warning about an unknown name in the settings file.
+    ///
+    /// - Throws: `SettingsError` for a name that may be a misspelled security setting.
+    func warningInFile(isTopLevel: Bool) throws(SettingsError) -> SettingsError {
+        let groups = SettingKey.groups.sorted()
+        let others = Self.otherNames.filter { isTopLevel || !["profiles", "default_profile"].contains($0) }
+        let near = Spelling.nearest(to: name, among: SettingKey.allCases.map(\.rawValue) + others + groups)
         // Whole profiles and groups contain security settings.
         let isProtecting =
             near.map { name in
                 SettingKey(rawValue: name).map(Self.protecting.contains) ?? !Self.harmless.contains(name)
             } ?? name.lowercased().split { "_-.".contains($0) }.contains(where: Self.protectingWords.contains)
-        return isProtecting ? refusal(Spelling.hint(near)) : nil
-    }
-
-    func warningInFile(isTopLevel: Bool) -> SettingsError {
-        warning(Spelling.hint(nearestInFile(isTopLevel: isTopLevel)))
-    }
-
-    private func nearestInFile(isTopLevel: Bool) -> String? {
-        let groups = SettingKey.groups.sorted()
-        let others = Self.otherNames.filter { isTopLevel || !["profiles", "default_profile"].contains($0) }
-        return Spelling.nearest(to: name, among: SettingKey.allCases.map(\.rawValue) + others + groups)
+        if isProtecting { throw refusal(Spelling.hint(near)) }
+        return warning(Spelling.hint(near))
     }
 
     private func refusal(_ hint: String?) -> SettingsError {
