@@ -1,5 +1,6 @@
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import MediaTransport
 internal import Tus
 

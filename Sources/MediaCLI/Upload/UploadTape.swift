@@ -87,7 +87,7 @@ final class UploadTape: Sendable {
         let clip = try editor.inspect(path, allowingMissing: false)
         let made = try state.withLock { (state) throws(TapesError) -> TapeRecord? in
             guard let source = clip.source, !state.sources.contains(source) else { return nil }
-            let (tape, isNew) = try tape(&state)
+            let (tape, isNew) = try self.tape(&state)
             guard !state.sources.contains(source) else { return nil }
             let position = state.firstPosition + state.indices.count { $0 < index }
             state.fresh += try editor.add([clip], to: tape, at: position)

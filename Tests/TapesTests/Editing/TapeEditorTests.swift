@@ -66,16 +66,17 @@ struct TapeEditorTests {
     func createdOnce() async throws {
         let bench = try bench.get()
         let editors = try (0..<4).map { _ in try bench.secondEditor() }
-        let made = try await withThrowingTaskGroup(of: (id: String, isNew: Bool).self) { group in
+        var made: [(id: String, isNew: Bool)] = []
+        try await withThrowingTaskGroup(of: (id: String, isNew: Bool).self) { group in
             for editor in editors {
                 group.addTask {
                     let (tape, clips) = try editor.tape(namedOrCreated: " Tour ")
                     return (tape.id, clips == nil)
                 }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
+            for try await tape in group { made.append(tape) }
         }
-        #expect(Set(made.map(\.id)).count == 1 && made.count(where: \.isNew) == 1)
+        #expect(Set(made.map { $0.id }).count == 1 && made.count { $0.isNew } == 1)
         #expect(try bench.store.tapeSummaries().map(\.tape.title) == ["Tour"])
         _ = try bench.editor.create(title: "Tour")
         #expect(tapesErrorCode { _ = try bench.editor.tape(namedOrCreated: "Tour") } == .tapeAmbiguous)
