@@ -1,6 +1,6 @@
 internal import MediaFiles
 public import MediaStore
-public import MediaSystem
+internal import MediaSystem
 public import MediaTransport
 @_exported public import Outcomes
 internal import Tus
