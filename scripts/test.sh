@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests built by `scripts/build.sh --build-tests`. With arguments: the selected tests (--filter …); otherwise
-# all tests, in three parallel processes. MEDIACTL_TEST_BUNDLE is the path of another build's tests.
+# all tests, in four parallel processes. MEDIACTL_TEST_BUNDLE is the path of another build's tests.
 # MEDIACTL_BINARY is the path of another mediactl to test (the gate uses the release build): every test that starts the
 # program starts that one. Only a command to be killed at a failpoint starts the program built with the tests, since a
 # release has no failpoints.
@@ -63,21 +63,28 @@ if [ $# -gt 0 ]; then
     exit
 fi
 
-# Three groups that take about the same time; the third has the other modules.
-groups=('^(ProofTests|SandboxTests|PhotoSyncTests)\.' '^(CLITests|TapesTests|HashCaptureTests)\.')
+# Groups that take about the same time, by the durations that a run prints; the last has the other modules.
+groups=('^(ProofTests|MediaFilesTests|MediaCryptoTests|TusTests)\.' '^CLITests\.' '^(GigHiveTests|SandboxTests)\.')
+others=()
+for group in "${groups[@]}"; do
+    others+=(--skip "$group")
+done
 
-run --filter "${groups[1]}" >"$logs/1" &
-jobs[1]=$!
-run --skip "${groups[0]}" --skip "${groups[1]}" >"$logs/2" &
-jobs[2]=$!
-statuses=(0 0 0)
-run --filter "${groups[0]}" | tee "$logs/0" || statuses[0]=$?
+jobs=()
 for number in 1 2; do
+    run --filter "${groups[number]}" >"$logs/$number" &
+    jobs[number]=$!
+done
+run "${others[@]}" >"$logs/3" &
+jobs[3]=$!
+statuses=(0 0 0 0)
+run --filter "${groups[0]}" | tee "$logs/0" || statuses[0]=$?
+for number in "${!jobs[@]}"; do
     wait "${jobs[number]}" || statuses[number]=$?
     cat "$logs/$number"
 done
 passed=yes
-for number in 0 1 2; do
+for number in "${!statuses[@]}"; do
     has_passed "$logs/$number" "${statuses[number]}" || passed=no
 done
 [ $passed = yes ]
