@@ -73,9 +73,7 @@ struct ResumableBench {
     /// A file of this many bytes, different for each seed.
     func file(_ byteCount: Int = 640 << 10, seed: UInt8 = 7, name: String = "clip.mp4") throws -> [UInt8] {
         let path = temporary.file(name)
-        try Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) ^ seed }).write(
-            to: URL(fileURLWithPath: path)
-        )
+        try Data(randomBytes(byteCount, seed: Int(seed))).write(to: URL(fileURLWithPath: path))
         return Array(path.utf8)
     }
 

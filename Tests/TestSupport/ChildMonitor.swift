@@ -118,19 +118,19 @@ extension ChildMonitor.State {
     var hasEnded: Bool { status != nil && openStreams.isEmpty }
 
     /// Whether a next line of standard output, or its end, is available.
-    var hasLineOrEnd: Bool { !openStreams.contains(.output) || output[lineStart...].contains(0x0a) }
+    var hasLineOrEnd: Bool { !openStreams.contains(.output) || output.offset(of: [0x0a], from: lineStart) != nil }
 
     /// Removes and returns the next line of standard output; the last one may lack its line end.
     mutating func takeLine() -> String? {
         guard lineStart < output.count else { return nil }
-        let end = output[lineStart...].firstIndex(of: 0x0a) ?? output.count
+        let end = output.offset(of: [0x0a], from: lineStart) ?? output.count
         defer { lineStart = min(end + 1, output.count) }
         return String(decoding: output[lineStart..<end], as: UTF8.self)
     }
 
     /// Whether one of the outputs contains a text.
     func hasPrinted(_ text: String) -> Bool {
-        [output, errors].contains { String(decoding: $0, as: UTF8.self).contains(text) }
+        [output, errors].contains { $0.offset(of: Array(text.utf8)) != nil }
     }
 
     var result: ChildResult {

@@ -229,7 +229,14 @@ public struct ChildResult: Sendable {
     public var status: Int32 { exitCode ?? -(signal ?? 0) }
 
     /// The lines of standard output that are not empty; a terminal ends them with CR and LF.
-    public var lines: [String] { output.split(whereSeparator: \.isNewline).map(String.init) }
+    public var lines: [String] {
+        let bytes = Array(output.utf8)
+        let hasOtherNewlines = ["\u{b}", "\u{c}", "\r", "\u{85}", "\u{2028}", "\u{2029}"].contains {
+            bytes.offset(of: Array($0.utf8)) != nil
+        }
+        if hasOtherNewlines { return output.split(whereSeparator: \.isNewline).map(String.init) }
+        return bytes.split(separator: 0x0a).map { String(decoding: $0, as: UTF8.self) }
+    }
 }
 
 /// The reason why a child could not be run.

@@ -10,7 +10,7 @@ internal import Testing
 final class SecretWatch: Sendable {
     private struct State: Sendable {
         /// The values to search for, by their meaning.
-        var secrets: [String: String]
+        var secrets: [String: [UInt8]]
         /// Those that occurred in arguments.
         var amongArguments: Set<String> = []
         var isOver = false
@@ -41,21 +41,21 @@ final class SecretWatch: Sendable {
         for (option, path) in zip(arguments, arguments.dropFirst()) where Self.fileOptions.contains(option) {
             secrets[option] = Self.smallText(path)
         }
-        state = Locked(State(secrets: secrets.compactMapValues(Self.searchable)))
         // A secret that a test itself passes as an argument is exempt: only those added by the program are searched
         // for.
-        state.withLock { state in
-            state.secrets = state.secrets.filter { secret in !arguments.contains { $0.contains(secret.value) } }
-        }
+        let passed = Array(arguments.joined(separator: "\0").utf8)
+        state = Locked(
+            State(secrets: secrets.compactMapValues(Self.searchable).filter { passed.offset(of: $0.value) == nil })
+        )
     }
 
     // MARK: Secrets
 
     /// `SANDBOX!` in hexadecimal, the start of the sandbox's tokens and keys.
-    private static let sandboxMark = "53414e44424f5821"
+    private static let sandboxMark = Array("53414e44424f5821".utf8)
 
     private static let marks = [
-        "a token or key of the sandbox": sandboxMark,
+        "a token or key of the sandbox": String(decoding: sandboxMark, as: UTF8.self),
         "alice's key": SandboxProcess.aliceKey,
         "bob's key": SandboxProcess.bobKey,
         "a private key": "PRIVATE KEY-----",
@@ -76,9 +76,9 @@ final class SecretWatch: Sendable {
     }
 
     /// A value that occurs only where it was printed; nil if it is too short for that.
-    private static func searchable(_ text: String) -> String? {
+    private static func searchable(_ text: String) -> [UInt8]? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        return text.utf8.count >= 6 && !publicWords.contains(text) ? text : nil
+        return text.utf8.count >= 6 && !publicWords.contains(text) ? Array(text.utf8) : nil
     }
 
     private static func smallText(_ path: String) -> String? {
@@ -109,8 +109,9 @@ final class SecretWatch: Sendable {
             Issue.record("\(name) was among the arguments of a process")
         }
         for (place, text) in [("standard output", result.output), ("standard error", result.errors)] {
-            for (name, secret) in secrets where contains(text, secret, name) {
-                Issue.record("mediactl wrote \(name) to \(place): \(context(of: secret, in: text))")
+            let bytes = Array(text.utf8)
+            for (name, secret) in secrets where contains(bytes, secret) {
+                Issue.record("mediactl wrote \(name) to \(place): \(context(of: secret, in: bytes))")
             }
         }
         if isAlone {
@@ -119,37 +120,37 @@ final class SecretWatch: Sendable {
     }
 
     /// Records the arguments of the child, or of a program that it has started.
-    func look(at arguments: String) {
+    func look(at arguments: [UInt8]) {
         state.withLock { state in
-            state.amongArguments.formUnion(state.secrets.filter { arguments.contains($0.value) }.keys)
+            for (name, secret) in state.secrets where arguments.offset(of: secret) != nil {
+                state.amongArguments.insert(name)
+            }
         }
     }
 
-    private func contains(_ text: String, _ secret: String, _ name: String) -> Bool {
-        if mayShowTokens, secret == Self.sandboxMark { return false }
-        return text.utf8.count >= secret.utf8.count && text.contains(secret)
-            || Self.base64(of: secret).contains { text.contains($0) }
+    private func contains(_ text: [UInt8], _ secret: [UInt8]) -> Bool {
+        if text.isEmpty || mayShowTokens && secret == Self.sandboxMark { return false }
+        return text.offset(of: secret) != nil || Self.base64(of: secret).contains { text.offset(of: $0) != nil }
     }
 
-    /// The text's bytes in base64, for each position in a group of three; without the ends, which depend on adjacent
-    /// bytes. As in the header of a Basic login.
-    private static func base64(of secret: String) -> [String] {
-        guard secret.utf8.count >= 12 else { return [] }
+    /// The secret in base64, for each position in a group of three; without the ends, which depend on adjacent bytes.
+    /// As in the header of a Basic login.
+    private static func base64(of secret: [UInt8]) -> [[UInt8]] {
+        guard secret.count >= 12 else { return [] }
         return (0..<3).map { offset in
-            let bytes = Array(secret.utf8.dropFirst(offset))
-            return Data(bytes.prefix(bytes.count / 3 * 3)).base64EncodedString()
+            Array(Data(secret[offset..<offset + (secret.count - offset) / 3 * 3]).base64EncodedData())
         }
     }
 
-    private func context(of secret: String, in text: String) -> String {
-        guard let range = text.range(of: secret) else { return "in base64" }
-        return "…\(text[..<range.lowerBound].suffix(60))…"
+    private func context(of secret: [UInt8], in text: [UInt8]) -> String {
+        guard let offset = text.offset(of: secret) else { return "in base64" }
+        return "…\(String(decoding: text[..<offset].suffix(60), as: UTF8.self))…"
     }
 
     // MARK: Files
 
     /// The key of the vault, and those of devices.
-    private func keysOfTheChild() -> [String] {
+    private func keysOfTheChild() -> [[UInt8]] {
         guard let home else { return [] }
         let data = home + "/data/mediactl"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: data + "/capture-keys")) ?? []
@@ -171,7 +172,7 @@ final class SecretWatch: Sendable {
     }
 
     /// The child's files below its home: secrets must be in their own files, readable by their owner only.
-    private func checkFiles(for secrets: [String: String]) {
+    private func checkFiles(for secrets: [String: [UInt8]]) {
         guard let home, let names = FileManager.default.enumerator(atPath: home) else { return }
         var seen = 0
         while let name = names.nextObject() as? String {
@@ -189,7 +190,8 @@ final class SecretWatch: Sendable {
             }
             guard status.st_size <= 256 << 10, let content = FileManager.default.contents(atPath: home + "/" + name)
             else { continue }
-            for (secretName, secret) in secrets where content.range(of: Data(secret.utf8)) != nil {
+            let bytes = Array(content)
+            for (secretName, secret) in secrets where bytes.offset(of: secret) != nil {
                 let isWanted = mayShowTokens && secret == Self.sandboxMark && isPrivate
                 if !isWanted { Issue.record("mediactl left \(secretName) in \(name)") }
             }

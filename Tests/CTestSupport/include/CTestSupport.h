@@ -2,6 +2,8 @@
 #pragma once
 
 #include <spawn.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /// Creates a pipe whose ends are close-on-exec; returns 0, or -1 with errno.
 int ctest_pipe(int ends[2]);
@@ -11,3 +13,9 @@ int ctest_spawn_close_others(posix_spawn_file_actions_t *actions);
 
 /// Makes only this thread act as another user without further groups, or as root again (0); returns 0, or -1 with errno.
 int ctest_become(unsigned user);
+
+/// The offset of the first `needle` at or after `start`, or -1.
+ptrdiff_t ctest_find(const void *bytes, size_t count, size_t start, const void *needle, size_t length);
+
+/// Fills a buffer with the highest bytes of Knuth's MMIX generator.
+void ctest_fill(uint8_t *bytes, size_t count, uint64_t state);

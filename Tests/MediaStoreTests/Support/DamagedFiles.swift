@@ -1,5 +1,6 @@
 import Foundation
 import MediaSystem
+import TestSupport
 
 @testable import MediaStore
 
@@ -82,23 +83,14 @@ struct StoreFiles: Sendable {
     }
 
     private static func isWhole(_ token: String, _ before: [UInt8], _ after: [UInt8]) -> Bool {
-        positions(of: Array(token.utf8), in: before).contains { position in
-            let row = max(position - 80, 0)..<position + token.utf8.count + 220
-            return row.upperBound <= after.count && before[row] == after[row]
-        }
-    }
-
-    /// The offsets of some bytes. Uses `Data` to search, because the standard library takes a second for each
-    /// damage.
-    private static func positions(of needle: [UInt8], in bytes: [UInt8]) -> [Int] {
-        let (data, needle) = (Data(bytes), Data(needle))
-        var found: [Int] = []
+        let needle = Array(token.utf8)
         var start = 0
-        while let match = data.range(of: needle, in: start..<data.count) {
-            found.append(match.lowerBound)
-            start = match.upperBound
+        while let position = before.offset(of: needle, from: start) {
+            let row = max(position - 80, 0)..<position + needle.count + 220
+            if row.upperBound <= after.count, Array(before[row]) == Array(after[row]) { return true }
+            start = position + needle.count
         }
-        return found
+        return false
     }
 }
 

@@ -29,12 +29,7 @@ struct Bench {
     /// An ISO base media file (ISO/IEC 14496-12 section 4.3) of this length with content unique to the seed.
     func movie(_ byteCount: Int, seed: Int = 0, name: String = "clip.mp4") throws -> String {
         var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
-        var state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
-        while bytes.count < byteCount {
-            // Knuth's MMIX generator: cheap, and different for each seed.
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            bytes.append(UInt8(truncatingIfNeeded: state >> 56))
-        }
+        bytes += randomBytes(max(0, byteCount - bytes.count), seed: seed)
         let path = runner.home.file(name)
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         return path

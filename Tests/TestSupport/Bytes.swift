@@ -1,0 +1,22 @@
+internal import CTestSupport
+
+// In C, because tests are not optimized: a loop over some hundred kilobytes in Swift takes a tenth of a second.
+
+/// Bytes that are different for each seed, the same on every machine.
+public func randomBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+        let state = UInt64(truncatingIfNeeded: seed) &* 0x9e37_79b9_7f4a_7c15 &+ 1
+        if let start = buffer.baseAddress { ctest_fill(start, count, state) }
+        initializedCount = count
+    }
+}
+
+extension [UInt8] {
+    /// The offset of the first of these bytes at or after `start`; nil if there are none.
+    public func offset(of needle: [UInt8], from start: Int = 0) -> Int? {
+        let offset = withUnsafeBytes { bytes in
+            needle.withUnsafeBytes { ctest_find(bytes.baseAddress, bytes.count, start, $0.baseAddress, $0.count) }
+        }
+        return offset < 0 ? nil : offset
+    }
+}
