@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Queries for a capture", .prompt)
 struct ReadingBackTests {
-    private typealias Response = CaptureServer.Response
+    private typealias Response = RecordingServer.Response
 
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 
@@ -37,7 +37,7 @@ struct ReadingBackTests {
 
     @Test("a query by ID sends the device's header fields")
     func byID() async throws {
-        let server = try CaptureServer(.data(200, Self.capture))
+        let server = try RecordingServer(.data(200, Self.capture))
         let headers = [HTTPHeader("X-Device-Id", "d")]
         #expect(try await server.client().capture(Self.id.uppercased(), headers: headers) == Self.expected)
         #expect(server.requests.map(\.line) == ["GET /base/api/v1/captures/\(Self.id)"])
@@ -46,16 +46,16 @@ struct ReadingBackTests {
 
     @Test("a query by hash")
     func byHash() async throws {
-        let server = try CaptureServer(.data(200, Self.capture))
+        let server = try RecordingServer(.data(200, Self.capture))
         #expect(try await server.client().capture(byHash: Self.hash(), headers: []) == Self.expected)
         #expect(server.requests.map(\.line) == ["GET /base/api/v1/captures/by-hash/\(SamplePayload.hash)"])
     }
 
     @Test("a response without a capture for the hash is valid; a missing route is not")
     func noHash() async throws {
-        let unknown = try CaptureServer(.refusal(404, "HASH_NOT_FOUND"))
+        let unknown = try RecordingServer(.refusal(404, "HASH_NOT_FOUND"))
         #expect(try await unknown.client().capture(byHash: Self.hash(), headers: []) == nil)
-        let reference = try CaptureServer(Response(status: 404, body: "", type: nil))
+        let reference = try RecordingServer(Response(status: 404, body: "", type: nil))
         await expectFailure(.notFound) {
             _ = try await reference.client().capture(byHash: Self.hash(), headers: [])
         }
@@ -63,7 +63,7 @@ struct ReadingBackTests {
 
     @Test("a response about another capture is invalid")
     func another() async throws {
-        let server = try CaptureServer(.data(200, Self.capture))
+        let server = try RecordingServer(.data(200, Self.capture))
         let client = try server.client()
         await expectFailure(.unexpectedResponse) {
             _ = try await client.capture("00000000-0000-4000-8000-000000000000", headers: [])
@@ -75,7 +75,7 @@ struct ReadingBackTests {
 
     @Test("an invalid ID is not used in an address")
     func noID() async throws {
-        let server = try CaptureServer(.data(200, Self.capture))
+        let server = try RecordingServer(.data(200, Self.capture))
         let client = try server.client()
         await expectFailure(.badRequest) { _ = try await client.capture("../devices", headers: []) }
         #expect(server.requests.isEmpty)
@@ -83,7 +83,7 @@ struct ReadingBackTests {
 
     @Test("values of another type or meaning are omitted")
     func odd() async throws {
-        let server = try CaptureServer(
+        let server = try RecordingServer(
             .data(
                 200,
                 #"{"capture_id":"\#(Self.id)","status":7,"media_hash":"ab","media_stored":"no","verification_url":1}"#
@@ -111,7 +111,7 @@ struct ReadingBackTests {
         ]
     )
     private func refusals(_ row: (response: Response, code: OutcomeCode, retryable: Bool)) async throws {
-        let server = try CaptureServer(row.response)
+        let server = try RecordingServer(row.response)
         let client = try server.client()
         let error = await expectFailure(row.code) { _ = try await client.capture(Self.id, headers: []) }
         #expect(error?.isRetryable == row.retryable)
@@ -120,7 +120,7 @@ struct ReadingBackTests {
 
     @Test("after a lost response the query is repeated with a new counter")
     func lost() async throws {
-        let server = try CaptureServer { $0.close() }
+        let server = try RecordingServer { connection, _, _ in connection.close() }
         let client = try server.client()
         let error = await expectFailure(.transport) { _ = try await client.capture(Self.id, headers: []) }
         #expect(error?.isRetryable == true)

@@ -8,13 +8,13 @@ import Testing
 
 @Suite("Registration of a device", .prompt)
 struct RegistrationTests {
-    private typealias Response = CaptureServer.Response
+    private typealias Response = RecordingServer.Response
 
     private static let challenge = RegistrationChallenge(bytes: Array(0..<32))
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 
     private static func register(
-        at server: CaptureServer,
+        at server: RecordingServer,
         with signer: any CaptureSigner,
         _ evidence: TPM2Evidence? = nil
     ) async throws -> RegistrationResponse {
@@ -25,7 +25,7 @@ struct RegistrationTests {
     @Test("a challenge is 32 bytes of base64")
     func challenge() async throws {
         let text = Data(0..<32).base64EncodedString()
-        let server = try CaptureServer(
+        let server = try RecordingServer(
             .data(200, #"{"challenge":"\#(text)","expires_at":"2026-11-22T02:21:05.123456789+00:00"}"#)
         )
         let challenge = try await server.client().challenge()
@@ -35,14 +35,14 @@ struct RegistrationTests {
 
     @Test("any other challenge is invalid", arguments: ["null", #"{"challenge":"AA=="}"#, #"{"challenge":7}"#, "{}"])
     func noChallenge(_ data: String) async throws {
-        let server = try CaptureServer(.data(200, data))
+        let server = try RecordingServer(.data(200, data))
         await expectFailure(.unexpectedResponse) { _ = try await server.client().challenge() }
         #expect(server.requests.count == 1)
     }
 
     @Test("a software key: linux, no LiDAR, and a signature over the challenge (contract 3.4)")
     func own() async throws {
-        let server = try CaptureServer(
+        let server = try RecordingServer(
             .data(201, #"{"device_id":"\#(Self.id)","attestation_level":"software","has_lidar":false}"#)
         )
         let signer = try KeySigner()
@@ -66,7 +66,7 @@ struct RegistrationTests {
 
     @Test("a TPM's evidence is sent unchanged")
     func tpm() async throws {
-        let server = try CaptureServer(.data(201, #"{"device_id":"\#(Self.id)","attestation_level":"tpm2"}"#))
+        let server = try RecordingServer(.data(201, #"{"device_id":"\#(Self.id)","attestation_level":"tpm2"}"#))
         let evidence = TPM2Evidence(
             keyPublicArea: [1],
             attestationKeyPublicArea: [2],
@@ -107,7 +107,7 @@ struct RegistrationTests {
         ]
     )
     private func refusals(_ row: (response: Response, code: OutcomeCode, retryable: Bool)) async throws {
-        let server = try CaptureServer(row.response)
+        let server = try RecordingServer(row.response)
         let signer = try KeySigner()
         let error = await expectFailure(row.code) { _ = try await Self.register(at: server, with: signer) }
         #expect(error?.isRetryable == row.retryable)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Submission of a hash-only capture", .prompt)
 struct SubmissionTests {
-    private typealias Response = CaptureServer.Response
+    private typealias Response = RecordingServer.Response
     private typealias Code = OutcomeCode
 
     private static let id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
@@ -44,7 +44,7 @@ struct SubmissionTests {
     private static func response(to response: Response, _ profile: CaptureProfile = .mediactl1) async throws
         -> SubmissionResponse
     {
-        let server = try CaptureServer(response)
+        let server = try RecordingServer(response)
         let response = try await submit(to: server.client(), profile)
         return withExtendedLifetime(server) { response }
     }
@@ -53,7 +53,7 @@ struct SubmissionTests {
 
     @Test("the body is sent unchanged, with the device's header fields and the request's ID")
     func sent() async throws {
-        let server = try CaptureServer(.data(202, #"{"capture_id":"\#(Self.id)"}"#))
+        let server = try RecordingServer(.data(202, #"{"capture_id":"\#(Self.id)"}"#))
         let client = try server.client()
         let body = try await Self.body()
         _ = try await client.submit(
@@ -73,7 +73,7 @@ struct SubmissionTests {
 
     @Test("a dry run's body, and one that was not built here, are not sent")
     func unsigned() async throws {
-        let server = try CaptureServer(.data(202, "{}"))
+        let server = try RecordingServer(.data(202, "{}"))
         let client = try server.client()
         let unsigned = try SamplePayload.photo().body(for: .mediactl1, assertion: Assertion.placeholder)
         await expectFailure(.internalError) {
@@ -201,7 +201,7 @@ struct SubmissionTests {
     private func refusals(_ row: (response: Response, code: Code, retryable: Bool), _ profile: CaptureProfile)
         async throws
     {
-        let server = try CaptureServer(row.response)
+        let server = try RecordingServer(row.response)
         let client = try server.client()
         let error = await expectFailure(row.code) { _ = try await Self.submit(to: client, profile) }
         #expect(error?.httpStatus == row.response.status)
@@ -222,7 +222,7 @@ struct SubmissionTests {
 
     @Test("a redirect is reported, but not followed")
     func redirect() async throws {
-        let server = try CaptureServer(
+        let server = try RecordingServer(
             Response(status: 307, body: "", type: nil, headers: ["Location: http://127.0.0.1:1/elsewhere"])
         )
         let client = try server.client()
@@ -252,7 +252,7 @@ struct SubmissionTests {
     func unreachableServer() async throws {
         let server = try ScriptedServer { _, _ in }
         server.stopListening()
-        let client = try CaptureServer.client(of: server.address)
+        let client = try RecordingServer.client(of: server.address)
         let error = await expectFailure(.transport) { _ = try await Self.submit(to: client) }
         #expect(error?.isRetryable == true)
         #expect(error?.underlying is TransportError)
@@ -301,7 +301,7 @@ struct SubmissionTests {
 
     @Test("a response lost after the body leaves the outcome unknown", arguments: ends.indices)
     func lostResponse(_ index: Int) async throws {
-        let server = try CaptureServer(Self.ends[index].act)
+        let server = try RecordingServer { connection, _, _ in try Self.ends[index].act(connection) }
         let client = try server.client()
         let error = await expectFailure(.unknownOutcome) { _ = try await Self.submit(to: client) }
         #expect(error?.isRetryable == false)
@@ -310,7 +310,7 @@ struct SubmissionTests {
 
     @Test("a truncated refusal is a refusal")
     func lostRefusal() async throws {
-        let server = try CaptureServer { connection in
+        let server = try RecordingServer { connection, _, _ in
             try connection.write("HTTP/1.1 401 No\r\nContent-Length: 100\r\n\r\n{\"error\":")
             connection.close()
         }
@@ -321,7 +321,7 @@ struct SubmissionTests {
     @Test("abandoning after the body leaves the outcome unknown as well", .timeLimit(.minutes(1)))
     func abandoned() async throws {
         let control = TransferControl()
-        let server = try CaptureServer { connection in
+        let server = try RecordingServer { connection, _, _ in
             control.abandon()
             connection.waitForClose()
         }
@@ -331,7 +331,7 @@ struct SubmissionTests {
 
     @Test("a request stopped before anything was sent is canceled")
     func stopped() async throws {
-        let server = try CaptureServer(.data(202, "{}"))
+        let server = try RecordingServer(.data(202, "{}"))
         let client = try server.client()
         let control = TransferControl()
         control.stop()
