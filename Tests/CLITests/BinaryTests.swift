@@ -45,18 +45,6 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        ("https://a:b@h", "contains a user name or a password"), ("ftp://h", "is neither http nor https"),
-        ("h/path", "must not contain a path"),
-        ("http://", "is not an address"),
-    ])
-    func invalidAddressesAreUsageErrors(server: String, words: String) async throws {
-        let result = try await BinaryRunner().run(["upload", "x.mp4", "--server", server])
-        #expect(result.exitCode == 2)
-        #expect(result.errors.contains(words))
-        #expect(!result.errors.contains("a:b"))
-    }
-
     @Test func emptyListIsReportedWithSuccess() async throws {
         let runner = try BinaryRunner()
         let text = try await runner.run(["uploads", "list"])

@@ -7,6 +7,7 @@ import Testing
 
 /// Deletions with an admin's login (gighive contract 5.2, traps T10 and T25).
 @Suite(.prompt) struct AdminDeletionTests {
+    private static let deletion = "/db/delete_media_files.php"
     private let neverCalled: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
         Issue.record("asked about a token")
         return .keep
@@ -48,60 +49,47 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    @Test func serverIDsThatDifferAreReported() async throws {
-        let server = try FakeGigHive { request, connection, _, _ in
-            guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.respond(
-                200,
-                #"{"success":true,"deleted_count":2,"results":{"deleted":[{"asset_id":19},{"asset_id":20}]}}"#
-            )
-            return true
+    /// The IDs that a success reports, with another success status as well, regardless of the rest of the response; and a
+    /// file that is described under another ID, which is not deleted.
+    @Test(arguments: [
+        (
+            deletion, 200,
+            #"{"success":true,"deleted_count":2,"results":{"deleted":[{"asset_id":19},{"asset_id":20}]}}"#,
+            OutcomeCode.otherFilesDeleted, "deleted IDs: 19, 20"
+        ),
+        (
+            deletion, 202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#,
+            .otherFilesDeleted, "deleted IDs: 19"
+        ),
+        (
+            "/api/uploads/18", 200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#,
+            .unexpectedResponse, "the response describes file 19, not file 18"
+        ),
+    ])
+    func serverIDsThatDifferAreReported(
+        _ path: String,
+        _ status: Int,
+        _ response: String,
+        _ code: OutcomeCode,
+        _ detail: String
+    ) async throws {
+        let bench = try Workbench(respondingTo: path) { _, connection, _, _ in
+            try connection.respond(status, response)
         }
-        let bench = try Workbench(server)
-        let file = server.store("abc", id: 18)
+        let file = bench.server.store("abc", id: 18)
         let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
         #expect(result.state == .failed)
-        #expect(result.error?.code == .otherFilesDeleted)
-        #expect(result.error?.detail == "deleted IDs: 19, 20")
-    }
-
-    /// With another success status as well: the deleted IDs are reported, regardless of the rest of the response.
-    @Test func theIDsOfAnUnusualSuccessAreReported() async throws {
-        let server = try FakeGigHive { request, connection, _, _ in
-            guard request.path == "/db/delete_media_files.php" else { return false }
-            try connection.respond(202, #"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":19}]}}"#)
-            return true
-        }
-        let bench = try Workbench(server)
-        let file = server.store("abc", id: 18)
-        let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
-        #expect(result.error?.code == .otherFilesDeleted && result.error?.detail == "deleted IDs: 19")
-    }
-
-    /// A file that is described under another ID is not deleted, and both IDs are reported.
-    @Test func anotherFileInTheDescriptionIsReported() async throws {
-        let server = try FakeGigHive { request, connection, _, _ in
-            guard request.path == "/api/uploads/18" else { return false }
-            try connection.respond(200, #"{"id":19,"checksum_sha256":"00","size_bytes":3}"#)
-            return true
-        }
-        let bench = try Workbench(server)
-        let file = server.store("abc", id: 18)
-        let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
-        #expect(result.state == .failed && result.error?.code == .unexpectedResponse)
-        #expect(result.error?.detail == "the response describes file 19, not file 18")
+        #expect(result.error?.code == code)
+        #expect(result.error?.detail == detail)
     }
 
     /// A count without IDs is not sufficient; a query confirms that the file was deleted.
     @Test(arguments: [true, false]) func aSuccessWithoutIDsIsVerified(_ isGone: Bool) async throws {
-        let server = try FakeGigHive { request, connection, server, _ in
-            guard request.path == "/db/delete_media_files.php" else { return false }
+        let bench = try Workbench(respondingTo: Self.deletion) { _, connection, server, _ in
             if isGone { server.remove(18) }
             try connection.respond(200, #"{"success":true,"deleted_count":1}"#)
-            return true
         }
-        let bench = try Workbench(server)
-        let file = server.store("abc", id: 18)
+        let file = bench.server.store("abc", id: 18)
         let result = await bench.deleter.deleteAsAdmin(AdminDeletion(fileID: 18, checksumSHA256: file.checksum))
         #expect(result.state == (isGone ? .deleted : .failed))
         #expect(result.error?.code == (isGone ? nil : .notDeleted))

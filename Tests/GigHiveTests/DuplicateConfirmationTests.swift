@@ -37,13 +37,9 @@ import Testing
     }
 
     @Test(arguments: eventKeys) func aRaceThatIsAlwaysLostFails(_ key: String) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(500, Self.collision(key))
-                return true
-            }
-        )
+        let bench = try Workbench { _, connection, _, _ in
+            try connection.respond(500, Self.collision(key))
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
         #expect(result.error?.code == .serverRace)
@@ -53,14 +49,10 @@ import Testing
 
     /// Regardless of which key collided, this upload failed: another one stored the bytes and has their token.
     @Test(arguments: eventKeys) func bytesInTheEventAfterALostRaceAreADuplicate(_ key: String) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                server.store(request.fileContent)
-                try connection.respond(500, Self.collision(key))
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            server.store(request.fileContent)
+            try connection.respond(500, Self.collision(key))
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .duplicate)
         #expect(result.fileID == 18)
@@ -148,14 +140,10 @@ import Testing
         _ isOnServer: Bool,
         _ isWarning: Bool
     ) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                if isOnServer { server.store(request.fileContent) }
-                try connection.respond(409, body, type: body.hasPrefix("<") ? "text/html" : "application/json")
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            if isOnServer { server.store(request.fileContent) }
+            try connection.respond(409, body, type: body.hasPrefix("<") ? "text/html" : "application/json")
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == (isOnServer ? .duplicate : .failed))
         #expect(result.warnings == (isWarning ? [.tokenMayBeLost] : []))
@@ -178,18 +166,14 @@ import Testing
     }
 
     @Test func aLostTokenIsReportedOnce() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, number in
-                guard request.path == "/api/uploads.php" else { return false }
-                if number == 1 {
-                    server.store(request.fileContent)
-                    connection.close()
-                } else {
-                    try connection.respond(409, "")
-                }
-                return true
+        let bench = try Workbench { request, connection, server, number in
+            if number == 1 {
+                server.store(request.fileContent)
+                connection.close()
+            } else {
+                try connection.respond(409, "")
             }
-        )
+        }
         #expect(await bench.uploader.upload(try bench.prepare()).state == .tokenLost)
         let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
         #expect(result.state == .duplicate)
@@ -261,33 +245,17 @@ import Testing
 
     // MARK: Lost responses
 
-    /// A HEAD response counts only with the length that was uploaded.
-    @Test func aServedFileOfAnotherLengthIsNoProof() async throws {
+    /// A HEAD response counts only with the length that was uploaded, and not against the listing.
+    @Test(arguments: [(2, false), (3, true)])
+    func aServedFileIsNoProof(_ length: Int, _ hasListing: Bool) async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in
                 if request.path == "/api/uploads.php" {
                     connection.close()
                 } else if request.path.hasPrefix("/video/") {
-                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-                } else if request.path == "/db/database.php" {
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
+                } else if request.path == "/db/database.php", !hasListing {
                     try connection.respond(500, #"{"error":"Internal Server Error"}"#)
-                } else {
-                    return false
-                }
-                return true
-            }
-        )
-        let result = await bench.uploader.upload(try bench.prepare())
-        #expect(result.state == .unknownOutcome)
-    }
-
-    @Test func aServedFileThatTheListingDoesNotHaveIsUnknown() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                if request.path == "/api/uploads.php" {
-                    connection.close()
-                } else if request.path.hasPrefix("/video/") {
-                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
                 } else {
                     return false
                 }

@@ -198,6 +198,20 @@ struct Workbench {
         )
     }
 
+    /// A server whose responses to one path, by default that of uploads, are those of the test.
+    init(
+        respondingTo path: String = "/api/uploads.php",
+        retries: Int = 0,
+        _ respond: @escaping @Sendable (FakeRequest, ScriptedServer.Connection, FakeGigHive, Int) throws -> Void
+    ) throws {
+        let server = try FakeGigHive { request, connection, server, number in
+            guard request.path == path else { return false }
+            try respond(request, connection, server, number)
+            return true
+        }
+        try self.init(server, retries: retries)
+    }
+
     var host: String { client.server.scope }
 
     var uploader: Uploader {

@@ -169,14 +169,10 @@ import Testing
     @Test func thereAreAtLeast57Forms() { #expect(Self.forms.count >= 57) }
 
     @Test(arguments: forms) func theTokenIsStoredAndTheFileIsVerified(_ form: Form) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                server.store(request.fileContent)
-                try connection.respond(201, bytes: form.bytes)
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            server.store(request.fileContent)
+            try connection.respond(201, bytes: form.bytes)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.fileID == 18)
@@ -218,16 +214,12 @@ import Testing
         [true, false]
     )
     func aTokenWithAnyStatusIsStored(_ status: Int, _ isOnServer: Bool) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                if isOnServer { server.store(request.fileContent) }
-                // Without a challenge, a 401 with JSON requires a login, and the server cannot be queried with a password.
-                let challenge = status == 401 ? [#"WWW-Authenticate: Basic realm="GigHive""#] : []
-                try connection.respond(status, Self.plain, headers: ["Location: /elsewhere"] + challenge)
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            if isOnServer { server.store(request.fileContent) }
+            // Without a challenge, a 401 with JSON requires a login, and the server cannot be queried with a password.
+            let challenge = status == 401 ? [#"WWW-Authenticate: Basic realm="GigHive""#] : []
+            try connection.respond(status, Self.plain, headers: ["Location: /elsewhere"] + challenge)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(try bench.store.tokens(host: nil).map(\.token.secret) == [UploadResponseTests.token])
         #expect(result.state == (isOnServer || status < 300 ? .done : .failed))
@@ -300,14 +292,10 @@ import Testing
         [201, 500]
     )
     func aResponseThatCannotBeParsedIsKeptUntilItIsDiscarded(_ form: Form, _ status: Int) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                server.store(request.fileContent)
-                try connection.respond(status, bytes: form.bytes)
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            server.store(request.fileContent)
+            try connection.respond(status, bytes: form.bytes)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(try bench.store.tokens(host: nil).isEmpty)
         #expect(bench.rescueFiles.count == 1)

@@ -10,13 +10,9 @@ import Testing
 /// Failures that concern the whole run, and alternatives when one transport is limited.
 @Suite(.prompt) struct RunFailureTests {
     @Test func aRejectedLoginEndsTheRun() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
-                return true
-            }
-        )
+        let bench = try Workbench { _, connection, _, _ in
+            try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
+        }
         let items: [UploadBatch.Item] = try (0..<20).map { number in
             .ready(try bench.prepare("\(number)", name: "\(number).mp4"))
         }
@@ -159,14 +155,9 @@ import Testing
         (500, #"{"error":"Server Error","message":"Upload failed with code 1"}"#),
         (413, #"{"error":"Payload Too Large","message":"no file"}"#),
     ]) func aSizeThatOneRequestCannotCarryIsFinalForMultipart(_ status: Int, _ body: String) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(status, body)
-                return true
-            },
-            retries: 3
-        )
+        let bench = try Workbench(retries: 3) { _, connection, _, _ in
+            try connection.respond(status, body)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
         #expect(result.error?.code == .payloadTooLarge)

@@ -48,13 +48,9 @@ import Testing
     }
 
     @Test(arguments: sizes) func damageOnTheWayIsDetected(_ size: Int) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(201, server.store(String(request.fileContent.dropLast()) + "x").response)
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            try connection.respond(201, server.store(String(request.fileContent.dropLast()) + "x").response)
+        }
         let result = await bench.uploader.upload(try bench.prepare(content(size)))
         #expect(result.state == .failed)
         #expect(result.error?.code == .checksumMismatch)

@@ -113,14 +113,10 @@ import Testing
         Response(status: 200, body: "<title>Welcome to the hotel</title>", code: .unexpectedResponse),
         Response(status: 418, code: .badRequest),
     ]) func aResponseWithoutAStoredFile(_ response: Response) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let type = response.body.hasPrefix("{") ? "application/json" : "text/html"
-                try connection.respond(response.status, response.body, type: type, headers: response.headers)
-                return true
-            }
-        )
+        let bench = try Workbench { _, connection, _, _ in
+            let type = response.body.hasPrefix("{") ? "application/json" : "text/html"
+            try connection.respond(response.status, response.body, type: type, headers: response.headers)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == response.state)
         #expect(result.error?.code == response.code)
@@ -186,15 +182,10 @@ import Testing
     @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRejectedUploadThatWasStoredIsFound(
         _ status: Int
     ) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                _ = server.store(request.fileContent)
-                try connection.respond(status, "{}")
-                return true
-            },
-            retries: 3
-        )
+        let bench = try Workbench(retries: 3) { request, connection, server, _ in
+            _ = server.store(request.fileContent)
+            try connection.respond(status, "{}")
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .tokenLost)
         #expect(result.fileID == 18)
@@ -251,13 +242,9 @@ import Testing
     }
 
     @Test func aSuccessWithoutTokenIsAWarning() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(201, server.store(request.fileContent).responseWithoutToken)
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            try connection.respond(201, server.store(request.fileContent).responseWithoutToken)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.warnings == [.noDeleteToken])
@@ -308,14 +295,10 @@ import Testing
     }
 
     @Test func htmlThatContainsTheJSONKeepsTheToken() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let json = server.store(request.fileContent).response.replacing("\"", with: "&quot;")
-                try connection.respond(201, "<!DOCTYPE html><pre>\(json)</pre>", type: "text/html")
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            let json = server.store(request.fileContent).response.replacing("\"", with: "&quot;")
+            try connection.respond(201, "<!DOCTYPE html><pre>\(json)</pre>", type: "text/html")
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.hasDeleteToken)
@@ -323,13 +306,9 @@ import Testing
     }
 
     @Test func aWrongChecksumFailsAndKeepsTheToken() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(201, server.store("damaged").response)
-                return true
-            }
-        )
+        let bench = try Workbench { _, connection, server, _ in
+            try connection.respond(201, server.store("damaged").response)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
         #expect(result.error?.code == .checksumMismatch)
@@ -339,17 +318,13 @@ import Testing
     }
 
     @Test(arguments: ["\"id\":18,", ""]) func anInvalidTokenStaysInTheRescueFile(_ id: String) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let file = server.store(request.fileContent)
-                try connection.respond(
-                    201,
-                    #"{\#(id)"checksum_sha256":"\#(file.checksum)","delete_token":"a\u001bb"}"#
-                )
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, server, _ in
+            let file = server.store(request.fileContent)
+            try connection.respond(
+                201,
+                #"{\#(id)"checksum_sha256":"\#(file.checksum)","delete_token":"a\u001bb"}"#
+            )
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         let path = try #require(result.error?.rescuePath)
         #expect(result.state == .done)
@@ -366,13 +341,9 @@ import Testing
 
     @Test func aDuplicateWithOtherBytesIsNotADuplicate() async throws {
         let other = String(repeating: "0f", count: 32)
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(409, #"{"existing_asset_id":8,"checksum_sha256":"\#(other)"}"#)
-                return true
-            }
-        )
+        let bench = try Workbench { _, connection, _, _ in
+            try connection.respond(409, #"{"existing_asset_id":8,"checksum_sha256":"\#(other)"}"#)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)
         #expect(result.error?.code == .unexpectedResponse)
@@ -383,14 +354,10 @@ import Testing
 
     @Test(arguments: ["7.5", "-7", "0", "100000000000000000000000", "null"])
     func aTokenWithoutAUsableIDIsKeptAndReportedAtEveryStart(_ id: String) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let file = FakeFile(id: 7, content: request.fileContent)
-                try connection.respond(201, #"{"id":\#(id),"delete_token":"\#(file.token)"}"#)
-                return true
-            }
-        )
+        let bench = try Workbench { request, connection, _, _ in
+            let file = FakeFile(id: 7, content: request.fileContent)
+            try connection.respond(201, #"{"id":\#(id),"delete_token":"\#(file.token)"}"#)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         let path = try #require(result.error?.rescuePath)
         #expect(result.state == .finalized)
@@ -410,13 +377,9 @@ import Testing
     }
 
     @Test func aMissingChecksumIsAWarning() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                try connection.respond(201, #"{"id":18,"delete_token":"odd"}"#)
-                return true
-            }
-        )
+        let bench = try Workbench { _, connection, _, _ in
+            try connection.respond(201, #"{"id":18,"delete_token":"odd"}"#)
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.isVerified == false)

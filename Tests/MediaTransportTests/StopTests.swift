@@ -10,33 +10,29 @@ struct StopTests {
         HTTPRequest(.post, try server.url(), body: CountingBody(length), repeatability: .atMostOnce)
     }
 
-    /// A server that reads the head and then nothing.
-    private func stalledServer(_ reached: Gate, _ done: Gate) throws -> ScriptedServer {
-        try ScriptedServer(receiveBuffer: 4096) { connection, _ in
-            try connection.readHead()
-            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+    /// A server that reads the head and this much of the body, then nothing until the test is over.
+    private func server(reading byteCount: Int64, of length: Int64, _ reached: Gate, _ done: Gate) throws
+        -> ScriptedServer
+    {
+        try ScriptedServer(receiveBuffer: byteCount == length ? nil : byteCount == 0 ? 4096 : 65_536) { connection, _ in
+            if byteCount == length {
+                try connection.readRequest()
+            } else {
+                try connection.readHead()
+                try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
+                try connection.readBody(Int(byteCount))
+            }
             reached.open()
             done.wait()
         }
     }
 
-    /// A server that reads a body of 4 MiB except for its last MiB, which fits into the client's send queue.
-    private func slowServer(_ reached: Gate, _ done: Gate) throws -> ScriptedServer {
-        try ScriptedServer(receiveBuffer: 65_536) { connection, _ in
-            try connection.readHead()
-            try connection.write("HTTP/1.1 100 Continue\r\n\r\n")
-            try connection.readBody(3 << 20)
-            reached.open()
-            done.wait()
-        }
-    }
-
-    /// On a slow line, minutes of it would otherwise count as sent.
+    /// On a slow line, minutes of it would otherwise count as sent: the last MiB fits into the client's send queue.
     @Test("the end of a body is not sent ahead into the send queue", .timeLimit(.minutes(4)))
     func unsentEnd() async throws {
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
-        let server = try slowServer(reached, done)
+        let server = try server(reading: 3 << 20, of: 4 << 20, reached, done)
         var request = try upload(server, 4 << 20)
         request.timeouts.stall = .seconds(1)
         let http = try client()
@@ -45,40 +41,43 @@ struct StopTests {
         #expect(error?.metrics.bodyComplete == false)
     }
 
-    @Test("a stop takes effect while the end of the body waits for a slow line", .timeLimit(.minutes(4)))
-    func stopBeforeUnsentEnd() async throws {
+    enum Way: CaseIterable {
+        case stopWhileTheEndWaitsForASlowLine, cancelTheTaskOfAStalledUpload, limitTheWaitForTheResponse, abandonTheWait
+    }
+
+    /// The outcome is unknown if the body was complete.
+    @Test(
+        "a stop ends an upload, and states whether its body is complete",
+        .timeLimit(.minutes(4)),
+        arguments: Way.allCases
+    )
+    func stop(way: Way) async throws {
+        let (read, length): (Int64, Int64) =
+            switch way {
+            case .stopWhileTheEndWaitsForASlowLine: (3 << 20, 4 << 20)
+            case .cancelTheTaskOfAStalledUpload: (0, 50 << 20)
+            case .limitTheWaitForTheResponse, .abandonTheWait: (200_000, 200_000)
+            }
         let (reached, done) = (Gate(), Gate())
         defer { done.open() }
-        let server = try slowServer(reached, done)
-        let request = try upload(server, 4 << 20)
-        let http = try client()
-        let control = TransferControl()
+        let server = try server(reading: read, of: length, reached, done)
+        let (http, request, control) = (try client(), try upload(server, length), TransferControl())
         let task = Task {
             await transportError { () async throws(TransportError) in try await http.execute(request, control: control)
             }
         }
         #expect(await reached.opened())
-        control.stop(finishWithin: .seconds(5))
-        let error = await task.value
-        #expect(error?.kind == .cancelled)
-        #expect(error?.metrics.bodyComplete == false)
-    }
-
-    @Test("canceling the task stops a stalled upload; the body is incomplete", .timeLimit(.minutes(4)))
-    func cancelTask() async throws {
-        let (reached, done) = (Gate(), Gate())
-        defer { done.open() }
-        let server = try stalledServer(reached, done)
-        let http = try client()
-        let request = try upload(server)
-        let task = Task {
-            await transportError { () async throws(TransportError) in try await http.execute(request) }
+        switch way {
+        case .stopWhileTheEndWaitsForASlowLine: control.stop(finishWithin: .seconds(5))
+        case .cancelTheTaskOfAStalledUpload: task.cancel()
+        case .limitTheWaitForTheResponse: control.stop(finishWithin: .milliseconds(100))
+        case .abandonTheWait:
+            control.stop()
+            control.abandon()
         }
-        #expect(await reached.opened())
-        task.cancel()
         let error = await task.value
         #expect(error?.kind == .cancelled)
-        #expect(error?.metrics.bodyComplete == false)
+        #expect(error?.metrics.bodyComplete == (read == length))
     }
 
     @Test("a control stops an upload before it has started", .timeLimit(.minutes(4)))
@@ -117,29 +116,6 @@ struct StopTests {
         #expect(!response.body.isEmpty)
     }
 
-    @Test("a stop can limit the wait for the response", .timeLimit(.minutes(4)))
-    func stopWithBound() async throws {
-        let (reached, done) = (Gate(), Gate())
-        defer { done.open() }
-        let server = try ScriptedServer { connection, _ in
-            try connection.readRequest()
-            reached.open()
-            done.wait()
-        }
-        let http = try client()
-        let request = try upload(server, 200_000)
-        let control = TransferControl()
-        let task = Task {
-            await transportError { () async throws(TransportError) in try await http.execute(request, control: control)
-            }
-        }
-        #expect(await reached.opened())
-        control.stop(finishWithin: .milliseconds(100))
-        let error = await task.value
-        #expect(error?.kind == .cancelled)
-        #expect(error?.metrics.bodyComplete == true)
-    }
-
     /// The thread of the transfers may not have run for a while: a suspended machine, a busy one.
     @Test("a response that has arrived counts, even if the wait for it is over", .timeLimit(.minutes(4)))
     func abandonAfterResponse() async throws {
@@ -162,30 +138,6 @@ struct StopTests {
             responded.wait()
         }
         #expect(response.status == 201)
-    }
-
-    @Test("abandoning interrupts the wait immediately; the outcome is unknown", .timeLimit(.minutes(4)))
-    func abandon() async throws {
-        let (reached, done) = (Gate(), Gate())
-        defer { done.open() }
-        let server = try ScriptedServer { connection, _ in
-            try connection.readRequest()
-            reached.open()
-            done.wait()
-        }
-        let http = try client()
-        let request = try upload(server, 200_000)
-        let control = TransferControl()
-        let task = Task {
-            await transportError { () async throws(TransportError) in try await http.execute(request, control: control)
-            }
-        }
-        #expect(await reached.opened())
-        control.stop()
-        control.abandon()
-        let error = await task.value
-        #expect(error?.kind == .cancelled)
-        #expect(error?.metrics.bodyComplete == true)
     }
 
     @Test("a stop interrupts the wait between two attempts", .timeLimit(.minutes(4)))

@@ -8,6 +8,7 @@ import Testing
     private static let user = "uploader"
     /// Each kind of escape changes a part of it.
     private static let password = #"canary-pa"ss/wö&rd+%41<1"#
+    private static let basic = Data("\(user):\(password)".utf8).base64EncodedString()
     private static let key = "canary-key-" + String(repeating: "5", count: 53)
 
     /// The content of an error page: the request as received, and each secret decoded and in each usual form.
@@ -51,11 +52,16 @@ import Testing
 
     /// Runs a command as text, with traces, and as JSON. The page must be in the output, masked.
     private func expectMasked(
-        _ bench: Bench,
-        _ command: [String],
+        by server: ScriptedServer,
+        password: String = password,
         extra: [String: String] = [:],
-        secrets: [String] = [password, Data("\(user):\(password)".utf8).base64EncodedString()]
+        secrets: [String] = [password, basic],
+        _ command: (Bench) async throws -> [String]
     ) async throws {
+        // It listens as long as it is referenced.
+        defer { withExtendedLifetime(server) {} }
+        let bench = try Bench(server.address, password: password)
+        let command = try await command(bench)
         for options in [[], ["-vv"], ["--json", "-vv"]] {
             let result = try await bench.runner.run(command + options + ["--no-input"], extra: extra)
             #expect(result.exitCode != 0)
@@ -72,26 +78,23 @@ import Testing
             let content = FileManager.default.contents(atPath: bench.runner.home.file(name)) ?? Data()
             #expect(content.range(of: Data("canary-".utf8)) == nil, "\(command): \(name)")
         }
+        if let junit = command.firstIndex(of: "--junit") {
+            let report = FileManager.default.contents(atPath: command[junit + 1]) ?? Data()
+            #expect(report.range(of: Data("***".utf8)) != nil)
+        }
+        if secrets.contains(KnownFile.abc.token) {
+            let shown = try await bench.runner.run(["uploads", "list", "--show-token", "--json"])
+            let token = shown.items.first?["delete_token"] as? String
+            #expect(token == KnownFile.abc.token, "a requested token is not masked")
+        }
     }
 
-    private func bench(_ server: ScriptedServer) throws -> Bench {
-        try Bench(server.address, password: Self.password)
-    }
-
-    @Test func multipart() async throws {
-        let server = try Self.server(Self.gigHivePage)
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        try await expectMasked(bench, ["upload", bench.file(), "--transport", "multipart"] + bench.login)
-    }
-
-    @Test func plainPage() async throws {
-        let server = try Self.server(type: "text/html", { "<title>\($0)</title>" })
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        try await expectMasked(bench, ["upload", bench.file(), "--transport", "multipart"] + bench.login)
+    @Test(arguments: ["application/json", "text/html"]) func multipart(_ type: String) async throws {
+        let server = try Self.server(
+            type: type,
+            { type == "text/html" ? "<title>\($0)</title>" : Self.gigHivePage($0) }
+        )
+        try await expectMasked(by: server) { ["upload", try $0.file(), "--transport", "multipart"] + $0.login }
     }
 
     @Test func tus() async throws {
@@ -101,10 +104,9 @@ import Testing
             try connection.respond(200, "", headers: fields)
             return true
         }
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        try await expectMasked(bench, ["upload", bench.file(), "--transport", "tus", "--retries", "0"] + bench.login)
+        try await expectMasked(by: server) {
+            ["upload", try $0.file(), "--transport", "tus", "--retries", "0"] + $0.login
+        }
     }
 
     @Test func finalize() async throws {
@@ -128,21 +130,14 @@ import Testing
             }
             return true
         }
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        try await expectMasked(
-            bench,
-            ["upload", bench.file(), "--transport", "tus", "--again", "--retries", "0"] + bench.login
-        )
+        try await expectMasked(by: server) {
+            ["upload", try $0.file(), "--transport", "tus", "--again", "--retries", "0"] + $0.login
+        }
     }
 
     @Test func listing() async throws {
         let server = try Self.server(Self.gigHivePage)
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        try await expectMasked(bench, ["media", "list"] + bench.login)
+        try await expectMasked(by: server) { ["media", "list"] + $0.login }
     }
 
     @Test func deletion() async throws {
@@ -157,20 +152,12 @@ import Testing
             try connection.respond(201, KnownFile.abc.response)
             return true
         }
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        let upload = try await bench.runner.run(["upload", bench.file(), "--transport", "multipart"] + bench.login)
-        #expect(upload.exitCode == 0, "\(upload.errors)")
-        let token = KnownFile.abc.token
-        let basic = Data("\(Self.user):\(Self.password)".utf8).base64EncodedString()
-        try await expectMasked(
-            bench,
-            ["uploads", "delete", "18", "--yes", "--retries", "0"] + bench.login,
-            secrets: [Self.password, basic, token]
-        )
-        let shown = try await bench.runner.run(["uploads", "list", "--show-token", "--json"])
-        #expect(shown.items.first?["delete_token"] as? String == token, "a requested token is not masked")
+        try await expectMasked(by: server, secrets: [Self.password, Self.basic, KnownFile.abc.token]) { bench in
+            let file = try bench.file()
+            let upload = try await bench.runner.run(["upload", file, "--transport", "multipart"] + bench.login)
+            #expect(upload.exitCode == 0, "\(upload.errors)")
+            return ["uploads", "delete", "18", "--yes", "--retries", "0"] + bench.login
+        }
     }
 
     @Test func doctor() async throws {
@@ -180,61 +167,41 @@ import Testing
             try connection.respond(200, #"{"status":"error","message":\#(message)}"#)
             return true
         }
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        try await expectMasked(bench, ["doctor"] + bench.login)
+        try await expectMasked(by: server) { ["doctor"] + $0.login }
     }
 
     @Test func smoke() async throws {
         let server = try Self.server(Self.gigHivePage)
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        let junit = bench.runner.home.file("smoke.xml")
-        try await expectMasked(bench, ["smoke", "--junit", junit, "--retries", "0"] + bench.login)
-        let report = String(decoding: FileManager.default.contents(atPath: junit) ?? Data(), as: UTF8.self)
-        #expect(report.contains("***") && !report.contains("canary-"))
+        try await expectMasked(by: server) {
+            ["smoke", "--junit", $0.runner.home.file("smoke.xml"), "--retries", "0"] + $0.login
+        }
     }
 
     @Test(arguments: ["application/json", "text/plain"]) func sync(_ type: String) async throws {
         let isJSON = type == "application/json"
         let server = try Self.server(type: type, secret: Self.key, { isJSON ? #"{"error":\#(Self.quoted($0))}"# : $0 })
-        defer { withExtendedLifetime(server) {} }
-        let bench = try Bench(server.address, password: "")
         for command in [["sync"], ["sync", "status"]] {
-            try await expectMasked(
-                bench,
-                command + ["--server", server.address, "--retries", "0"],
-                extra: ["MEDIACTL_API_KEY": Self.key],
-                secrets: [Self.key]
-            )
+            let extra = ["MEDIACTL_API_KEY": Self.key]
+            try await expectMasked(by: server, password: "", extra: extra, secrets: [Self.key]) { _ in
+                command + ["--server", server.address, "--retries", "0"]
+            }
         }
     }
 
     @Test func photoLogin() async throws {
         let server = try Self.server(status: 401, { #"{"error":\#(Self.quoted($0))}"# })
-        // It listens as long as it is referenced.
-        defer { withExtendedLifetime(server) {} }
-        let bench = try bench(server)
-        try await expectMasked(
-            bench,
-            ["login", "--email", "a@example.test", "--yes", "--server", server.address, "--retries", "0"],
-            secrets: [Self.password]
-        )
+        try await expectMasked(by: server, secrets: [Self.password]) { _ in
+            ["login", "--email", "a@example.test", "--yes", "--server", server.address, "--retries", "0"]
+        }
     }
 
     @Test func tapes() async throws {
         let server = try Self.server(secret: Self.key, { #"{"message":\#(Self.quoted($0)),"statusCode":400}"# })
-        defer { withExtendedLifetime(server) {} }
-        let bench = try Bench(server.address, password: "")
         for command in [["tapes", "library", "status"], ["tapes", "library", "init"]] {
-            try await expectMasked(
-                bench,
-                command + ["--library-url", server.address, "--retries", "0"],
-                extra: ["MEDIACTL_API_KEY": Self.key],
-                secrets: [Self.key]
-            )
+            let extra = ["MEDIACTL_API_KEY": Self.key]
+            try await expectMasked(by: server, password: "", extra: extra, secrets: [Self.key]) { _ in
+                command + ["--library-url", server.address, "--retries", "0"]
+            }
         }
     }
 
@@ -244,31 +211,27 @@ import Testing
         let server = try Self.server(secret: proxyPassword) {
             #"{"error":{"code":"BROKEN","message":\#(Self.quoted($0))}}"#
         }
-        defer { withExtendedLifetime(server) {} }
-        let bench = try Bench(server.address, password: "")
         let basic = Data("ann:canary-proxy-pw!".utf8).base64EncodedString()
         try await expectMasked(
-            bench,
-            ["hash-only", "register", "--server", "http://captures.example.test", "--allow-http", "--retries", "0"],
+            by: server,
+            password: "",
             extra: ["http_proxy": "http://ann:\(proxyPassword)@127.0.0.1:\(server.port)"],
             secrets: [proxyPassword, "canary-proxy-pw!", basic]
-        )
+        ) { _ in
+            ["hash-only", "register", "--server", "http://captures.example.test", "--allow-http", "--retries", "0"]
+        }
     }
 
     /// The token of an event link in the address of the request.
     @Test func guest() async throws {
         let token = "canary_token_of_an_event_link_1234567890_ab"
         let server = try Self.server(secret: token, Self.gigHivePage)
-        defer { withExtendedLifetime(server) {} }
-        let bench = try Bench(server.address, password: "")
         let secrets = try TemporaryDirectory()
         let link = secrets.file("link")
         try Data("\(server.address)/upload/\(token)\n".utf8).write(to: URL(fileURLWithPath: link))
         chmod(link, 0o600)
-        try await expectMasked(
-            bench,
-            ["upload", bench.file(), "--event-link-file", link, "--accept-terms", "--retries", "0"],
-            secrets: [token]
-        )
+        try await expectMasked(by: server, password: "", secrets: [token]) {
+            ["upload", try $0.file(), "--event-link-file", link, "--accept-terms", "--retries", "0"]
+        }
     }
 }

@@ -23,48 +23,33 @@ import Testing
     }
 
     struct Refusal: Sendable, CustomTestStringConvertible {
-        var dialect = "d3"
-        var user = "uploader"
+        var dialect: String
+        var user: String
         var body: String
         var status: Int
         var message: String
         var testDescription: String { "\(dialect) \(user) \(body)" }
+
+        init(dialect: String = "d3", user: String = "uploader", _ body: String, _ status: Int, _ message: String) {
+            (self.dialect, self.user, self.body, self.status) = (dialect, user, body, status)
+            self.message = message
+        }
     }
 
     static let refusals = [
-        Refusal(
-            body: #"{"file_id":1,"delete_token":"x"}"#,
-            status: 400,
-            message: "Expected JSON body with asset_id and delete_token"
-        ),
+        Refusal(#"{"file_id":1,"delete_token":"x"}"#, 400, "Expected JSON body with asset_id and delete_token"),
         Refusal(
             dialect: "d1",
-            body: #"{"asset_id":1,"delete_token":"x"}"#,
-            status: 400,
-            message: "Expected JSON body with file_id and delete_token"
+            #"{"asset_id":1,"delete_token":"x"}"#,
+            400,
+            "Expected JSON body with file_id and delete_token"
         ),
-        Refusal(body: "asset_id=1", status: 400, message: "Expected JSON body with asset_id and delete_token"),
-        Refusal(
-            user: "admin",
-            body: #"{"asset_id":1,"delete_token":"x"}"#,
-            status: 400,
-            message: "Expected JSON body with asset_ids array"
-        ),
-        Refusal(
-            dialect: "d2",
-            user: "admin",
-            body: #"{"asset_ids":[1]}"#,
-            status: 400,
-            message: "Expected JSON body with file_ids array"
-        ),
-        Refusal(
-            user: "admin",
-            body: #"{"asset_ids":[0,-4,"x",null]}"#,
-            status: 400,
-            message: "No valid asset_ids provided"
-        ),
-        Refusal(body: #"{"asset_id":1,"delete_token":"x"}"#, status: 403, message: "Invalid delete token"),
-        Refusal(body: #"{"asset_id":77,"delete_token":"x"}"#, status: 403, message: "Invalid delete token"),
+        Refusal("asset_id=1", 400, "Expected JSON body with asset_id and delete_token"),
+        Refusal(user: "admin", #"{"asset_id":1,"delete_token":"x"}"#, 400, "Expected JSON body with asset_ids array"),
+        Refusal(dialect: "d2", user: "admin", #"{"asset_ids":[1]}"#, 400, "Expected JSON body with file_ids array"),
+        Refusal(user: "admin", #"{"asset_ids":[0,-4,"x",null]}"#, 400, "No valid asset_ids provided"),
+        Refusal(#"{"asset_id":1,"delete_token":"x"}"#, 403, "Invalid delete token"),
+        Refusal(#"{"asset_id":77,"delete_token":"x"}"#, 403, "Invalid delete token"),
     ]
 
     @Test(arguments: refusals)

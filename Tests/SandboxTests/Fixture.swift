@@ -49,15 +49,10 @@ struct Fixture {
     }
 
     func delete(_ json: String, user: String = "uploader") async throws -> CurlResponse {
-        try await curl(
-            "-u",
-            "\(user):\(user)",
-            "-H",
-            "Content-Type: application/json",
-            "-d",
-            json,
-            sandbox.baseURL + "/db/delete_media_files.php"
-        )
+        try await curl([
+            "-u", "\(user):\(user)", "-H", "Content-Type: application/json", "-d", json,
+            sandbox.baseURL + "/db/delete_media_files.php",
+        ])
     }
 }
 

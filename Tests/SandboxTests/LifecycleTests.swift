@@ -28,27 +28,19 @@ import Testing
         let path = media.file("a.mp4")
         try Data("kept".utf8).write(to: URL(fileURLWithPath: path))
         let first = try await SandboxProcess.start(data: data)
-        let upload = try await curl(
-            "-u",
-            "uploader:uploader",
-            "-F",
-            "file=@\(path);type=video/mp4",
-            "-F",
-            "label=x",
-            first.baseURL + "/api/uploads"
-        )
+        let upload = try await curl([
+            "-u", "uploader:uploader", "-F", "file=@\(path);type=video/mp4", "-F", "label=x",
+            first.baseURL + "/api/uploads",
+        ])
         try await first.stop()
         let second = try await SandboxProcess.start(data: data)
         let asset = try await curl("-u", "uploader:uploader", second.baseURL + "/api/uploads/1")
         #expect(try asset.string("checksum_sha256") == upload.string("checksum_sha256"))
         let token = try #require(try upload.string("delete_token"))
-        let delete = try await curl(
-            "-u",
-            "uploader:uploader",
-            "-d",
-            #"{"asset_id":1,"delete_token":"\#(token)"}"#,
-            second.baseURL + "/db/delete_media_files.php"
-        )
+        let delete = try await curl([
+            "-u", "uploader:uploader", "-d", #"{"asset_id":1,"delete_token":"\#(token)"}"#,
+            second.baseURL + "/db/delete_media_files.php",
+        ])
         #expect(try delete.int("deleted_count") == 1)
     }
 

@@ -6,13 +6,7 @@ import Testing
 @Suite struct TusTests {
     @Test func supportsTheExtensionsOfTusd() async throws {
         let fixture = try await Fixture()
-        let response = try await curl(
-            "-u",
-            "uploader:uploader",
-            "-X",
-            "OPTIONS",
-            fixture.sandbox.baseURL + "/files/"
-        )
+        let response = try await curl(["-u", "uploader:uploader", "-X", "OPTIONS", fixture.sandbox.baseURL + "/files/"])
         #expect(response.status == 200)
         #expect(response.headers["tus-version"] == "1.0.0")
         #expect(response.headers["tus-resumable"] == "1.0.0")
@@ -56,116 +50,103 @@ import Testing
 
     struct Refusal: Sendable, CustomTestStringConvertible {
         var method: String
-        /// ID stands for an upload of ten bytes, five of which have arrived.
-        var path = ""
-        var headers: [String] = []
+        var path: String
+        var headers: [String]
         var body: String?
         var status: Int
         var text: String
         var testDescription: String { "\(method) \(path) \(headers) \(status)" }
+
+        /// ID in the path stands for an upload of ten bytes, five of which have arrived.
+        init(
+            _ method: String,
+            id path: String = "",
+            _ headers: [String],
+            body: String? = nil,
+            _ status: Int,
+            _ text: String
+        ) {
+            (self.method, self.path, self.headers, self.body) = (method, path, headers, body)
+            (self.status, self.text) = (status, text)
+        }
     }
 
     private static let version = "Tus-Resumable: 1.0.0"
     private static let chunk = Fixture.chunkType
+    private static let noVersion = "ERR_UNSUPPORTED_VERSION: missing, invalid or unsupported Tus-Resumable header\n"
+    private static let noLength = "ERR_INVALID_UPLOAD_LENGTH: missing or invalid Upload-Length header\n"
 
     static let refusals = [
+        Refusal("POST", ["Upload-Length: 5"], 412, noVersion),
+        Refusal("PATCH", id: "ID", ["Tus-Resumable: 0.2.2", "Upload-Offset: 5", chunk], 412, noVersion),
+        Refusal("POST", [version], 400, noLength),
+        Refusal("POST", [version, "Upload-Length: -1"], 400, noLength),
         Refusal(
-            method: "POST",
-            headers: ["Upload-Length: 5"],
-            status: 412,
-            text: "ERR_UNSUPPORTED_VERSION: missing, invalid or unsupported Tus-Resumable header\n"
+            "POST",
+            [version, "Upload-Length: 5", "Upload-Defer-Length: 1"],
+            400,
+            "ERR_AMBIGUOUS_UPLOAD_LENGTH: provided both Upload-Length and Upload-Defer-Length\n"
         ),
         Refusal(
-            method: "PATCH",
-            path: "ID",
-            headers: ["Tus-Resumable: 0.2.2", "Upload-Offset: 5", chunk],
-            status: 412,
-            text: "ERR_UNSUPPORTED_VERSION: missing, invalid or unsupported Tus-Resumable header\n"
+            "POST",
+            [version, "Upload-Defer-Length: 2"],
+            400,
+            "ERR_INVALID_UPLOAD_LENGTH_DEFER: invalid Upload-Defer-Length header\n"
         ),
         Refusal(
-            method: "POST",
-            headers: [version],
-            status: 400,
-            text: "ERR_INVALID_UPLOAD_LENGTH: missing or invalid Upload-Length header\n"
+            "POST",
+            [version, "Upload-Length: 5", "Upload-Concat: half"],
+            400,
+            "ERR_INVALID_CONCAT: invalid Upload-Concat header\n"
         ),
         Refusal(
-            method: "POST",
-            headers: [version, "Upload-Length: -1"],
-            status: 400,
-            text: "ERR_INVALID_UPLOAD_LENGTH: missing or invalid Upload-Length header\n"
+            "POST",
+            [version, "Upload-Concat: final;/files/ID"],
+            400,
+            "ERR_UPLOAD_NOT_FINISHED: one of the partial uploads is not finished\n"
         ),
         Refusal(
-            method: "POST",
-            headers: [version, "Upload-Length: 5", "Upload-Defer-Length: 1"],
-            status: 400,
-            text: "ERR_AMBIGUOUS_UPLOAD_LENGTH: provided both Upload-Length and Upload-Defer-Length\n"
-        ),
-        Refusal(
-            method: "POST",
-            headers: [version, "Upload-Defer-Length: 2"],
-            status: 400,
-            text: "ERR_INVALID_UPLOAD_LENGTH_DEFER: invalid Upload-Defer-Length header\n"
-        ),
-        Refusal(
-            method: "POST",
-            headers: [version, "Upload-Length: 5", "Upload-Concat: half"],
-            status: 400,
-            text: "ERR_INVALID_CONCAT: invalid Upload-Concat header\n"
-        ),
-        Refusal(
-            method: "POST",
-            headers: [version, "Upload-Concat: final;/files/ID"],
-            status: 400,
-            text: "ERR_UPLOAD_NOT_FINISHED: one of the partial uploads is not finished\n"
-        ),
-        Refusal(
-            method: "PATCH",
-            path: "ID",
-            headers: [version, "Upload-Offset: 5", "Content-Type: text/plain"],
+            "PATCH",
+            id: "ID",
+            [version, "Upload-Offset: 5", "Content-Type: text/plain"],
             body: "x",
-            status: 400,
-            text: "ERR_INVALID_CONTENT_TYPE: missing or invalid Content-Type header\n"
+            400,
+            "ERR_INVALID_CONTENT_TYPE: missing or invalid Content-Type header\n"
         ),
         Refusal(
-            method: "PATCH",
-            path: "ID",
-            headers: [version, chunk],
+            "PATCH",
+            id: "ID",
+            [version, chunk],
             body: "x",
-            status: 400,
-            text: "ERR_INVALID_OFFSET: missing or invalid Upload-Offset header\n"
+            400,
+            "ERR_INVALID_OFFSET: missing or invalid Upload-Offset header\n"
         ),
         Refusal(
-            method: "PATCH",
-            path: "ID",
-            headers: [version, chunk, "Upload-Offset: 4"],
+            "PATCH",
+            id: "ID",
+            [version, chunk, "Upload-Offset: 4"],
             body: "x",
-            status: 409,
-            text: "ERR_MISMATCHED_OFFSET: mismatched offset\n"
+            409,
+            "ERR_MISMATCHED_OFFSET: mismatched offset\n"
         ),
         Refusal(
-            method: "PATCH",
-            path: "ID",
-            headers: [version, chunk, "Upload-Offset: 5"],
+            "PATCH",
+            id: "ID",
+            [version, chunk, "Upload-Offset: 5"],
             body: "123456",
-            status: 413,
-            text: "ERR_UPLOAD_SIZE_EXCEEDED: upload's size exceeded\n"
+            413,
+            "ERR_UPLOAD_SIZE_EXCEEDED: upload's size exceeded\n"
         ),
         Refusal(
-            method: "PATCH",
-            path: "0123456789abcdef0123456789abcdef",
-            headers: [version, chunk, "Upload-Offset: 0"],
+            "PATCH",
+            id: "0123456789abcdef0123456789abcdef",
+            [version, chunk, "Upload-Offset: 0"],
             body: "x",
-            status: 404,
-            text: "ERR_UPLOAD_NOT_FOUND: upload not found\n"
+            404,
+            "ERR_UPLOAD_NOT_FOUND: upload not found\n"
         ),
-        Refusal(
-            method: "DELETE",
-            path: "nothing",
-            headers: [version],
-            status: 404,
-            text: "ERR_UPLOAD_NOT_FOUND: upload not found\n"
-        ),
-        Refusal(method: "PUT", path: "ID", headers: [version], body: "x", status: 405, text: "Method Not Allowed\n"),
+        Refusal("DELETE", id: "nothing", [version], 404, "ERR_UPLOAD_NOT_FOUND: upload not found\n"),
+        Refusal("PUT", id: "ID", [version], body: "x", 405, "Method Not Allowed\n"),
     ]
 
     @Test func refusesLikeTusdAndKeepsTheOffset() async throws {
@@ -202,17 +183,10 @@ import Testing
 
     @Test func theSlashIsPartOfThePath() async throws {
         let fixture = try await Fixture()
-        let response = try await curl(
-            "-u",
-            "uploader:uploader",
-            "-H",
-            "Tus-Resumable: 1.0.0",
-            "-H",
-            "Upload-Length: 5",
-            "-X",
-            "POST",
-            fixture.sandbox.baseURL + "/files"
-        )
+        let response = try await curl([
+            "-u", "uploader:uploader", "-H", "Tus-Resumable: 1.0.0", "-H", "Upload-Length: 5", "-X", "POST",
+            fixture.sandbox.baseURL + "/files",
+        ])
         #expect(response.status == 404)
         #expect(response.text.contains("<title>404 Not Found</title>"))
     }

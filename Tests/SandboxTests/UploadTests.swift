@@ -6,62 +6,41 @@ import Testing
     /// Fields, file name, part type, content → status and message (gighive contract 2.1, 2.4, 2.5).
     struct Refusal: Sendable, CustomTestStringConvertible {
         var arguments: [String]
-        var path = "/api/uploads.php"
+        var path: String
         var status: Int
         /// Nil for an HTML page.
         var message: String?
         var testDescription: String { arguments.joined(separator: " ") }
+
+        init(_ arguments: [String], path: String = "/api/uploads.php", _ status: Int, _ message: String? = nil) {
+            (self.arguments, self.path, self.status, self.message) = (arguments, path, status, message)
+        }
     }
 
     private static let good = ["-F", "file=@FILE;filename=a.mp4;type=video/mp4"]
     private static let label = ["-F", "label=x"]
 
     static let refusals = [
-        Refusal(arguments: good, status: 400, message: "Label is required"),
-        Refusal(arguments: good + ["-F", "label=  "], status: 400, message: "Label is required"),
+        Refusal(good, 400, "Label is required"),
+        Refusal(good + ["-F", "label=  "], 400, "Label is required"),
+        Refusal(good + label + ["-F", "event_date="], 400, "Invalid event_date format; expected YYYY-MM-DD"),
+        Refusal(good + label + ["-F", "event_date=1.2.2026"], 400, "Invalid event_date format; expected YYYY-MM-DD"),
+        Refusal(good + label + ["-F", "event_date=2026-02-30"], 500, "SQLSTATE[22007]"),
+        Refusal(good + label + ["-F", "event_type=party"], 500, "SQLSTATE[01000]"),
+        Refusal(good + label + ["-F", "org_name=" + String(repeating: "o", count: 129)], 500, "SQLSTATE[22001]"),
+        Refusal(good + label + ["-F", "rating=10"], 500, "SQLSTATE[22003]"),
+        Refusal(label + ["-F", "file=@EMPTY;filename=a.mp4"], 400, "Empty upload"),
         Refusal(
-            arguments: good + label + ["-F", "event_date="],
-            status: 400,
-            message: "Invalid event_date format; expected YYYY-MM-DD"
+            label + ["-F", "file=@FILE;filename=clip.bin;type=application/octet-stream"],
+            400,
+            "Unsupported media type"
         ),
-        Refusal(
-            arguments: good + label + ["-F", "event_date=1.2.2026"],
-            status: 400,
-            message: "Invalid event_date format; expected YYYY-MM-DD"
-        ),
-        Refusal(arguments: good + label + ["-F", "event_date=2026-02-30"], status: 500, message: "SQLSTATE[22007]"),
-        Refusal(arguments: good + label + ["-F", "event_type=party"], status: 500, message: "SQLSTATE[01000]"),
-        Refusal(
-            arguments: good + label + ["-F", "org_name=" + String(repeating: "o", count: 129)],
-            status: 500,
-            message: "SQLSTATE[22001]"
-        ),
-        Refusal(arguments: good + label + ["-F", "rating=10"], status: 500, message: "SQLSTATE[22003]"),
-        Refusal(arguments: label + ["-F", "file=@EMPTY;filename=a.mp4"], status: 400, message: "Empty upload"),
-        Refusal(
-            arguments: label + ["-F", "file=@FILE;filename=clip.bin;type=application/octet-stream"],
-            status: 400,
-            message: "Unsupported media type"
-        ),
-        Refusal(
-            arguments: good + good + label,
-            status: 400,
-            message: "Multiple files not supported yet"
-        ),
-        Refusal(arguments: label, status: 413, message: "Upload exceeded server limits"),
-        Refusal(
-            arguments: ["-F", "file=text"] + label,
-            status: 413,
-            message: "Upload exceeded server limits"
-        ),
-        Refusal(
-            arguments: ["-d", "label=x"],
-            path: "/api/uploads",
-            status: 413,
-            message: "Upload exceeded server limits"
-        ),
-        Refusal(arguments: ["-d", "label=x"], path: "/api/media-files", status: 415),
-        Refusal(arguments: ["-X", "POST"], status: 400, message: "Missing file field"),
+        Refusal(good + good + label, 400, "Multiple files not supported yet"),
+        Refusal(label, 413, "Upload exceeded server limits"),
+        Refusal(["-F", "file=text"] + label, 413, "Upload exceeded server limits"),
+        Refusal(["-d", "label=x"], path: "/api/uploads", 413, "Upload exceeded server limits"),
+        Refusal(["-d", "label=x"], path: "/api/media-files", 415),
+        Refusal(["-X", "POST"], 400, "Missing file field"),
     ]
 
     @Test(arguments: refusals)
@@ -95,15 +74,10 @@ import Testing
     func accepts(name: String, type: String, kind: String) async throws {
         let fixture = try await Fixture()
         let path = try fixture.file(content: "just text")
-        let response = try await curl(
-            "-u",
-            "uploader:uploader",
-            "-F",
-            "file=@\(path);filename=\(name);type=\(type)",
-            "-F",
-            "label=x",
-            fixture.sandbox.baseURL + "/api/media-files"
-        )
+        let response = try await curl([
+            "-u", "uploader:uploader", "-F", "file=@\(path);filename=\(name);type=\(type)", "-F", "label=x",
+            fixture.sandbox.baseURL + "/api/media-files",
+        ])
         #expect(response.status == 201)
         #expect(try response.string("file_type") == kind)
         #expect(try response.string("mime_type") == type)

@@ -103,17 +103,6 @@ import Testing
         #expect(try await sandbox.posts() == 1)
     }
 
-    /// The server has stored the file and starts the response but never finishes it: the stall limit applies again.
-    @Test func stallInTheResponse() async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:stall,after=response-headers"])
-        let fixture = try FaultFixture(sandbox.baseURL)
-        let report = try await fixture.upload(["--stall-timeout", "1s"])
-        report.expect(ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin"))
-        #expect(try fixture.states() == [.tokenLost])
-        #expect(try sandbox.storedFiles().count == 1)
-        #expect(try await sandbox.posts() == 1)
-    }
-
     /// The server is unreachable when queried: the outcome is unknown, and nothing is sent again until it is known.
     @Test func outcomeStaysUnknownUntilTheServerResponds() async throws {
         let sandbox = try await SandboxProcess.start(faults: [

@@ -8,109 +8,68 @@ import Testing
     /// One error: its cause, the additional arguments, and its report.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        var make: @Sendable (FaultFixture) throws -> String?
+        var make: @Sendable (FaultFixture) throws -> String? = { _ in nil }
         var arguments: [String] = []
         let fault: ExpectedFault
 
-        init(
-            _ name: String,
-            _ arguments: [String] = [],
-            make: @escaping @Sendable (FaultFixture) throws -> String? = { _ in nil },
-            _ fault: ExpectedFault
-        ) {
+        /// A file that `make` creates at the path with this name.
+        init(file name: String, _ fault: ExpectedFault, make: @escaping @Sendable (String) throws -> Void) {
             testDescription = name
-            self.make = make
-            self.arguments = arguments
+            self.make = { fixture in
+                let path = fixture.runner.home.file(name)
+                try make(path)
+                return path
+            }
             self.fault = fault
+        }
+
+        init(_ option: String, _ value: String, _ message: String) {
+            testDescription = "\(option) \(value.prefix(12))"
+            arguments = [option, value]
+            fault = ExpectedFault(2, "invalid_detail", message, hint: option)
         }
     }
 
     static let files: [Row] = [
         Row(
-            "no such file",
-            make: { $0.runner.home.file("gone.mp4") },
+            file: "gone.mp4",
             ExpectedFault(2, "file_not_found", "gone.mp4\": no such file", hint: "check the spelling")
-        ),
+        ) {
+            _ in
+        },
+        Row(file: ".", ExpectedFault(2, "is_directory", "it is a directory", hint: "specify the files in it")) { _ in },
+        Row(file: "empty.mp4", ExpectedFault(2, "empty_file", "empty.mp4\": it is empty")) { path in
+            try Data().write(to: URL(fileURLWithPath: path))
+        },
+        // Above 6 GiB.
         Row(
-            "a directory",
-            make: { $0.runner.home.path },
-            ExpectedFault(2, "is_directory", "it is a directory", hint: "specify the files in it")
-        ),
-        Row(
-            "an empty file",
-            make: { fixture in
-                let path = fixture.runner.home.file("empty.mp4")
-                try Data().write(to: URL(fileURLWithPath: path))
-                return path
-            },
-            ExpectedFault(2, "empty_file", "empty.mp4\": it is empty")
-        ),
-        Row(
-            "a file above 6 GiB",
-            make: { fixture in
-                let path = fixture.runner.home.file("huge.mp4")
-                try Data().write(to: URL(fileURLWithPath: path))
-                #expect(truncate(path, 6_442_450_945) == 0)
-                return path
-            },
+            file: "huge.mp4",
             ExpectedFault(2, "file_too_large", "larger than the limit of 6442450944 bytes", hint: "set max_bytes")
-        ),
+        ) { path in
+            try Data().write(to: URL(fileURLWithPath: path))
+            #expect(truncate(path, 6_442_450_945) == 0)
+        },
         Row(
-            "a named pipe",
-            make: { fixture in
-                let path = fixture.runner.home.file("pipe.mp4")
-                #expect(mkfifo(path, 0o600) == 0)
-                return path
-            },
+            file: "pipe.mp4",
             ExpectedFault(2, "not_regular_file", "it is not a regular file", hint: "upload - --stdin-name")
-        ),
+        ) { path in
+            #expect(mkfifo(path, 0o600) == 0)
+        },
         Row(
-            "an unknown extension",
-            make: { fixture in
-                let path = fixture.runner.home.file("notes.txt")
-                try Data("text".utf8).write(to: URL(fileURLWithPath: path))
-                return path
-            },
+            file: "notes.txt",
             ExpectedFault(2, "unknown_extension", "does not accept this file extension", hint: "--any-extension")
-        ),
+        ) { path in
+            try Data("text".utf8).write(to: URL(fileURLWithPath: path))
+        },
     ]
 
     static let details: [Row] = [
-        Row(
-            "an impossible date",
-            ["--event-date", "2026-02-30"],
-            ExpectedFault(
-                2,
-                "invalid_detail",
-                "\"2026-02-30\" as event date: must be a valid date",
-                hint: "--event-date"
-            )
-        ),
-        Row(
-            "a date in another order",
-            ["--event-date", "30.11.2026"],
-            ExpectedFault(2, "invalid_detail", "must be a valid date (YYYY-MM-DD)", hint: "--event-date")
-        ),
-        Row(
-            "a label of 256 characters",
-            ["--label", String(repeating: "é", count: 256)],
-            ExpectedFault(2, "invalid_detail", "has 256 characters; at most 255 are allowed", hint: "--label")
-        ),
-        Row(
-            "a blank label",
-            ["--label", "  "],
-            ExpectedFault(2, "invalid_detail", "as label: must not be blank", hint: "--label")
-        ),
-        Row(
-            "an unknown type of event",
-            ["--event-type", "funeral"],
-            ExpectedFault(2, "invalid_detail", "must be one of band, wedding, other", hint: "--event-type")
-        ),
-        Row(
-            "an organization of 129 characters",
-            ["--org-name", String(repeating: "o", count: 129)],
-            ExpectedFault(2, "invalid_detail", "at most 128 are allowed", hint: "--org-name")
-        ),
+        Row("--event-date", "2026-02-30", "\"2026-02-30\" as event date: must be a valid date"),
+        Row("--event-date", "30.11.2026", "must be a valid date (YYYY-MM-DD)"),
+        Row("--label", String(repeating: "é", count: 256), "has 256 characters; at most 255 are allowed"),
+        Row("--label", "  ", "as label: must not be blank"),
+        Row("--event-type", "funeral", "must be one of band, wedding, other"),
+        Row("--org-name", String(repeating: "o", count: 129), "at most 128 are allowed"),
     ]
 
     @Test(arguments: files + details)

@@ -14,101 +14,56 @@ import Testing
         /// A server other than the sandbox; SANDBOX is its host and port.
         var server: String?
         var environment: [String: String] = [:]
-        var exitCode: Int32
-        var code: String
-        var message: String
+        var fault: ExpectedFault
         /// Maximum number of requests that contain or announce a file.
         var requests: Int
         /// All attempts.
         var warnings: Int
+
+        init(
+            _ name: String,
+            _ faults: [String] = [],
+            arguments: [String] = [],
+            server: String? = nil,
+            environment: [String: String] = [:],
+            _ fault: ExpectedFault,
+            requests: Int,
+            warnings: Int = 0
+        ) {
+            (testDescription, self.faults, self.arguments, self.server) = (name, faults, arguments, server)
+            (self.environment, self.fault, self.requests, self.warnings) = (environment, fault, requests, warnings)
+        }
     }
 
+    private static let tus = ["--transport", "tus"]
+    private static let wrong = ["MEDIACTL_PASSWORD": "canary-wrong"]
+    private static let unauthorized = ExpectedFault(4, "unauthorized", "login failed (401)")
+    private static let unavailable = ExpectedFault(7, "server_unavailable", "server unavailable (503)")
+    private static let noTus = ExpectedFault(7, "server_unavailable", "the tus server is unavailable (503)")
+
     static let rows: [Row] = [
+        Row("wrong password, multipart", environment: wrong, unauthorized, requests: 1),
+        Row("wrong password, tus", arguments: tus, environment: wrong, unauthorized, requests: 1),
+        Row("PHP stopped", ["php:status=503"], unavailable, requests: 3, warnings: 2),
+        Row("PHP stopped for an hour", ["php:status=503,retry-after=3600"], unavailable, requests: 1),
+        Row("tus stopped", ["tus:status=503"], arguments: tus, noTus, requests: 3, warnings: 2),
+        Row("no uploads over tus", ["tus-create:status=503"], arguments: tus, noTus, requests: 4, warnings: 2),
         Row(
-            testDescription: "wrong password, multipart",
-            environment: ["MEDIACTL_PASSWORD": "canary-wrong"],
-            exitCode: 4,
-            code: "unauthorized",
-            message: "login failed (401)",
-            requests: 1,
-            warnings: 0
-        ),
-        Row(
-            testDescription: "wrong password, tus",
-            arguments: ["--transport", "tus"],
-            environment: ["MEDIACTL_PASSWORD": "canary-wrong"],
-            exitCode: 4,
-            code: "unauthorized",
-            message: "login failed (401)",
-            requests: 1,
-            warnings: 0
-        ),
-        Row(
-            testDescription: "PHP stopped",
-            faults: ["php:status=503"],
-            exitCode: 7,
-            code: "server_unavailable",
-            message: "server unavailable (503)",
-            requests: 3,
-            warnings: 2
-        ),
-        Row(
-            testDescription: "PHP stopped for an hour",
-            faults: ["php:status=503,retry-after=3600"],
-            exitCode: 7,
-            code: "server_unavailable",
-            message: "server unavailable (503)",
-            requests: 1,
-            warnings: 0
-        ),
-        Row(
-            testDescription: "tus stopped",
-            faults: ["tus:status=503"],
-            arguments: ["--transport", "tus"],
-            exitCode: 7,
-            code: "server_unavailable",
-            message: "the tus server is unavailable (503)",
-            requests: 3,
-            warnings: 2
-        ),
-        Row(
-            testDescription: "uploads over tus cannot be created",
-            faults: ["tus-create:status=503"],
-            arguments: ["--transport", "tus"],
-            exitCode: 7,
-            code: "server_unavailable",
-            message: "the tus server is unavailable (503)",
-            requests: 4,
-            warnings: 2
-        ),
-        Row(
-            testDescription: "refused connection",
+            "refused connection",
             server: "http://127.0.0.1:1",
-            exitCode: 6,
-            code: "cannot_connect",
-            message: "cannot connect to the server",
+            ExpectedFault(6, "cannot_connect", "cannot connect to the server"),
             requests: 0,
             warnings: 2
         ),
+        // RFC 2606 section 2: .invalid never resolves.
         Row(
-            // RFC 2606 section 2: .invalid never resolves.
-            testDescription: "unknown host",
+            "unknown host",
             server: "https://no-such.invalid",
-            exitCode: 6,
-            code: "unknown_host",
-            message: "cannot resolve host",
+            ExpectedFault(6, "unknown_host", "cannot resolve host"),
             requests: 0,
             warnings: 2
         ),
-        Row(
-            testDescription: "no TLS",
-            server: "https://SANDBOX",
-            exitCode: 6,
-            code: "tls_failed",
-            message: "no secure connection",
-            requests: 0,
-            warnings: 0
-        ),
+        Row("no TLS", server: "https://SANDBOX", ExpectedFault(6, "tls_failed", "no secure connection"), requests: 0),
     ]
 
     @Test(arguments: rows) func endsARunWithOneError(_ row: Row) async throws {
@@ -122,20 +77,20 @@ import Testing
             ["upload"] + arguments + ["--json", "--report", report],
             extra: row.environment.merging(["MEDIACTL_SERVER": server]) { $1 }
         )
-        #expect(result.exitCode == row.exitCode, "\(result)")
+        #expect(result.exitCode == row.fault.exitCode, "\(result)")
 
         let items = try BatchFixture.records(result, "item")
         #expect(items.map { $0["state"] as? String } == ["failed"])
-        #expect((items.first?["error"] as? [String: Any])?["code"] as? String == row.code)
+        #expect((items.first?["error"] as? [String: Any])?["code"] as? String == row.fault.code)
         let summary = try #require(try BatchFixture.records(result, "summary").first)
-        let counts = ["items": 8, "failed": 1, "cancelled": 0, "not_started": 7, "exit_code": Int(row.exitCode)]
+        let counts = ["items": 8, "failed": 1, "cancelled": 0, "not_started": 7, "exit_code": Int(row.fault.exitCode)]
         for (name, count) in counts { #expect(summary[name] as? Int == count, "\(name)") }
         let lines = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
         #expect(lines.count { $0["state"] as? String == "not_started" } == 7)
 
         let errors = result.errors.split(separator: "\n").map(String.init)
         #expect(errors.count { $0.hasPrefix("mediactl: error: ") } == 1, "\(errors)")
-        #expect(errors.contains { $0.hasPrefix("mediactl: error: \(row.message)") }, "\(errors)")
+        #expect(errors.contains { $0.hasPrefix("mediactl: error: \(row.fault.message)") }, "\(errors)")
         let note = errors.last { $0.hasPrefix("mediactl: note: 0 of 8 files on the server, ") }
         #expect(note?.hasSuffix(" sent, 7 not started") == true, "\(errors)")
         let command = ["mediactl", "upload"] + arguments + ["--json", "--report", report]

@@ -30,30 +30,6 @@ import Testing
         }
     }
 
-    // The exit codes of docs/exit-codes.md, one row per code.
-    @Test(
-        arguments: [
-            (.fileNotFound, 2), (.fileUnreadable, 2), (.notRegularFile, 2), (.emptyFile, 2), (.unknownMediaType, 2),
-            (.depthMapInvalid, 2), (.depthRequired, 2), (.timeZoneUnknown, 2), (.videoMembersMissing, 2),
-            (.settingsUnusable, 2),
-            (.privacyModeOn, 2), (.imageLibrariesMissing, 2), (.sourceChanged, 13), (.payloadTooLarge, 2),
-            (.signingFailed, 1), (.keyUnusable, 2), (.tpmUnusable, 2), (.counterExhausted, 1), (.counterOutdated, 4),
-            (.notRegistered, 4),
-            (.alreadyRegistered, 10), (.enrolmentImpossible, 2), (.badRequest, 2), (.clockWrong, 4),
-            (.assertionRefused, 4), (.requestSignatureRefused, 4), (.unauthorized, 4), (.forbidden, 4),
-            (.deviceUnknown, 5), (.deviceUnverified, 4), (.captureNotFound, 5), (.duplicate, 10),
-            (.rateLimited, 6), (.notFound, 5), (.requestTimeout, 6), (.conflict, 10), (.unsupportedMedia, 2),
-            (.locked, 10), (.serverError, 7), (.redirected, 1), (.unexpectedResponse, 7),
-            (.unknownOutcome, 6), (.captureUnknown, 5), (.localOnly, 2), (.recordUnusable, 12),
-            (.vaultUnusable, 12), (.diskFull, 12), (.mediaDamaged, 8), (.mediaMissing, 12), (.targetUnusable, 2),
-            (.targetExists, 10), (.checksumMismatch, 8), (.storeUnusable, 12), (.transport, 6), (.cancelled, 130),
-            (.busy, 10), (.internalError, 1),
-        ] as [(OutcomeCode, Int32)]
-    )
-    func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {
-        #expect(ExitCode(code).rawValue == exitCode)
-    }
-
     @Test func errorsOfLowerLayersKeepTheirMessages() {
         let store = CaptureError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
         #expect(ErrorCatalog.userFacingError(of: store).message.contains("\"/d/library.sqlite\" is not a usable store"))

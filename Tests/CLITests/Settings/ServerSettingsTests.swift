@@ -10,14 +10,27 @@ import Testing
 
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
-        var flags = SettingsFlags()
-        var environment: [String: String] = [:]
-        var file = ""
+        var flags: SettingsFlags
+        var environment: [String: String]
+        var file: String
         /// Whether flags, environment, user, password command, pin and `allow_http` apply to A, and to B.
         var isForA: [Bool]
         var isForB: [Bool]
 
         var testDescription: String { name }
+
+        /// In the order of `isForA`, an asterisk for each that applies.
+        init(
+            _ name: String,
+            _ flags: SettingsFlags = SettingsFlags(),
+            environment: [String: String] = [:],
+            file: String = "",
+            a: String,
+            b: String = "------"
+        ) {
+            (self.name, self.flags, self.environment, self.file) = (name, flags, environment, file)
+            (isForA, isForB) = (a.map { $0 == "*" }, b.map { $0 == "*" })
+        }
     }
 
     static let all = SettingsFlags([.user: "u", .pinnedKey: pin, .insecure: "true", .allowHTTP: "true"])
@@ -35,74 +48,54 @@ import Testing
     ]
 
     @Test(arguments: [
+        Case("flags are for --server", flags(server: a), a: "***-**"),
+        Case("flags are for the configured server", flags(), file: "server: \(a)", a: "***-**"),
+        Case("without any server flags and environment are for none", flags(), environment: variables, a: "------"),
         Case(
-            name: "flags are for --server",
-            flags: flags(server: a),
-            isForA: [true, true, true, false, true, true],
-            isForB: [false, false, false, false, false, false]
-        ),
-        Case(
-            name: "flags are for the configured server",
-            flags: flags(),
-            file: "server: \(a)",
-            isForA: [true, true, true, false, true, true],
-            isForB: [false, false, false, false, false, false]
-        ),
-        Case(
-            name: "without any server flags and environment are for none",
-            flags: flags(),
-            environment: variables,
-            isForA: [false, false, false, false, false, false],
-            isForB: [false, false, false, false, false, false]
-        ),
-        Case(
-            name: "the environment is for MEDIACTL_SERVER",
+            "the environment is for MEDIACTL_SERVER",
             environment: variables.merging(["MEDIACTL_SERVER": a]) { $1 },
-            isForA: [true, true, true, false, true, true],
-            isForB: [false, false, false, false, false, false]
+            a: "***-**"
         ),
         Case(
-            name: "the environment is for MEDIACTL_SERVER although --server is another",
-            flags: SettingsFlags([.server: b]),
+            "as above although --server is another",
+            SettingsFlags([.server: b]),
             environment: variables.merging(["MEDIACTL_SERVER": a]) { $1 },
-            isForA: [false, true, true, false, true, true],
-            isForB: [true, false, false, false, false, false]
+            a: "-**-**",
+            b: "*-----"
         ),
         Case(
-            name: "the environment is for --server where it has no server",
-            flags: SettingsFlags([.server: a]),
+            "the environment is for --server where it has no server",
+            SettingsFlags([.server: a]),
             environment: variables,
-            isForA: [true, true, true, false, true, true],
-            isForB: [false, false, false, false, false, false]
+            a: "***-**"
         ),
         Case(
-            name: "the environment is for the profile's server where it has none",
-            flags: SettingsFlags(profile: "p"),
+            "the environment is for the profile's server where it has none",
+            SettingsFlags(profile: "p"),
             environment: variables,
             file: "profiles: {p: {server: '\(a)'}}",
-            isForA: [true, true, true, false, true, true],
-            isForB: [false, false, false, false, false, false]
+            a: "***-**"
         ),
         Case(
-            name: "a profile is for its own server",
-            flags: SettingsFlags([.server: b], profile: "p"),
+            "a profile is for its own server",
+            SettingsFlags([.server: b], profile: "p"),
             file: "profiles: {p: {server: '\(a)', \(section)}}",
-            isForA: [false, false, true, true, true, true],
-            isForB: [true, true, false, false, false, false]
+            a: "--****",
+            b: "**----"
         ),
         Case(
-            name: "a profile that is not in use is for its own server",
-            flags: SettingsFlags([.server: b]),
+            "a profile that is not in use is for its own server",
+            SettingsFlags([.server: b]),
             file: "profiles: {p: {uploads_url: '\(a)', \(section)}, q: {server: 'https://c.example', \(section)}}",
-            isForA: [false, false, true, true, true, true],
-            isForB: [true, true, false, false, false, false]
+            a: "--****",
+            b: "**----"
         ),
         Case(
-            name: "the top level of the settings file is for its own server",
-            flags: SettingsFlags([.server: b]),
+            "the top level of the settings file is for its own server",
+            SettingsFlags([.server: b]),
             file: "{server: '\(a)', \(section)}",
-            isForA: [false, false, true, true, true, true],
-            isForB: [true, true, false, false, false, false]
+            a: "--****",
+            b: "**----"
         ),
     ])
     func eachSourceIsForItsOwnServers(_ each: Case) async throws {

@@ -12,69 +12,57 @@ import Testing
         /// A part of the hint or of the rule.
         var excerpt: String
         var testDescription: String { text }
+
+        init(_ text: String, line: Int? = nil, key: String? = nil, value: String? = nil, _ excerpt: String) {
+            (self.text, self.line, self.key, self.value, self.excerpt) = (text, line, key, value, excerpt)
+        }
     }
 
     static let refusals: [Refusal] = [
         Refusal(
-            text: "profiles:\n  work:\n    profiles: {}",
+            "profiles:\n  work:\n    profiles: {}",
             line: 3,
             key: "profiles.work.profiles",
-            excerpt: "misspelled security setting"
+            "misspelled security setting"
         ),
-        Refusal(text: "retries: many", line: 1, key: "retries", value: "many", excerpt: "whole number"),
-        Refusal(text: "retries: -1", line: 1, key: "retries", value: "-1", excerpt: "whole number"),
-        Refusal(text: "\n\nstall_timeout: -5", line: 3, key: "stall_timeout", value: "-5", excerpt: "duration"),
-        Refusal(text: "limit_rate: 5 MB", line: 1, key: "limit_rate", value: "5 MB", excerpt: "bytes"),
-        Refusal(text: "max_bytes: 0", line: 1, key: "max_bytes", value: "0", excerpt: "above 0"),
-        Refusal(text: "insecure: 1", line: 1, key: "insecure", value: "1", excerpt: "true or false"),
-        Refusal(text: "user: yes", line: 1, key: "user", value: "yes", excerpt: "quote"),
-        Refusal(text: "user:", line: 1, key: "user", excerpt: "no value"),
-        Refusal(text: "user: ''", line: 1, key: "user", value: "", excerpt: "empty"),
-        Refusal(text: "user: [a, b]", line: 1, key: "user", excerpt: "single value"),
-        Refusal(text: "color: blue", line: 1, key: "color", value: "blue", excerpt: "auto, always, never"),
-        Refusal(text: "pinned_key: abc", line: 1, key: "pinned_key", value: "abc", excerpt: "sha256//"),
-        Refusal(text: "server: ftp://a", line: 1, key: "server", value: "ftp://a", excerpt: "neither http nor https"),
+        Refusal("retries: many", line: 1, key: "retries", value: "many", "whole number"),
+        Refusal("retries: -1", line: 1, key: "retries", value: "-1", "whole number"),
+        Refusal("\n\nstall_timeout: -5", line: 3, key: "stall_timeout", value: "-5", "duration"),
+        Refusal("limit_rate: 5 MB", line: 1, key: "limit_rate", value: "5 MB", "bytes"),
+        Refusal("max_bytes: 0", line: 1, key: "max_bytes", value: "0", "above 0"),
+        Refusal("insecure: 1", line: 1, key: "insecure", value: "1", "true or false"),
+        Refusal("user: yes", line: 1, key: "user", value: "yes", "quote"),
+        Refusal("user:", line: 1, key: "user", "no value"),
+        Refusal("user: ''", line: 1, key: "user", value: "", "empty"),
+        Refusal("user: [a, b]", line: 1, key: "user", "single value"),
+        Refusal("color: blue", line: 1, key: "color", value: "blue", "auto, always, never"),
+        Refusal("pinned_key: abc", line: 1, key: "pinned_key", value: "abc", "sha256//"),
+        Refusal("server: ftp://a", line: 1, key: "server", value: "ftp://a", "neither http nor https"),
         // URLs of photo servers may have a path, those of upload servers may not.
-        Refusal(
-            text: "uploads_url: https://a/api",
-            line: 1,
-            key: "uploads_url",
-            value: "https://a/api",
-            excerpt: "https://a"
-        ),
+        Refusal("uploads_url: https://a/api", line: 1, key: "uploads_url", value: "https://a/api", "https://a"),
         // Not even one that is not in use.
         Refusal(
-            text: "profiles:\n  idle:\n    retries: x",
+            "profiles:\n  idle:\n    retries: x",
             line: 3,
             key: "profiles.idle.retries",
             value: "x",
-            excerpt: "whole number"
+            "whole number"
         ),
         // Secrets are refused, and not repeated.
-        Refusal(text: "server: https://u:canary@a", line: 1, key: "server", excerpt: "user name or a password"),
-        Refusal(text: "password: canary", line: 1, key: "password", excerpt: "password_command"),
-        Refusal(
-            text: "profiles:\n  a:\n    api-key: canary",
-            line: 3,
-            key: "profiles.a.api-key",
-            excerpt: "password_command"
-        ),
-        Refusal(
-            text: "server: a\npassword_command: pass show canary",
-            line: 2,
-            key: "password_command",
-            excerpt: "list"
-        ),
-        Refusal(text: "server: a\npassword_command: []", line: 2, key: "password_command", excerpt: "list"),
-        Refusal(text: "password_command: [pass]", key: "password_command", excerpt: "profile"),
+        Refusal("server: https://u:canary@a", line: 1, key: "server", "user name or a password"),
+        Refusal("password: canary", line: 1, key: "password", "password_command"),
+        Refusal("profiles:\n  a:\n    api-key: canary", line: 3, key: "profiles.a.api-key", "password_command"),
+        Refusal("server: a\npassword_command: pass show canary", line: 2, key: "password_command", "list"),
+        Refusal("server: a\npassword_command: []", line: 2, key: "password_command", "list"),
+        Refusal("password_command: [pass]", key: "password_command", "profile"),
         // Unknown settings.
-        Refusal(text: "- a\n- b", line: 1, excerpt: "must contain settings"),
-        Refusal(text: "just words", line: 1, excerpt: "must contain settings"),
-        Refusal(text: "profiles: [a]", line: 1, key: "profiles", excerpt: "must contain names"),
-        Refusal(text: "profiles:\n  a: 3", line: 2, key: "profiles.a", excerpt: "must contain settings"),
-        Refusal(text: "server: [a\nuser: b", line: 2, excerpt: "is not valid YAML"),
-        Refusal(text: "user: a\nuser: b", line: 1, key: "user", excerpt: "is set twice"),
-        Refusal(text: "a: 1\n---\nb: 2", line: 2, excerpt: "is not valid YAML"),
+        Refusal("- a\n- b", line: 1, "must contain settings"),
+        Refusal("just words", line: 1, "must contain settings"),
+        Refusal("profiles: [a]", line: 1, key: "profiles", "must contain names"),
+        Refusal("profiles:\n  a: 3", line: 2, key: "profiles.a", "must contain settings"),
+        Refusal("server: [a\nuser: b", line: 2, "is not valid YAML"),
+        Refusal("user: a\nuser: b", line: 1, key: "user", "is set twice"),
+        Refusal("a: 1\n---\nb: 2", line: 2, "is not valid YAML"),
     ]
 
     @Test(arguments: refusals) func invalidSettingsAreRefused(refusal: Refusal) async throws {

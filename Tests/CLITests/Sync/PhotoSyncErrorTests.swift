@@ -26,25 +26,6 @@ import Testing
         }
     }
 
-    // The exit codes of docs/exit-codes.md, one row per code.
-    @Test(
-        arguments: [
-            (.notLoggedIn, 4), (.noDevice, 4), (.invalidDate, 2), (.fileNotFound, 2), (.fileUnreadable, 2),
-            (.notRegularFile, 2), (.emptyFile, 2), (.fileTooLarge, 2), (.unknownExtension, 2), (.unknownPhoto, 5),
-            (.targetUnusable, 2), (.diskFull, 12), (.storeUnusable, 12), (.neverSynchronized, 5), (.badRequest, 2),
-            (.bodyTooSlow, 6), (.unauthorized, 4), (.forbidden, 4), (.notFound, 5), (.setupRequired, 7),
-            (.serverError, 7), (.keyNotRotated, 7), (.invalidDevice, 4), (.redirected, 1), (.unexpectedResponse, 7),
-            (.stubServer, 7), (.listingIncomplete, 7), (.repeatedCursor, 7), (.ownershipDefect, 7), (.notOwned, 10),
-            (.checksumMismatch, 8), (.lengthMismatch, 8), (.sourceChanged, 13), (.targetExists, 10), (.transport, 6),
-            (.cancelled, 130), (.busy, 10), (.internalError, 1), (.requestTimeout, 6), (.conflict, 10),
-            (.payloadTooLarge, 2), (.unsupportedMedia, 2), (.locked, 10), (.rateLimited, 6), (.wrongPhoto, 8),
-            (.unverifiedPhoto, 8), (.undeliverable, 5), (.thumbnailUnavailable, 5),
-        ] as [(OutcomeCode, Int32)]
-    )
-    func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {
-        #expect(ExitCode(code).rawValue == exitCode)
-    }
-
     // Trap 8: a 401 does not mean that a wrong key was typed.
     @Test func rejectedKeysAreExplained() {
         let hint = ErrorCatalog.userFacingError(of: PhotoSyncError(.unauthorized, httpStatus: 401)).hint ?? ""

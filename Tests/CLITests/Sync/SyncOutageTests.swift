@@ -159,19 +159,6 @@ import Testing
         #expect(try await fixture.runner.run(["sync", "list"] + flags).exitCode == 0)
     }
 
-    // 50 MiB is the server's limit (contract 3.2); the file has one byte more.
-    @Test func aPhotoThatIsTooLargeIsAFailure() async throws {
-        let fixture = try await SyncFixture.loggedIn()
-        let directory = try fixture.photos("a.jpg")
-        let path = directory + "/over50.jpg"
-        #expect(FileManager.default.createFile(atPath: path, contents: nil))
-        try #require(truncate(path, 52_428_801) == 0)
-        let report = try await fixture.json("sync", "push", directory)
-        #expect(report.result.exitCode == 3 && report.states == ["failed", "uploaded"])
-        #expect(report.count("failed") == 1 && report.count("skipped") == 0)
-        #expect(report.result.errors.components(separatedBy: "error: ").count - 1 == 1)
-    }
-
     // Contract 3.5: the test is an upload, and the server deletes it.
     @Test func theOwnershipDefectIsTestedAgainOnlyOnRequest() async throws {
         let fixture = try await SyncFixture.loggedIn(arguments: ["--photosync", "published"])

@@ -25,20 +25,6 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            (.tapeNotFound, 5), (.tapeAmbiguous, 2), (.clipNotFound, 5), (.titleEmpty, 2), (.fileNotFound, 2),
-            (.fileUnreadable, 2), (.notRegularFile, 2), (.emptyFile, 2), (.unknownMediaType, 2), (.trimTooLong, 2),
-            (.notForThisKind, 2), (.outOfRange, 2), (.albumNotFound, 5), (.albumsOff, 2), (.libraryUnusable, 4),
-            (.albumTaken, 10), (.nothingToExport, 2), (.programMissing, 2), (.renderFailed, 1), (.targetExists, 10),
-            (.clipUndecodable, 2),
-            (.targetUnusable, 2), (.diskFull, 12), (.storeUnusable, 12), (.cancelled, 130), (.internalError, 1),
-        ] as [(OutcomeCode, Int32)]
-    )
-    func codesHaveTheirPublishedExitCode(code: OutcomeCode, exitCode: Int32) {
-        #expect(ExitCode(code).rawValue == exitCode)
-    }
-
     @Test func errorsOfLowerLayersKeepTheirText() {
         let store = TapesError(.storeUnusable, underlying: StoreError(.corrupt, path: "/d/library.sqlite"))
         #expect(ErrorCatalog.userFacingError(of: store).exitCode == .store)

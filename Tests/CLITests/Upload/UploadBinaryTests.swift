@@ -13,17 +13,10 @@ import Testing
         let file: String
         let login: [String]
 
-        init(faults: [String] = [], byteCount: Int = 26_182) async throws {
-            sandbox = try await SandboxProcess.start(faults: faults)
-            var runner = try BinaryRunner()
-            runner.environment.merge(["MEDIACTL_SERVER": sandbox.baseURL, "MEDIACTL_PASSWORD": "uploader"]) { $1 }
-            self.runner = runner
-            file = runner.home.file("clip.mp4")
-            // An ISO base media file begins with a box of type ftyp (ISO/IEC 14496-12 section 4.3).
-            var bytes: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8)
-            bytes += (bytes.count..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-            try Data(bytes).write(to: URL(fileURLWithPath: file))
-            login = ["--server", sandbox.baseURL, "--user", "uploader"]
+        init(faults: [String] = []) async throws {
+            let batch = try await BatchFixture(faults: faults)
+            (runner, sandbox, login) = (batch.runner, batch.sandbox, batch.login)
+            file = try batch.file("clip.mp4", byteCount: 26_182)
         }
 
         var scope: String { String(sandbox.baseURL.dropFirst("http://".count)) }
@@ -94,26 +87,6 @@ import Testing
         #expect(!(upload.output + upload.errors).contains(token))
     }
 
-    @Test func missingTokenIsReportedInTheRequiredWords() async throws {
-        let fixture = try await Fixture(faults: ["upload:no-token"])
-        let result = try await fixture.runner.run(
-            ["upload", fixture.file, "--event-date", "2026-03-01", "--org-name", "Tus", "--label", "One"]
-                + fixture.login
-        )
-        let required =
-            "File uploaded successfully, but no delete token was discovered. This upload can't be deleted from the "
-            + "server via the app. Contact contactgighive@gmail.com to request a manual deletion. You will need to "
-            + "submit the following information: event_date, org_name, event_type, label or file name."
-        let lines = result.errors.split(separator: "\n").map(String.init)
-        #expect(lines.contains("mediactl: warning: " + required))
-        for field in [
-            "event_date: 2026-03-01", "org_name: Tus", "event_type: band", "label: One", "file name: clip.mp4",
-        ] {
-            #expect(lines.contains("  \(field)"))
-        }
-        #expect(!result.output.contains("to delete:"))
-    }
-
     @Test func duplicateFromHereIsDeletable() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
@@ -149,87 +122,6 @@ import Testing
         #expect(result.exitCode == 3)
         #expect(result.output.contains("uploaded"))
         #expect(result.errors.contains("mediactl: error: cannot read \"/no/such.mp4\": no such file"))
-    }
-
-    @Test func wrongPasswordIsExit4() async throws {
-        let fixture = try await Fixture()
-        let result = try await fixture.runner.run(
-            ["upload", fixture.file] + fixture.login,
-            extra: ["MEDIACTL_PASSWORD": "canary-wrong"]
-        )
-        #expect(result.exitCode == 4)
-        #expect(!result.errors.contains("canary-wrong"))
-        #expect(result.errors.contains("mediactl: hint: log in as uploader or admin"))
-    }
-
-    @Test func idOfAnotherHostIsRefusedWithAHint() async throws {
-        let fixture = try await Fixture()
-        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
-        let result = try await fixture.runner.run(
-            ["uploads", "delete", "1", "--yes", "--server", "http://127.0.0.1:9", "--user", "uploader"])
-        #expect(result.exitCode == 11)
-        #expect(result.errors.contains("1 on \(fixture.scope) is another file"))
-        #expect(!result.errors.contains("uploads delete"))
-    }
-
-    @Test func deletionPrintsTheFileAndPrompts() async throws {
-        let fixture = try await Fixture()
-        _ = try await fixture.runner.run(["upload", fixture.file, "--label", "One"] + fixture.login)
-        let child = try fixture.runner.start(
-            ["uploads", "delete", "--last", "--user", "uploader"],
-            streams: .terminal(columns: 100)
-        )
-        try await child.wait(for: "Delete it? [y/N] ")
-        child.write("n\n")
-        let result = try await child.finish()
-        #expect(result.exitCode == 1)
-        #expect(result.output.contains("from every event:"))
-        #expect(result.output.contains("\"One\""))
-        #expect(try await fixture.posts() == 1)
-    }
-
-    @Test func interruptWhileTheServerWorksWaitsForTheToken() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
-        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
-        try await child.wait(for: #""phase":"processing""#)
-        child.signal(SIGINT)
-        try await child.wait(for: "mediactl: waiting for the delete token; press Ctrl-C again to abandon it")
-        try await fixture.sandbox.clearFaults()
-        let result = try await child.finish()
-        #expect(result.exitCode == 130)
-        #expect(result.output.contains(#""state":"done""#))
-        #expect(try #require(result.lines.last).contains(#""signal":"SIGINT","exit_code":130"#))
-        #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
-    }
-
-    @Test func interruptWhileSendingStopsAndStartsNothingNew() async throws {
-        let fixture = try await Fixture(faults: ["upload:slow=50000"], byteCount: 20_000_000)
-        let child = try fixture.runner.start(
-            ["upload", fixture.file, fixture.file, "--force", "--json", "--progress-events"] + fixture.login
-        )
-        try await child.wait(for: #""phase":"sending""#)
-        child.signal(SIGTERM)
-        let result = try await child.finish()
-        #expect(result.exitCode == 143)
-        #expect(result.output.contains(#""state":"cancelled""#))
-        #expect(try #require(result.lines.last).contains(#""cancelled":1"#))
-        #expect(try #require(result.lines.last).contains(#""not_started":1"#))
-        try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "upload")
-    }
-
-    @Test func secondInterruptAbandonsTheUpload() async throws {
-        let fixture = try await Fixture(faults: ["upload:delay-response=600"])
-        let child = try fixture.runner.start(["upload", fixture.file, "--json", "--progress-events"] + fixture.login)
-        try await child.wait(for: #""phase":"processing""#)
-        child.signal(SIGINT)
-        try await child.wait(for: "press Ctrl-C again to abandon it")
-        try await child.repeatSignal(SIGINT)
-        let result = try await child.finish()
-        #expect(result.exitCode == 130)
-        let last = try #require(result.lines.last)
-        #expect(last.contains(#""type":"summary""#) || last.contains(#""type":"error""#))
-        let status = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
-        #expect(status.lines.count == 3, "the journal still has the upload")
     }
 
     @Test func closedOutputDoesNotAbortAnUpload() async throws {
@@ -306,22 +198,6 @@ import Testing
         )
         #expect(result.exitCode == 0)
         #expect(result.lines.first?.contains("/a\\xff.mp4 as 1") == true)
-    }
-
-    @Test func rejectedTokenPromptsWhetherToKeepTheEntry() async throws {
-        let fixture = try await Fixture(faults: ["upload:odd-token"])
-        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
-        let delete = ["uploads", "delete", "1", "--yes", "--user", "uploader"]
-        let child = try fixture.runner.start(delete, streams: .terminal(columns: 100))
-        try await child.wait(for: "Remove the local entry or keep it? [remove/keep] ")
-        child.write("keep\n")
-        #expect(try await child.finish().exitCode == 11)
-        #expect(try await fixture.runner.run(delete).exitCode == 11)
-        #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
-        let removal = try await fixture.runner.run(delete + ["--on-invalid-token", "remove"])
-        #expect(removal.exitCode == 0)
-        #expect(removal.output.hasPrefix("removed the local entry of 1 \"clip\"; the file is still on "))
-        #expect(try await fixture.runner.run(["uploads", "list"]).output.isEmpty)
     }
 
     @Test func hangupDuringADeletionWaitsForItsResponse() async throws {

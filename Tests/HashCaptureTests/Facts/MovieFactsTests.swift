@@ -28,13 +28,17 @@ import Testing
         var expected: CaptureFacts
 
         var testDescription: String { name }
+
+        init(_ name: String, _ options: [String], _ expected: CaptureFacts) {
+            (self.name, self.options, self.expected) = (name, options, expected)
+        }
     }
 
     static let movies: [Movie] = [
         Movie(
-            name: "keys.mov",
-            options: keys + sydney + creation + header + ["-metadata", "com.apple.quicktime.model=iPhone 15 Pro"],
-            expected: CaptureFacts(
+            "keys.mov",
+            keys + sydney + creation + header + ["-metadata", "com.apple.quicktime.model=iPhone 15 Pro"],
+            CaptureFacts(
                 latitude: -33.8568,
                 longitude: 151.2153,
                 capturedAt: moment,
@@ -42,43 +46,36 @@ import Testing
                 timeSource: .fileOffset
             )
         ),
+        Movie("keys.mp4", keys + creation, CaptureFacts(capturedAt: moment, timeSource: .fileOffset)),
         Movie(
-            name: "keys.mp4",
-            options: keys + creation,
-            expected: CaptureFacts(capturedAt: moment, timeSource: .fileOffset)
+            "userdata.mov",
+            ["-metadata", "location=+48.8584+002.2945/", "-metadata", "date=2024-03-01T20:15:07+1100"],
+            CaptureFacts(latitude: 48.8584, longitude: 2.2945, capturedAt: moment, timeSource: .fileOffset)
         ),
         Movie(
-            name: "userdata.mov",
-            options: ["-metadata", "location=+48.8584+002.2945/", "-metadata", "date=2024-03-01T20:15:07+1100"],
-            expected: CaptureFacts(latitude: 48.8584, longitude: 2.2945, capturedAt: moment, timeSource: .fileOffset)
-        ),
-        Movie(
-            name: "items.mp4",
-            options: ["-metadata", "date=2024-03-01T20:15:07+1100"] + header,
-            expected: CaptureFacts(capturedAt: moment, timeSource: .fileOffset)
+            "items.mp4",
+            ["-metadata", "date=2024-03-01T20:15:07+1100"] + header,
+            CaptureFacts(capturedAt: moment, timeSource: .fileOffset)
         ),
         // The key's value is the camera's; the header has another one.
         Movie(
-            name: "no zone.mov",
-            options: keys + ["-metadata", "com.apple.quicktime.creationdate=2024-03-01T20:15:07"]
-                + ["-metadata", "creation_time=2024-03-01T09:15:07Z"],
-            expected: CaptureFacts(localTime: clock, timeSource: .localClock)
+            "no zone.mov",
+            keys + ["-metadata", "com.apple.quicktime.creationdate=2024-03-01T20:15:07"] + [
+                "-metadata", "creation_time=2024-03-01T09:15:07Z",
+            ],
+            CaptureFacts(localTime: clock, timeSource: .localClock)
         ),
-        Movie(name: "header.mov", options: header, expected: CaptureFacts(localTime: clock, timeSource: .localClock)),
+        Movie("header.mov", header, CaptureFacts(localTime: clock, timeSource: .localClock)),
         Movie(
-            name: "no zone of the earth.mov",
-            options: keys + ["-metadata", "com.apple.quicktime.creationdate=2024-03-01T20:15:07+1900"],
-            expected: CaptureFacts(localTime: clock, timeSource: .localClock)
+            "no zone of the earth.mov",
+            keys + ["-metadata", "com.apple.quicktime.creationdate=2024-03-01T20:15:07+1900"],
+            CaptureFacts(localTime: clock, timeSource: .localClock)
         ),
-        Movie(name: "a day.mp4", options: ["-metadata", "date=2024-03-01"], expected: CaptureFacts()),
+        Movie("a day.mp4", ["-metadata", "date=2024-03-01"], CaptureFacts()),
         // Matroska's DateUTC is UTC.
-        Movie(name: "utc.mkv", options: header, expected: CaptureFacts(capturedAt: clock, timeSource: .container)),
-        Movie(name: "nothing.mov", options: [], expected: CaptureFacts()),
-        Movie(
-            name: "nowhere.mov",
-            options: ["-metadata", "location=+00.0000+000.0000/"],
-            expected: CaptureFacts()
-        ),
+        Movie("utc.mkv", header, CaptureFacts(capturedAt: clock, timeSource: .container)),
+        Movie("nothing.mov", [], CaptureFacts()),
+        Movie("nowhere.mov", ["-metadata", "location=+00.0000+000.0000/"], CaptureFacts()),
     ]
 
     @Test(arguments: movies)

@@ -92,24 +92,17 @@ struct RefusalTests {
         #expect(try await client.health() == ServerHealth(status: "healthy", isSetUp: nil))
     }
 
-    @Test("another 503 is retried")
-    func busyProxy() async throws {
-        let server = try RecordingServer(
-            Response(status: 503, body: "<html>", type: "text/html"),
-            .json(503, "Service unavailable"),
-            Response(body: "[]")
-        )
-        #expect(try await server.client().devices().isEmpty)
-        #expect(server.requests.count == 3)
-    }
-
-    @Test("a temporary database error is retried without being reported")
-    func passingDatabaseError() async throws {
-        let server = try RecordingServer(
-            .text(500, "Database error"),
-            .json(500, "Database error."),
-            Response(body: "[]")
-        )
+    @Test(
+        "another 503, and a temporary database error, are retried without being reported",
+        arguments: [
+            [Response(status: 503, body: "<html>", type: "text/html"), .json(503, "Service unavailable")],
+            [.text(500, "Database error"), .json(500, "Database error.")],
+        ]
+    )
+    private func passing(errors: [Response]) async throws {
+        let server = try RecordingServer { _, number in
+            number <= errors.count ? errors[number - 1] : Response(body: "[]")
+        }
         #expect(try await server.client().devices().isEmpty)
         #expect(server.requests.count == 3)
     }
@@ -160,12 +153,7 @@ struct RefusalTests {
             let blanks = String(repeating: " ", count: 1 << 20)
             while true { try connection.write(blanks) }
         }
-        let url = try ServerURL(server.address)
-        let client = PhotoSyncClient(
-            server: url,
-            http: try HTTPClient(),
-            authorization: .apiKey("key", for: url.origin)
-        )
+        let client = try RecordingServer.client(of: server.address)
         let error = await photoSyncError { _ = try await client.photos(cursor: nil, device: nil) }
         #expect(error?.code == .unexpectedResponse)
         #expect(error?.detail == "the response is too long")
@@ -178,9 +166,7 @@ struct RefusalTests {
             try connection.readRequest()
             connection.reset()
         }
-        let url = try ServerURL(server.address)
-        let http = try HTTPClient(configuration: HTTPClientConfiguration(retry: RetryPolicy(retries: 2, base: .zero)))
-        let client = PhotoSyncClient(server: url, http: http, authorization: .apiKey("key", for: url.origin))
+        let client = try RecordingServer.client(of: server.address, retries: 2)
         let error = await photoSyncError { _ = try await client.devices() }
         #expect(error?.code == .transport)
         #expect(error?.isRetryable == true)
@@ -195,12 +181,7 @@ struct RefusalTests {
             requested.open()
             connection.waitForClose()
         }
-        let url = try ServerURL(server.address)
-        let client = PhotoSyncClient(
-            server: url,
-            http: try HTTPClient(),
-            authorization: .apiKey("key", for: url.origin)
-        )
+        let client = try RecordingServer.client(of: server.address)
         let control = TransferControl()
         async let error = photoSyncError { _ = try await client.photos(cursor: nil, device: nil, control: control) }
         await requested.opened()

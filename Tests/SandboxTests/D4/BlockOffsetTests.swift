@@ -8,13 +8,16 @@ import Testing
     struct Send: Sendable {
         var offset: Int
         var size: Int
-        var status = 204
         /// `Upload-Offset` of the response, in MiB; nil if there is none.
         var reported: Int?
+        var status: Int
+
+        init(_ offset: Int, _ size: Int, _ reported: Int?, status: Int = 204) {
+            (self.offset, self.size, self.reported, self.status) = (offset, size, reported, status)
+        }
     }
 
     struct Row: CustomTestStringConvertible, Sendable {
-        var name: String
         var length: Int
         var sends: [Send]
         /// The offset that HEAD reports at the end, in MiB.
@@ -22,7 +25,13 @@ import Testing
         /// Bytes of the file at the end, in MiB.
         var stored: Int
         var state: State
-        var testDescription: String { name }
+        var testDescription: String {
+            sends.map { "\($0.size) at \($0.offset)" }.joined(separator: ", ") + " of \(length)"
+        }
+
+        init(_ length: Int, _ sends: [Send], claimed: Int, stored: Int, _ state: State) {
+            (self.length, self.sends, self.claimed, self.stored, self.state) = (length, sends, claimed, stored, state)
+        }
     }
 
     enum State: Sendable {
@@ -32,100 +41,39 @@ import Testing
     }
 
     static let rows = [
+        Row(20, [Send(0, 8, 8), Send(8, 8, 16), Send(16, 4, 20)], claimed: 20, stored: 20, .complete),
+        Row(24, [Send(0, 8, 8), Send(8, 16, 24)], claimed: 24, stored: 24, .complete),
         Row(
-            name: "8, 8, 4 of 20",
-            length: 20,
-            sends: [
-                Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 8, reported: 16),
-                Send(offset: 16, size: 4, reported: 20),
-            ],
-            claimed: 20,
-            stored: 20,
-            state: .complete
-        ),
-        Row(
-            name: "8, 16 of 24",
-            length: 24,
-            sends: [Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 16, reported: 24)],
-            claimed: 24,
-            stored: 24,
-            state: .complete
-        ),
-        Row(
-            name: "8, 8, 16, then 16 at 32 of 70",
-            length: 70,
-            sends: [
-                Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 8, reported: 16),
-                Send(offset: 16, size: 16, reported: 32), Send(offset: 32, size: 16, status: 409, reported: 24),
-            ],
+            70,
+            [Send(0, 8, 8), Send(8, 8, 16), Send(16, 16, 32), Send(32, 16, 24, status: 409)],
             claimed: 24,
             stored: 32,
-            state: .pending
+            .pending
         ),
         Row(
-            name: "8, 8, 16, then 8s after HEAD of 70",
-            length: 70,
-            sends: [
-                Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 8, reported: 16),
-                Send(offset: 16, size: 16, reported: 32), Send(offset: 24, size: 8, reported: 32),
-                Send(offset: 32, size: 8, reported: 40), Send(offset: 40, size: 8, reported: 48),
-                Send(offset: 48, size: 8, reported: 56), Send(offset: 56, size: 8, reported: 64),
-                Send(offset: 64, size: 6, status: 500),
+            70,
+            [
+                Send(0, 8, 8), Send(8, 8, 16), Send(16, 16, 32), Send(24, 8, 32), Send(32, 8, 40), Send(40, 8, 48),
+                Send(48, 8, 56), Send(56, 8, 64), Send(64, 6, nil, status: 500),
             ],
             claimed: 64,
             stored: 78,
-            state: .failed
+            .failed
         ),
+        Row(20, [Send(0, 8, 8), Send(8, 4, 12), Send(12, 8, 16, status: 409)], claimed: 16, stored: 12, .pending),
+        Row(20, [Send(0, 8, 8), Send(8, 4, 12), Send(16, 4, nil, status: 500)], claimed: 16, stored: 16, .failed),
+        Row(16, [Send(0, 8, 8), Send(8, 4, 12)], claimed: 16, stored: 12, .pending),
         Row(
-            name: "8, 4, then at 12 of 20",
-            length: 20,
-            sends: [
-                Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 4, reported: 12),
-                Send(offset: 12, size: 8, status: 409, reported: 16),
-            ],
-            claimed: 16,
-            stored: 12,
-            state: .pending
-        ),
-        Row(
-            name: "8, 4, then at 16 after HEAD of 20",
-            length: 20,
-            sends: [
-                Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 4, reported: 12),
-                Send(offset: 16, size: 4, status: 500),
-            ],
-            claimed: 16,
-            stored: 16,
-            state: .failed
-        ),
-        Row(
-            name: "8, 4 of 16",
-            length: 16,
-            sends: [Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 4, reported: 12)],
-            claimed: 16,
-            stored: 12,
-            state: .pending
-        ),
-        Row(
-            name: "8, 12, 409, HEAD 16, 4, HEAD 24, 8, 8 of 40",
-            length: 40,
-            sends: [
-                Send(offset: 0, size: 8, reported: 8), Send(offset: 8, size: 12, reported: 20),
-                Send(offset: 20, size: 8, status: 409, reported: 16), Send(offset: 16, size: 4, reported: 20),
-                Send(offset: 24, size: 8, reported: 32), Send(offset: 32, size: 8, reported: 40),
+            40,
+            [
+                Send(0, 8, 8), Send(8, 12, 20), Send(20, 8, 16, status: 409), Send(16, 4, 20), Send(24, 8, 32),
+                Send(32, 8, 40),
             ],
             claimed: 40,
             stored: 40,
-            state: .complete
+            .complete
         ),
-        Row(
-            name: "20 for a length of 10",
-            length: 10,
-            sends: [Send(offset: 0, size: 20, status: 500)],
-            claimed: 0,
-            stored: 20,
-            state: .failed
-        ),
+        Row(10, [Send(0, 20, nil, status: 500)], claimed: 0, stored: 20, .failed),
     ]
 
     @Test(arguments: rows)

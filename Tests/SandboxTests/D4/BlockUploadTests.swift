@@ -46,17 +46,10 @@ import Testing
 
     @Test func doesNotRequireTheVersionHeader() async throws {
         let bench = try await D4Bench()
-        let response = try await curl(
-            "-u",
-            "uploader:uploader",
-            "-X",
-            "POST",
-            "-H",
-            "Upload-Length: 1",
-            "-H",
-            Fixture.metadata(["filename": "a.mp4"]),
-            bench.fixture.sandbox.baseURL + "/files/"
-        )
+        let response = try await curl([
+            "-u", "uploader:uploader", "-X", "POST", "-H", "Upload-Length: 1", "-H",
+            Fixture.metadata(["filename": "a.mp4"]), bench.fixture.sandbox.baseURL + "/files/",
+        ])
         #expect(response.status == 201)
         #expect(
             try response.uploadID().wholeMatch(

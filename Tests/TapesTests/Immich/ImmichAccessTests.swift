@@ -14,46 +14,48 @@ struct ImmichAccessTests {
         var addOnly: AlbumAccess.State
         var readWrite: AlbumAccess.State
         var testDescription: String { permissions.joined(separator: " ") }
+
+        init(_ permissions: [String], _ addOnly: AlbumAccess.State, _ readWrite: AlbumAccess.State) {
+            (self.permissions, self.addOnly, self.readWrite) = (permissions, addOnly, readWrite)
+        }
     }
 
     /// The server column of contract 4.3.
     static let scopes = [
-        Scope(permissions: ["all"], addOnly: .authorized, readWrite: .authorized),
+        Scope(["all"], .authorized, .authorized),
         Scope(
-            permissions: ["album.create", "albumAsset.create", "asset.upload"],
-            addOnly: .authorized,
-            readWrite: .limited(missing: ["album.read", "album.delete", "albumAsset.delete"])
+            ["album.create", "albumAsset.create", "asset.upload"],
+            .authorized,
+            .limited(missing: ["album.read", "album.delete", "albumAsset.delete"])
         ),
         Scope(
-            permissions: ["album.create", "albumAsset.create", "asset.read"],
-            addOnly: .authorized,
-            readWrite: .limited(missing: ["album.read", "album.delete", "albumAsset.delete"])
+            ["album.create", "albumAsset.create", "asset.read"],
+            .authorized,
+            .limited(missing: ["album.read", "album.delete", "albumAsset.delete"])
         ),
         Scope(
-            permissions: [
-                "album.create", "albumAsset.create", "asset.upload", "album.read", "album.delete", "albumAsset.delete",
-            ],
-            addOnly: .authorized,
-            readWrite: .authorized
+            ["album.create", "albumAsset.create", "asset.upload", "album.read", "album.delete", "albumAsset.delete"],
+            .authorized,
+            .authorized
         ),
         Scope(
-            permissions: ["albumAsset.create", "asset.upload"],
-            addOnly: .limited(missing: ["album.create"]),
-            readWrite: .limited(missing: ["album.create", "album.read", "album.delete", "albumAsset.delete"])
+            ["albumAsset.create", "asset.upload"],
+            .limited(missing: ["album.create"]),
+            .limited(missing: ["album.create", "album.read", "album.delete", "albumAsset.delete"])
         ),
         Scope(
-            permissions: ["album.create", "albumAsset.create"],
-            addOnly: .limited(missing: ["asset.upload"]),
-            readWrite: .limited(missing: ["asset.upload", "album.read", "album.delete", "albumAsset.delete"])
+            ["album.create", "albumAsset.create"],
+            .limited(missing: ["asset.upload"]),
+            .limited(missing: ["asset.upload", "album.read", "album.delete", "albumAsset.delete"])
         ),
         Scope(
-            permissions: ["album.read"],
-            addOnly: .denied,
-            readWrite: .limited(
-                missing: ["album.create", "albumAsset.create", "asset.upload", "album.delete", "albumAsset.delete"]
-            )
+            ["album.read"],
+            .denied,
+            .limited(missing: [
+                "album.create", "albumAsset.create", "asset.upload", "album.delete", "albumAsset.delete",
+            ])
         ),
-        Scope(permissions: ["user.read"], addOnly: .denied, readWrite: .denied),
+        Scope(["user.read"], .denied, .denied),
     ]
 
     @Test("4.3: the permissions of a key determine the level", arguments: scopes)
