@@ -91,8 +91,10 @@ import Testing
             (File(body: "<html>please log in</html>"), .unexpectedResponse),
             (File(body: "squeezed", digest: original, headers: gzip), .unexpectedResponse),
         ] {
-            let bench = try bench(try DownloadServer(files: ["a": file]))
+            let server = try DownloadServer(files: ["a": file])
+            let bench = try bench(server)
             #expect(await bench.run().only?.error?.code == code, "\(file.body)")
+            #expect(!server.requests.isEmpty)
             try expectNothing(bench)
         }
     }
