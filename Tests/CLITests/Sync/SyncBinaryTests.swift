@@ -130,7 +130,7 @@ import Testing
         let photo = try #require(try await fixture.sandbox.photos().first?.id)
         try await fixture.sandbox.photoSync("DELETE", "photos/\(photo)")
         _ = try await fixture.run("sync", "--full")
-        #expect(try await fixture.json("sync", "list", "--gone").items.map { $0["photo_id"] as? String } == [id])
+        #expect(try await fixture.json("sync", "list", "--gone").items.map { $0["photo_id"] as? String } == [photo])
     }
 
     @Test func listStopsWhenItsReaderExits() async throws {
