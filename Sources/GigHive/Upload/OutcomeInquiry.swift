@@ -30,7 +30,7 @@ struct OutcomeInquiry: Sendable {
         case otherEvent
         /// In no event at all: the server failed between storing the file and adding it to its event (trap T7).
         case noEvent
-        /// The media are served with the length of the upload; this user may not read the listing (401, 403).
+        /// The media are served with the length of the upload; the listing cannot be read.
         case unlisted
     }
 
@@ -178,11 +178,9 @@ struct OutcomeInquiry: Sendable {
             }
             return served == nil || hasFinished ? .absent : .noResponse(Self.contradiction)
         } catch {
-            // A server that refuses this user the listing does not contradict the served file. Any other failure may be
-            // that of a web server which responds to everything.
-            guard let served, error.transport == nil, error.httpStatus == 401 || error.httpStatus == 403 else {
-                return .noResponse(error)
-            }
+            // A server that refuses or fails the listing does not contradict the served file, whose name is its digest
+            // and whose length is that of the upload.
+            guard error.transport == nil, let served else { return .noResponse(error) }
             let name = ServedName(kind: served, pathExtension: pathExtension)
             return .present(Copy(fileID: nil, served: name, placement: .unlisted))
         }

@@ -139,7 +139,7 @@ import Testing
             (["--cacert", empty], [:], "cannot use \"\(empty)\" (--cacert): it contains no certificate in PEM"),
         ]
         for (flags, variables, text) in cases {
-            for command in [["media", "list"], ["sync", "status"], ["doctor"]] {
+            for command in [["media", "list"], ["doctor"]] {
                 let address = ["--server", "https://127.0.0.1:1"]
                 let result = try await runner.run(command + address + flags, extra: variables)
                 #expect(result.exitCode == 2, "\(command): \(result.errors)")

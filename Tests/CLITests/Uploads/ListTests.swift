@@ -167,7 +167,7 @@ import Testing
         let store = try TokenStore(in: try DataDirectory.open(runner.home.file("data/mediactl")))
         try store.insert(record(2, .sending, .multipart))
         let result = try await runner.run(["uploads", "status", "--no-input"])
-        #expect(result.exitCode == 4, "\(result.errors)")
+        #expect(result.exitCode == 6, "\(result.errors)")
         #expect(
             result.errors.contains("hint: mediactl uploads status --server http://127.0.0.1:9\n"),
             "\(result.errors)"
