@@ -76,7 +76,6 @@ import Testing
         #expect(result.exitCode == 2, "\(result.errors)")
         #expect(result.errors.contains("mediactl: error: \"\(drop)\" is no longer there\n"), "\(result.errors)")
         #expect(try #require(result.lines.last).contains(#""exit_code":2"#), "\(result.output)")
-        #expect(result.output.contains(#""code":"cannot_watch""#))
     }
 
     @Test func uploadsInProgressAreFinishedWhenTheDirectoryDisappears() async throws {
@@ -86,6 +85,7 @@ import Testing
         let child = try fixture.runner.start(["upload", "--watch", drop, "--json"] + fixture.login)
         try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
         try FileManager.default.moveItem(atPath: drop, toPath: drop + "2")
+        try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 2, "\(result.errors)")
         #expect(try BatchFixture.records(result, "item").map { $0["state"] as? String } == ["done"])
