@@ -62,6 +62,7 @@ internal import Tus
 
     @Boxed private var facts: Facts
 
+    /// A member of `Facts`; changing it copies them if another error shares them.
     public subscript<Member>(dynamicMember path: WritableKeyPath<Facts, Member>) -> Member {
         get { facts[keyPath: path] }
         set { facts[keyPath: path] = newValue }

@@ -72,6 +72,7 @@ public import MediaTransport
 
     @Boxed private var values: Values
 
+    /// A member of `Values`; changing it copies them if another result shares them.
     public subscript<Member>(dynamicMember path: WritableKeyPath<Values, Member>) -> Member {
         _read { yield values[keyPath: path] }
         _modify { yield &values[keyPath: path] }
