@@ -2,7 +2,7 @@
 # Runs the tests with the thread sanitizer, then with the address sanitizer (leaks included), then with the address
 # sanitizer in an optimized build (-O, except the tests themselves): in an unoptimized build, a dangling pointer often
 # still points to valid data. Each has a separate build, whose log is sanitize.log in .build-tsan, .build-asan or
-# .build-asan-optimized. Arguments select tests (--filter …); without them, all tests run as in scripts/test.sh, in three
+# .build-asan-optimized. Arguments select tests (--filter …); without them, all tests run as in scripts/test.sh, in four
 # parallel processes.
 #
 #   SANITIZERS="thread address optimized"   the sanitizers to run
