@@ -217,6 +217,8 @@ import Testing
             ),
             ("another mediactl process; see mediactl help", "another mediactl process; see mediactl help"),
             ("the event \"mediactl smoke test\"", "the event \"mediactl smoke test\""),
+            ("the event \"mediactl uploads\"", "the event \"mediactl uploads\""),
+            ("/mnt/mediactl tapes/a.mp4", "/mnt/mediactl tapes/a.mp4"),
         ] as [(String, String?)]
     )
     func printedCommandsHaveTheDataDirectory(_ line: String, _ completed: String?) {

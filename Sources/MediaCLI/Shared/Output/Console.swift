@@ -299,11 +299,11 @@ struct HintOptions: Sendable {
     var locatesFiles: Bool { dataDirectory != nil || settingsFile != nil }
 
     /// Adds `--data-dir` and `--config` to each command of a line that reads tokens, journal, index or logins. They are
-    /// accepted before the name of the command, so that its end need not be found.
+    /// accepted before the name of the command, so that its end need not be found. Quoted titles and paths are left alone.
     func addingFiles(to line: String) -> String {
         guard locatesFiles, line.contains("mediactl ") else { return line }
         let command =
-            /mediactl (?=(?:uploads?|media|sync|claim-legacy|hash-only|tapes|login|logout|store)(?![A-Za-z0-9_-]))/
+            /(?:^|[ (])mediactl (?=(?:uploads?|media|sync|claim-legacy|hash-only|tapes|login|logout|store)(?![A-Za-z0-9_-]))/
         let starts = line.ranges(of: command)
         var completed = ""
         var end = line.startIndex
