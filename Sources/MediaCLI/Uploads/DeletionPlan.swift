@@ -211,10 +211,10 @@ extension DeletionPlan {
     /// Same as `scope`, but empty if each ID has its own.
     var scopeName: String { scope ?? "" }
 
-    /// The newest guest upload with this ID and a receipt, if it is the newest known upload with the ID.
+    /// The newest guest upload with this ID that is not a duplicate, if it is the newest known upload with the ID.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let guests = try store.guestUploads(host: host, fileID: fileID).filter(\.isStoredForGuest)
-        guard let record = try guests.first(where: { try store.guestReceipt($0.uploadID) != nil }) ?? guests.first,
+        guard let record = guests.first,
             let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
         else { return nil }
         let others = try store.tokens(fileID: fileID, host: host)
