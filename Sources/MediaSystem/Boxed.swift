@@ -34,8 +34,8 @@ extension BoxedOptional: Equatable where Value: Equatable {
     package static func == (left: Self, right: Self) -> Bool { left.wrappedValue == right.wrappedValue }
 }
 
-/// Unchecked: `value` changes only through `Boxed`, while nothing else refers to the box. For the same reason accesses
-/// cannot overlap, and are not checked either.
+/// Unchecked: `value` changes only in `Boxed`, whose `_modify` copies the box first unless it holds the only reference.
+/// So no other thread or copy can read a value that changes, and accesses cannot overlap; they are not checked either.
 @usableFromInline final class Box<Value: Sendable>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var value: Value
 
