@@ -168,6 +168,7 @@ public final class ScriptedServer: Sendable {
 
         /// Sends text.
         public func write(_ text: String) throws {
+            try checkIsOpen()
             var bytes = Array(text.utf8)[...]
             while !bytes.isEmpty {
                 let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -221,7 +222,13 @@ public final class ScriptedServer: Sendable {
             Glibc.close(descriptor)
         }
 
+        /// Throws after `close`: the system may have given the descriptor's number to another connection.
+        private func checkIsOpen() throws {
+            guard !isClosed else { throw ScriptError.failed("closed") }
+        }
+
         private func receive(_ limit: Int) throws -> [UInt8] {
+            try checkIsOpen()
             let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
                 count = max(0, recv(descriptor, buffer.baseAddress, limit, 0))
             }
