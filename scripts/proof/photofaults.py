@@ -4,7 +4,7 @@
 
 
 class Fault:
-    """One kind of fault; counts its occurrences. `noticed` is the start of the problem that must be reported."""
+    """One kind of fault; counts its occurrences. `noticed` is part of the problem that must be reported."""
 
     noticed = ""
 
@@ -37,7 +37,7 @@ def end_well(run):
 class DamagedDownloadIsVerified(Fault):
     """An earlier version reported every downloaded file as verified."""
 
-    noticed = "rewritten, and wrong bytes"
+    noticed = "rewritten, but with wrong bytes"
 
     def change(self, history, machine, run, before):
         found = items(run, "unverified")
@@ -66,7 +66,7 @@ class DeletionIsUndone(Fault):
 
 
 class ChangedCopyIsPresent(Fault):
-    noticed = "present, and other bytes"
+    noticed = "present, but with other bytes"
 
     def change(self, history, machine, run, before):
         found = items(run, "changed")
@@ -78,7 +78,7 @@ class ChangedCopyIsPresent(Fault):
 class UploadedIsNotThere(Fault):
     """The server loses a photo that was reported as uploaded."""
 
-    noticed = "uploaded, and not on the server"
+    noticed = "uploaded, but not on the server"
 
     def change(self, history, machine, run, before):
         for item in items(run, "uploaded"):
@@ -105,7 +105,7 @@ class VerifyIsSilent(Fault):
 
 
 class VerifyAccusesIntactFile(Fault):
-    noticed = "server_damaged, and it is genuine"
+    noticed = "server_damaged, but it is genuine"
 
     def change(self, history, machine, run, before):
         intact = [row.id for row in before.own.values() if before.states[row.id] == "genuine"]
@@ -133,7 +133,7 @@ class LocalFileIsChanged(Fault):
 class PartialFileHasFinalName(Fault):
     """Half of a photo is stored under the final name."""
 
-    noticed = "a file that is not whole has a final name"
+    noticed = "an incomplete file has a final name"
 
     def change(self, history, machine, run, before):
         for row in before.own.values():
