@@ -34,7 +34,7 @@ struct CaptureCatalog: Sendable {
 
     func devices() throws -> [CaptureDevice] { try queue.read { try CaptureDevice.order(sql: "rowid").fetchAll($0) } }
 
-    /// False if the key is registered.
+    /// False if the key is already registered.
     @discardableResult
     func add(_ device: CaptureDevice) throws -> Bool {
         try queue.write { db in

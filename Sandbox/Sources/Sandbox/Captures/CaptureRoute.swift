@@ -107,7 +107,8 @@ struct CaptureGate {
         return DeviceCall(device: row, timestamp: timestamp, assertion: assertion)
     }
 
-    /// Verifies the signature over time and body; the reference server for one level, ignoring the result unless strict.
+    /// Verifies the signature over time and body. The reference server does so for one level only, and ignores the
+    /// result unless strict.
     func verify(_ call: DeviceCall, body: [UInt8]) throws -> DeviceCall {
         guard settings.profile == .mediactl1 || call.device.level == "secure_enclave" else { return call }
         do {

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 
 /// `POST /api/v1/captures` (contract 7): the media itself. The framework's limit on the form is below the limits of a photo and
-/// of a depth map. Depth maps are not analyzed: the response is that to one that cannot be unpacked.
+/// of a depth map. Depth maps are not analyzed: the response is the same as for one that cannot be unpacked.
 struct FullCaptureEndpoint {
     let catalog: CaptureCatalog
     let links: CaptureLinks

@@ -58,7 +58,7 @@ struct PublicKey: ~Copyable {
         return Array(encrypted[..<count])
     }
 
-    /// ECDH of a new P-256 key with this one (SP 800-56A): x of the common point, and the point of the new key.
+    /// ECDH of a new P-256 key with this key (SP 800-56A): x of the shared point, and the point of the new key.
     func exchange() -> (secret: [UInt8], point: [UInt8])? {
         defer { ERR_clear_error() }
         guard let maker = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { return nil }

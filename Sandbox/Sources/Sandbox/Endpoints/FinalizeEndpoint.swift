@@ -40,7 +40,7 @@ struct FinalizeEndpoint: FinalizeService {
         if let message = try await missingHook(id) { return .serverError(message) }
         guard running.begin(id) else { return .serverError("Failed to move file (rename)") }
         defer { running.end(id) }
-        // Another request may have finished it meanwhile.
+        // Another request may have finished it in the meantime.
         if let response = try store.response(id) { return .json(.created, response) }
         return try await finalize(id, request, link)
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// `GET /db/database.php` (gighive contract 7).
 struct ListingEndpoint {
-    /// Also the number of rows from which the listing has pages.
+    /// Also the number of rows at which the listing becomes paginated.
     private static let pageSize = 750
 
     let catalog: Catalog
@@ -15,7 +15,7 @@ struct ListingEndpoint {
             return Response(.ok, .application, .html(Response.page("Media library")))
         }
         let (condition, arguments) = condition(query)
-        // One row per asset, without columns of events, from D3; includes assets without an event.
+        // One row per asset, without event columns, from D3 on; includes assets without an event.
         let isLibrarian = query["view"] == "librarian" && isNew
         let grouping = isLibrarian || !isNew ? "GROUP BY \(isLibrarian ? "" : "event.id, ")asset.id" : ""
         let order = isLibrarian ? "asset.id DESC" : "event.event_date DESC, event.id, event_item.position"

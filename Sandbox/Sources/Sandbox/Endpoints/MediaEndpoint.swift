@@ -8,14 +8,14 @@ struct MediaEndpoint {
     func response(_ kind: MediaKind, _ fileName: String, _ request: Request) throws -> Response {
         guard request.method == .get || request.method == .head else { return .webServerError(.methodNotAllowed) }
         let asset = try catalog.asset(kind: kind, fileName: fileName)
-        // Also bytes without a row, as after a lost race on D1 and D2.
+        // Also serves files without a row, as after a lost race on D1 and D2.
         guard asset != nil || fileName.wholeMatch(of: /[0-9a-f]{64}(\.[a-z0-9]+)?/) != nil,
             let file = StoredRange(path: catalog.folder.mediaPath(kind, fileName))
         else { return .webServerError(.notFound) }
         return Self.response(serving: file, type: asset?.mimeType ?? "\(kind.rawValue)/mpeg", request)
     }
 
-    /// Like PHP in D4, also below `/media/`: any stored file, with or without a row (gighive-d4 contract 2, 7).
+    /// Any stored file, with or without a row, also below `/media/`, as PHP serves it in D4 (gighive-d4 contract 2, 7).
     func stream(_ kinds: [MediaKind], _ fileName: String, _ request: Request) -> Response {
         guard fileName.wholeMatch(of: /[0-9a-f]{64}\.[A-Za-z0-9]{2,5}/) != nil else { return .emptyPHP(.badRequest) }
         guard let file = kinds.lazy.compactMap({ StoredRange(path: catalog.folder.mediaPath($0, fileName)) }).first

@@ -31,7 +31,7 @@ struct UploadEndpoint {
         var bodySize = 0
         try await exchange.readBody { piece in
             bodySize += piece.readableBytes
-            // Errors are found after the whole body; the excess is not stored.
+            // Errors are detected after the whole body; the excess is not stored.
             if bodySize <= Self.maxBody { form.consume(piece) }
         }
         if bodySize > Self.maxBody { return .webServerError(.requestEntityTooLarge) }

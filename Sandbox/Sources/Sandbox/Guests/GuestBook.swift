@@ -51,7 +51,7 @@ struct GuestBook: Sendable {
         try queue.change("UPDATE event_link SET is_revoked = 1 WHERE token = ?", [token])
     }
 
-    /// Adds the job of a guest's upload, also to the response. Throws a constraint violation if the upload has one.
+    /// Adds the job of a guest's upload, also to the response. Throws a constraint violation if it already has one.
     func addJob(for link: EventLink, asset: Int, upload: String, to response: inout JSONValue) throws {
         let nonce = urlSafeText(randomBytes(24))
         let id = try queue.write { db in
@@ -132,7 +132,7 @@ struct EventLinkRequest: Sendable, Equatable, ExpressibleByArgument {
     init?(argument: String) {
         let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let event = sides.last else { return nil }
-        // 43 characters, as the server's.
+        // 43 characters, like the server's tokens.
         token = sides.count == 2 ? sides[0] : urlSafeText(randomBytes(32))
         let pieces = event.split(separator: ",").map(String.init)
         guard (3...4).contains(pieces.count), token.wholeMatch(of: /[A-Za-z0-9_\-]{1,128}/) != nil else { return nil }

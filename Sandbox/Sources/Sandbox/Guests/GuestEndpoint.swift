@@ -36,7 +36,7 @@ struct GuestEndpoint {
             "event_type": JSONValue(link.eventType),
         ]
         let response = Response.json(.ok, event)
-        // Every value of this parameter is another URL.
+        // Each value of this parameter makes a different URL.
         if exchange.query["t"] == nil { cache.store(response, for: url) }
         return response
     }
@@ -68,7 +68,7 @@ struct GuestEndpoint {
     }
 }
 
-/// They check the event link themselves (gighive contract 6).
+/// Scripts that check the event link themselves (gighive contract 6).
 enum GuestCall: Sendable {
     case token, status, delete
     /// The upload form, which the link opens in a browser.

@@ -49,7 +49,7 @@ final class LoginBook: Sendable {
 
     static let paths: Set<String> = ["/api/login.php", "/api/verify.php"]
 
-    /// Wrong role and missing login are different responses; HEAD gets the fields only.
+    /// A wrong role and a missing login have different responses; HEAD gets only the header fields.
     static func refusal(of exchange: Exchange) -> Response {
         let response = exchange.user == nil ? error(.unauthorized, "unauthenticated") : error(.forbidden, "forbidden")
         guard exchange.request.method == .head else { return response }

@@ -16,8 +16,8 @@ struct PhotoCatalog: Sendable {
         if settings.build == .published { try purge() }
     }
 
-    /// The published server sets `first_key` to "" when it rotates a key; it is unique, so that this works for one user only
-    /// (photosync contract 1.2).
+    /// The published server sets `first_key` to "" when it rotates a key. The column is unique, so this works for one
+    /// user only (photosync contract 1.2).
     private static let schema = """
         CREATE TABLE user (
             id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, password_hash TEXT, key_hash TEXT NOT NULL UNIQUE,
@@ -100,7 +100,7 @@ struct PhotoCatalog: Sendable {
         return photos.count
     }
 
-    /// The hashes that photos of any user have.
+    /// Those of the hashes that belong to photos of any user.
     func known(_ hashes: [String]) throws -> Set<String> {
         try queue.read { db in
             try String.fetchSet(

@@ -25,7 +25,7 @@ struct PhotoUploadEndpoint {
             return .photoSyncError(.badRequest, "No file provided or file is empty.")
         }
         if let known = try catalog.photo(hash: upload.hash) { return Self.response(known, isDuplicate: true) }
-        // Known bytes are never refused: after the lookup of the hash.
+        // After the lookup of the hash, because known bytes are never refused.
         if upload.file.size > catalog.settings.maxSize {
             return .photoSyncError(.badRequest, "file size exceeds maximum allowed")
         }
@@ -80,7 +80,7 @@ struct PhotoUpload {
         deviceID = field("deviceId")
         let facts = ImageFacts(fileAt: file.path)
         pixels = facts.size
-        // With an invalid date, the photo is dated now, even if the file has a date.
+        // With an invalid date, the photo gets the current date, even if the file contains one.
         let date = field("dateTaken")
         takenAt = (date == nil ? facts.takenAt : date.flatMap { Timestamp($0, isWallClock: true) }) ?? .now()
     }

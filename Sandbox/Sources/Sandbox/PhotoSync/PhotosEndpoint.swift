@@ -124,7 +124,7 @@ struct PeopleEndpoint {
             if texts[key] == "" { throw PhotoSyncRefusal(name + " is required") }
         }
         let wrongLogin = Response.photoSyncText(.unauthorized, "Invalid email or password")
-        // Stored in lower case and compared as sent.
+        // Addresses are stored in lower case and compared as sent.
         guard let user = try catalog.user(email: texts["email"] ?? "") else { return wrongLogin }
         guard user.isActive else { return .photoSyncText(.internalServerError, "Internal server error") }
         guard let hash = user.passwordHash else { return .photoSyncText(.badRequest, "Password not set for this user") }

@@ -42,7 +42,7 @@ final class Exchange {
 
     var hasBody: Bool { (contentLength ?? 0) > 0 || request.headers[.transferEncoding] != nil }
 
-    /// Responses to uploads are HTML on request, and also if `Accept` only includes it (gighive contract 2.3).
+    /// Responses to uploads are HTML on request, and even if `Accept` merely includes it (gighive contract 2.3).
     var wantsHTML: Bool { (request.headers[.accept] ?? "").lowercased().contains("text/html") || query["ui"] == "html" }
 
     /// As the client addresses the server.
@@ -279,7 +279,7 @@ struct ByteRange: Equatable {
 }
 
 extension Response {
-    /// A whole file or the requested range of it; `refusal` is the response to a range outside of the file.
+    /// A whole file or the requested range of it; `refusal` is the response to a range outside the file.
     func serving(_ file: StoredRange, _ range: String?, refusal: Response) -> Response {
         var response = with { $0.body = .file(file) }
         guard let range = range.flatMap({ ByteRange($0, size: file.count) }) else { return response }

@@ -12,7 +12,7 @@ final class RequestLog: Sendable {
         /// Nil if no response was sent.
         var status: Int?
         var bodyBytesRead = 0
-        /// The sandbox has finished with it, with or without a response.
+        /// Whether the sandbox has finished with the request, with or without a response.
         var isOver = false
     }
 

@@ -25,7 +25,7 @@ enum IngestOutcome: Sendable {
     case refused(message: String)
     case collision(DuplicateEntry)
 
-    /// Whether the bytes of a tus upload were moved: failures of the event come before that.
+    /// Whether the bytes of a tus upload were moved: a collision on the event happens before that.
     var usesUpBytes: Bool {
         switch self {
         case .refused: false
@@ -69,7 +69,7 @@ extension Catalog {
         return try write { try finish(claimed, submission, $0) }
     }
 
-    // Not the asynchronous ones of GRDB, whose closures must be Sendable.
+    // Not GRDB's asynchronous methods, whose closures must be Sendable.
     private func read<T>(_ work: (Database) throws -> T) throws -> T { try queue.read(work) }
     private func write<T>(_ work: (Database) throws -> T) throws -> T { try queue.write(work) }
 
@@ -180,7 +180,7 @@ struct DuplicateEntry: Sendable, Equatable {
 
     var value: String
     var key: String
-    /// The data of a tus upload is kept.
+    /// Whether the uploads collided on the event; the data of a tus upload is then kept.
     var isOfEvent = false
 
     /// Two uploads created the event.

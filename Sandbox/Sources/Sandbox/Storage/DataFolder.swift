@@ -5,7 +5,7 @@ import NIOCore
 struct DataFolder: Sendable {
     let path: String
 
-    /// Opens or creates it, and removes incomplete bodies of an earlier process. Tus uploads are kept.
+    /// Opens or creates the folder, and removes incomplete bodies of an earlier process. Tus uploads are kept.
     init(path: String) throws {
         self.path = path
         try? FileManager.default.removeItem(atPath: path + "/incoming")
@@ -59,7 +59,7 @@ final class OpenFile: Sendable {
         return status
     }
 
-    /// Fewer bytes at the end of the file.
+    /// Returns fewer bytes at the end of the file.
     func read(at offset: Int, count: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let result = pread(descriptor, buffer.baseAddress, count, off_t(offset))
@@ -99,7 +99,7 @@ final class OpenFile: Sendable {
 final class IncomingFile {
     private(set) var path: String
     private(set) var size = 0
-    /// The first bytes, for the type.
+    /// The first bytes, from which the type is detected.
     private(set) var prefix: [UInt8] = []
     private let file: OpenFile
     private var digest: Digest?
@@ -164,7 +164,7 @@ struct StoredRange: Sendable {
         modifiedAt = Int(status.st_mtim.tv_sec)
     }
 
-    /// Throws if the file cannot be read; the connection is closed then.
+    /// Throws if the file cannot be read; the connection is then closed.
     func write(to body: inout some ResponseBodyWriter) async throws {
         var sent = 0
         while sent < count {

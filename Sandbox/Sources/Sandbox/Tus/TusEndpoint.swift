@@ -175,7 +175,7 @@ struct TusEndpoint: TusService {
         return .tus(.noContent, [("Upload-Offset", String(offset))])
     }
 
-    /// Returns the new offset. The caller has the lock.
+    /// Returns the new offset. The caller holds the lock.
     private func write(_ body: IncomingFile, to upload: TusUpload) async throws -> Int {
         let offset = (upload.offset ?? 0) + body.size
         guard offset <= upload.length ?? settings.tusMaxSize ?? Int.max else { throw TusError.sizeExceeded }

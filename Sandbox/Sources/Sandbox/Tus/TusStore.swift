@@ -100,7 +100,7 @@ struct TusUpload: Sendable, SnakeCaseRecord {
 final class BusyUploads: Sendable {
     private let ids = Mutex<Set<String>>([])
 
-    /// False if another request has the lock.
+    /// False if another request holds the lock.
     func begin(_ id: String) -> Bool { ids.withLock { $0.insert(id).inserted } }
 
     func end(_ id: String) { ids.withLock { _ = $0.remove(id) } }

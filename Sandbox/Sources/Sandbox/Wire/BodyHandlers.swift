@@ -2,7 +2,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Sends `100 Continue`. Hummingbird leaves that to the application, which may refuse the request before (gighive contract 2.6).
+/// Sends `100 Continue`. Hummingbird leaves that to the application, which may refuse the request first (gighive
+/// contract 2.6).
 struct SendContinue: Sendable {}
 
 /// How long PhotoSync waits for the end of a body (photosync contract 3.4).

@@ -44,7 +44,7 @@ enum JSONValue: Sendable, Equatable {
 
     // MARK: Text
 
-    /// Without white space and optional escapes.
+    /// Without whitespace and optional escapes.
     var text: String {
         var text = ""
         append(to: &text)

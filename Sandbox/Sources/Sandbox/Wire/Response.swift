@@ -225,7 +225,7 @@ struct ResponseRenderer: Sendable {
     private func add(_ headers: HeaderList, to head: inout HTTPResponse) {
         for (name, value) in headers {
             guard let field = HTTPField.Name(name) else { continue }
-            // Apache adds a line to that of a script.
+            // Apache adds its own line to the script's.
             let others = field == .cacheControl ? head.headerFields[values: field] : []
             head.headerFields[values: field] = [value] + others
         }
