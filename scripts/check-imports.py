@@ -163,12 +163,12 @@ def complaints_of_imports(target, may, swift_modules):
         if module in SYSTEM.split():
             continue
         if module not in may:
-            yield f"{place}: {target.name} may not import {module}, only: {' '.join(sorted(may)) or 'nothing of ours'}"
+            yield f"{place}: {target.name} may not import {module}, only: {' '.join(sorted(may)) or 'none of ours'}"
         shown = match["access"] in ("public", "package")
         if shown and module not in swift_modules and (target.name, module) not in SHOWS_FOREIGN:
-            yield f"{place}: types of {module} stay out of signatures that other modules see"
+            yield f"{place}: types of {module} must not be in signatures that other modules see"
         if "@_exported" in match["attributes"] and target.name not in PASSES_ON and module not in PASSED_ON:
-            yield f"{place}: only {' '.join(sorted(PASSES_ON))} passes modules on"
+            yield f"{place}: only {' '.join(sorted(PASSES_ON))} re-exports modules"
         if "@testable" in match["attributes"] and target.kind != "test" and target.name not in SEES_INTERNALS:
             yield f"{place}: only tests may use @testable imports"
 

@@ -15,7 +15,7 @@ struct JSONSchema: @unchecked Sendable {
 
     init(contentsOf path: String) throws {
         let value = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
-        guard let root = value as? [String: Any] else { throw Failure(description: "\(path) is no object") }
+        guard let root = value as? [String: Any] else { throw Failure(description: "\(path) is not an object") }
         self.root = root
     }
 

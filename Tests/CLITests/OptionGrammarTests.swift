@@ -32,7 +32,7 @@ import Testing
         #expect(found["dry-run"] ?? 0 > 30 && found.count == shorts.count)
     }
 
-    /// The parser accepts the options of `mediactl` itself behind every command.
+    /// The parser accepts the options of `mediactl` itself after every command.
     @Test(arguments: [
         (["tapes", "list", "--insecure"], "--insecure is not used by mediactl tapes list"),
         (["--insecure", "uploads", "show", "1"], "--insecure is not used by mediactl uploads show"),
@@ -72,7 +72,7 @@ import Testing
         return runner
     }
 
-    /// The flag filters, before and behind the command, with and without a scheme.
+    /// The flag filters, before and after the command, with and without a scheme.
     @Test(arguments: [
         ["uploads", "list", "--server", "http://a:8080"], ["--server", "a:8080", "uploads", "list"],
         ["uploads", "list", "--host", "A:8080"],

@@ -45,7 +45,7 @@ struct DependencyTableTests {
         return rows
     }
 
-    /// According to the license file of a package, for the licenses of Swift packages.
+    /// The license according to the license file of a Swift package.
     private static func license(of text: String) -> String? {
         if text.contains("Apache License") {
             return text.contains("Runtime Library Exception") ? "Apache-2.0 WITH Swift-exception" : "Apache-2.0"

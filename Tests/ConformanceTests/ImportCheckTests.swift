@@ -93,14 +93,14 @@ import Testing
             MediaTransport Outcomes
             imports: Package.swift: CaptureSubmission may not depend on MediaFiles, only: MediaCore MediaCrypto MediaTransport Outcomes
             imports: Package.swift: CaptureSubmission declares MediaTransport, which none of its files imports
-            imports: Sources/MediaStore/File.swift:1: types of GRDB stay out of signatures that other modules see
+            imports: Sources/MediaStore/File.swift:1: types of GRDB must not be in signatures that other modules see
             imports: Sources/MediaStore/File.swift:1: MediaStore imports GRDB, which Package.swift does not declare for it
             imports: Sandbox/Sources/Sandbox/File.swift:1: Sandbox may not import MediaTransport, only: ArgumentParser CLibcrypto GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
             NIOPosix ServiceLifecycle UnixSignals
             imports: Sandbox/Package.swift: Sandbox may not depend on MediaTransport, only: ArgumentParser CLibcrypto GRDB HTTPTypes HummingbirdCore Logging NIOCore NIOHTTPTypes \
             NIOPosix ServiceLifecycle UnixSignals
             imports: Sandbox/Sources/Sandbox/File.swift:1: only tests may use @testable imports
-            imports: Sources/Tapes/File.swift:1: only MediaKit passes modules on
+            imports: Sources/Tapes/File.swift:1: only MediaKit re-exports modules
             imports: Sources/Tapes/File.swift:1: Tapes imports MediaTransport, which Package.swift does not declare for it
             imports: Package.swift: Surprise is not in the table of scripts/check-imports.py
             imports: Sources/Forgotten: no target of Package.swift

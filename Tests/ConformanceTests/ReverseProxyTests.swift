@@ -9,7 +9,7 @@ struct ReverseProxyTests {
     /// Larger than every socket buffer, so that sending the body before a refusal would be detected.
     static let largeByteCount = 24 << 20
 
-    /// nginx before PHP, with the settings that a request through them needs.
+    /// nginx in front of PHP, with the settings that a request through both needs.
     private final class Fixture {
         let proxy: ReverseProxy
         private let php: ForeignServer
@@ -114,7 +114,7 @@ struct ReverseProxyTests {
     func otherName() async throws {
         let fixture = try await Fixture()
 
-        // RFC 6761 section 6.3: names below "localhost" are loopback; the certificate names only "localhost" itself.
+        // RFC 6761 section 6.3: names below "localhost" are loopback; the certificate contains only "localhost" itself.
         let error = await #expect(throws: TransportError.self) { try await fixture.post("/", host: "other.localhost") }
 
         #expect(error?.kind == .certificateNameMismatch)

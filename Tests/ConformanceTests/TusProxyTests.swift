@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Tus
 
-/// tus through nginx before a third-party server.
+/// tus through nginx in front of a third-party server.
 @Suite("tus through nginx")
 struct TusProxyTests {
     /// How nginx passes a body on: as a whole, or as it arrives.
@@ -33,7 +33,7 @@ struct TusProxyTests {
         #expect(delivery.bytesSent <= Int64(source.bytes.count + (8 + 4 + 2) << 20))
     }
 
-    @Test("an interruption before a buffering proxy loses a whole chunk, but corrupts nothing", arguments: bufferings)
+    @Test("an interruption in front of a buffering proxy loses a chunk, but corrupts nothing", arguments: bufferings)
     func cutConnections(isBuffering: Bool) async throws {
         let bench = try await TusBench()
         let proxy = try await ReverseProxy(before: bench.server.address, isBuffering: isBuffering)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.prompt) struct AdminDeletionTests {
     private static let deletion = "/db/delete_media_files.php"
     private let neverCalled: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
-        Issue.record("asked about a token")
+        Issue.record("unexpected prompt about a token")
         return .keep
     }
 

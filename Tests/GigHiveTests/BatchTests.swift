@@ -147,8 +147,8 @@ final class BatchLog: Sendable {
         let uploads = try (0..<5).map { try bench.prepare("\($0)", name: "\($0).mp4") }
         let lock = try UploadOwnership.ofSource(uploads[0], host: bench.host, in: bench.directory)
         let ended = Atomic(0)
-        // The other process continues until all other files are finished: released earlier, the first file might not
-        // have been attempted yet.
+        // The other process continues until all other files are finished: if it stopped earlier, the first file might
+        // not have been attempted yet.
         let log = await run(bench, uploads.map { .ready($0) }, UploadBatch.Options(jobs: jobs)) { event in
             if case .ended = event, ended.add(1, ordering: .relaxed).newValue == 4 { lock?.release() }
         }

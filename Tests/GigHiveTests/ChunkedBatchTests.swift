@@ -25,7 +25,7 @@ import Tus
         return (log, try await mostUnfinished(bench))
     }
 
-    /// From the requests in the order of their end: an upload is unfinished from its creation to its last chunk.
+    /// From the requests, in the order they ended: an upload is unfinished from its creation to its last chunk.
     private func mostUnfinished(_ bench: ResumableBench) async throws -> Int {
         var unfinished = 0
         var most = 0

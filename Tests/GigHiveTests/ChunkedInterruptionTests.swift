@@ -7,8 +7,8 @@ import Tus
 
 @testable import GigHive
 
-/// Interrupted connections to servers that count chunks: a chunk of at most 20 MiB arrives whole or not at all, a longer one
-/// can be stored in part (gighive-d4 contract 4.3).
+/// Interrupted connections to servers that count chunks: a chunk of at most 20 MiB arrives whole or not at all; a
+/// longer one can be stored in part (gighive-d4 contract 4.3).
 @Suite struct ChunkedInterruptionTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var ending: CuttingProxy.Ending

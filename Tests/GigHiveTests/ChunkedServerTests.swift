@@ -333,7 +333,7 @@ import Tus
         let bench = try await start(faults: ["finalize:status=503"], retries: 0)
         let path = try bench.file()
         let first = await bench.uploader.upload(try bench.prepare(path))
-        // The server has the whole file, so it is not called failed.
+        // The server has the whole file, so it is not reported as failed.
         #expect(first.state == .unknownOutcome)
         try await bench.sandbox.clearFaults()
         let result = await bench.uploader.resolve(try #require(try bench.row()))

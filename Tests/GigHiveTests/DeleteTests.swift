@@ -18,7 +18,7 @@ import Testing
     }
 
     private let neverCalled: @Sendable (TokenEntry) async -> InvalidTokenChoice = { _ in
-        Issue.record("asked about a token")
+        Issue.record("unexpected prompt about a token")
         return .keep
     }
 

@@ -245,7 +245,7 @@ import Testing
 
     // MARK: Lost responses
 
-    /// A HEAD response counts only with the length that was uploaded, and not against the listing.
+    /// A HEAD response counts only with the length that was uploaded, and does not override the listing.
     @Test(arguments: [(2, false), (3, true)])
     func aServedFileIsNoProof(_ length: Int, _ hasListing: Bool) async throws {
         let bench = try Workbench(
@@ -323,7 +323,7 @@ import Testing
         #expect(result.fileID == nil)
     }
 
-    /// A server that limits the rate of requests cannot be queried before the time is over.
+    /// A server that limits the rate of requests cannot be queried before the limit has expired.
     @Test(.timeLimit(.minutes(1))) func aRateLimitDoesNotExtendTheInquiry() async throws {
         let bench = try Workbench(
             try FakeGigHive { request, connection, _, _ in

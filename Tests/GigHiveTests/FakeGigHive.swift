@@ -47,7 +47,7 @@ struct FakeFile: Sendable {
     var checksum: String
     var size: Int
     var token: String
-    /// The event that holds it.
+    /// The date of the event that contains the file.
     var date: String
     var orgName = "Band"
 

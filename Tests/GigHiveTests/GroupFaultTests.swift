@@ -11,7 +11,7 @@ import Testing
 @Suite(.prompt) struct GroupFaultTests {
     private let timer = ManualTimer()
 
-    /// A batch of four uploads. The first one is alone; the server responds to the others when a test lets it.
+    /// A batch of four uploads. The first one is sent alone; the server responds to the others when a test allows it.
     private struct Group {
         let bench: Workbench
         let uploader: Uploader
@@ -151,7 +151,7 @@ import Testing
         let condition = "CAST(NEW.path AS TEXT) LIKE '%bad.mp4'"
         try bench.execute(Self.trigger(condition, on: "uploads"))
         let slots = TransferSlots(0, pace: TransferPace(window: .seconds(3600)))
-        // Two uploads have begun recently, so that two may plan ahead.
+        // Two uploads have started recently, so two may plan ahead.
         for _ in 0..<2 {
             slots.giveBack()
             #expect(await slots.take())

@@ -49,7 +49,7 @@ import Testing
 
     // MARK: Intents
 
-    /// An upload that waits for a slot which will be free soon.
+    /// An upload that waits for a slot that will be free soon.
     private func waiting(_ bench: Workbench, _ slots: TransferSlots, lifetime: Duration = .seconds(60)) throws
         -> Uploader
     {

@@ -106,7 +106,7 @@ import Testing
         let paths = try (0..<6).map { try bench.file("content \($0)", name: "\($0).mp4") }
         let prepare = { try paths.map { try bench.prepare($0) } }
         let first = await run(bench, try prepare())
-        // Deleted from another machine: this one has no record of it.
+        // Deleted from another machine: this machine has no record of the deletion.
         let stranger = try sandbox.bench(user: "admin")
         for result in first[3...] {
             let entry = try #require(try bench.store.tokens(host: nil).first { $0.fileID == result.fileID })

@@ -66,7 +66,7 @@ import Testing
         _ = try leave(bench)
         let lock = try await AdoptionLock.acquire(in: bench.directory)
         let adoption = Task { try await adopt(bench) }
-        // Nothing signals that it waits. A slow machine cannot make this test fail, only miss a missing lock.
+        // Nothing signals the wait. On a slow machine, this test cannot fail, but it may not detect a missing lock.
         try await Task.sleep(for: .milliseconds(200))
         #expect(try bench.row()?.state == .sent)
         lock.release()
@@ -140,7 +140,7 @@ import Testing
         _ = try await adopt(bench)
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
         let copy = Array(FakeFile(id: 7, content: "abc").response.utf8)
-        // The server is in the store.
+        // The store contains the server.
         let adoption = try await kept.adopt(.body(copy))
         #expect(adoption.wasStored)
         #expect(try bench.store.tokens(host: nil) == [adoption.entry])

@@ -181,7 +181,7 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
-    /// Files of an interrupted run are read the same way; they do not tell whether the response was complete.
+    /// Files of an interrupted run are read the same way; they do not show whether the response was complete.
     @Test(arguments: forms) func theTokenOfAnInterruptedRunIsStored(_ form: Form) async throws {
         let bench = try Workbench(try FakeGigHive())
         let upload = try bench.prepare()

@@ -58,7 +58,7 @@ import Tus
 
     // MARK: Lost responses
 
-    /// The server ignores it, or processes it, and the response is lost; after the cooldown, finalize is repeated.
+    /// The server ignores or processes finalize, and the response is lost; after the cooldown, finalize is repeated.
     @Test(
         arguments: [
             ("finalize:status=504,times=1", UploadState.done),

@@ -223,7 +223,7 @@ import Tus
         )
         bench.options.chunks = TusSendOptions(chunkBytes: 1 << 20, lock: .quickLock)
         let path = try bench.file(3 << 20)
-        // The chunk size of the first run is kept, also if later runs have larger ones.
+        // The chunk size of the first run is kept, even if later runs use larger ones.
         for (chunkBytes, begun) in [(1 << 20, 1 << 20), (8 << 20, 128 << 10)] as [(Int64, Int64)] {
             bench.options.chunks.chunkBytes = chunkBytes
             let control = TransferControl()

@@ -11,7 +11,7 @@ import Testing
     static let border = 256 << 10
     static let sizes = [3, border - 1, border, border + 1, 1 << 20]
 
-    /// Bytes without a period that a lost byte could hide in.
+    /// Bytes without a repeating pattern, in which a lost byte could go undetected.
     private func content(_ size: Int) -> String {
         var text = ""
         var number = 0
@@ -47,7 +47,7 @@ import Testing
         #expect(result.checksumSHA256 == FakeFile(id: 18, content: content(size)).checksum)
     }
 
-    @Test(arguments: sizes) func damageOnTheWayIsDetected(_ size: Int) async throws {
+    @Test(arguments: sizes) func damageInTransitIsDetected(_ size: Int) async throws {
         let bench = try Workbench { request, connection, server, _ in
             try connection.respond(201, server.store(String(request.fileContent.dropLast()) + "x").response)
         }

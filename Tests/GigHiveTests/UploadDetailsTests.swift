@@ -46,7 +46,7 @@ import Testing
         // One grapheme cluster of 7 scalars each.
         (String(repeating: "👨‍👩‍👧‍👦", count: 36), true),
         (String(repeating: "👨‍👩‍👧‍👦", count: 37), false),
-        // NFC makes one scalar of two.
+        // NFC composes two scalars into one.
         (String(repeating: "e\u{301}", count: 255), true),
         ("  \n", false), ("a\u{0}b", false), ("a\nb", false), ("a\u{1b}[31m", false), ("a\u{7f}", false),
         ("a\u{80}b", false), ("a\u{9b}31m", false), ("\u{85}a", false), ("a\u{9f}", false),

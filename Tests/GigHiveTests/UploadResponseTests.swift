@@ -16,7 +16,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    /// Expected values read off the recordings.
+    /// Expected values taken from the recordings.
     @Test(arguments: [
         Case(
             name: "d1-upload-v1",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GigHive
 
-/// An asynchronous function has room for each copy of a value that it makes, and a batch runs five tasks per job.
+/// An asynchronous function reserves space for each copy of a value that it makes, and a batch runs five tasks per job.
 @Suite struct UploadSizeTests {
     @Test func valuesOfAnUploadAreSmall() {
         #expect(MemoryLayout<Uploader>.size <= 400)

@@ -368,7 +368,7 @@ import Testing
             #expect(later == [.tokenKept(rescuePath: path)])
         }
         #expect(try bench.row()?.updatedAt == before)
-        // The server does not have the file, whatever it responded: the token is not discarded for that.
+        // The server does not have the file, whatever it responded; the token is kept anyway.
         let resolved = await bench.uploader.resolve(try #require(try bench.row()))
         #expect(resolved.state == .finalized)
         #expect(resolved.error?.code == .tokenNotStored)

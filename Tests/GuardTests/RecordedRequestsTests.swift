@@ -4,7 +4,7 @@ import Testing
 
 /// The requests of every command are those of 0.1.0.
 ///
-/// `MEDIACTL_RECORD_REQUESTS=1` records again, with the program in `MEDIACTL_GUARD_BINARY` if it is set. The
+/// `MEDIACTL_RECORD_REQUESTS=1` records them again, with the program in `MEDIACTL_GUARD_BINARY` if it is set. The
 /// recordings are frozen: a changed one needs a reason in `fixtures/frozen-changes.txt`.
 @Suite struct RecordedRequestsTests {
     private static let folder = Guarded.fixtures + "/requests"

@@ -4,7 +4,7 @@ import Testing
 @testable import MediaCore
 
 @Suite struct JSONReaderTests {
-    /// Foundation reads the same, as far as both accept a text.
+    /// Foundation reads the same values if both accept a text.
     @Test(arguments: [
         #"{"id":1,"big":9223372036854775807,"token":"ab","none":null,"yes":true,"no":false,"part":0.5}"#,
         " { \"a\" : [ 1 , -2.5e3, [ ] , { } ] ,\r\n\t\"b\":\"\" } ",

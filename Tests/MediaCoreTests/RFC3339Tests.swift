@@ -40,7 +40,7 @@ struct RFC3339Tests {
     }
 
     @Test(
-        "trap 5: a time that the server would silently replace by the current one is invalid",
+        "trap 5: a time that the server would silently replace with the current one is invalid",
         arguments: [
             "", "2024-01-31", "2024-01-31 23:59:59", "2024-01-31 23:59:59Z", "2024-01-31T23:59:59",
             "2024-01-31T23:59:59+0000", "2024-01-31T23:59:59+00", "2024-01-31T23:59:59 Z", "2024-01-31T23:59:59ZZ",

@@ -4,7 +4,7 @@ import TestSupport
 
 /// The `openssl` program: an independent implementation of digests, keys and signatures.
 enum OpenSSLTool {
-    /// It failed; its standard error.
+    /// The tool failed; its standard error.
     struct Refusal: Error { var text: String }
 
     /// The SHA-256 of a file, in hexadecimal.
@@ -12,7 +12,7 @@ enum OpenSSLTool {
         String(try ChildProcess.run("openssl", ["dgst", "-sha256", "-r", path]).output.prefix(64))
     }
 
-    /// Its output.
+    /// Runs the tool, and returns its output.
     /// - Throws: `Refusal` if it fails.
     @discardableResult
     static func run(_ arguments: String...) async throws -> [UInt8] {
@@ -21,7 +21,7 @@ enum OpenSSLTool {
         return Array(result.output.utf8)
     }
 
-    /// Whether it accepts a signature, DER or r‖s, as that of a message.
+    /// Whether the tool accepts a signature (DER or r‖s) of a message.
     static func verifies(_ signature: [UInt8], of message: [UInt8], key: VerifyingKey) async throws -> Bool {
         let directory = try TemporaryDirectory()
         let files: KeyValuePairs = [

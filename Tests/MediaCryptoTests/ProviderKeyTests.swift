@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// The `openssl` program, with the TPM, prints the same public key; without it, it verifies the signature.
+    /// The `openssl` program, with the TPM, prints the same public key; without the TPM, it verifies the signature.
     private func comparePublicHalf(_ uri: String, _ tpm: SoftwareTPM) async throws {
         let key = try SigningKey.open(uri: uri, provider: "tpm2")
         let signature = try key.sign(Self.message)

@@ -5,7 +5,7 @@ enum SealedBytes {
     static let key = StreamingAEAD.Key(Array(1...32))
     static let associatedData = Array("capture|media".utf8)
 
-    /// Created once, which takes longer than encrypting it.
+    /// Created once, because that takes longer than encrypting it.
     static let sample = sampleBytes(5_000_000)
 
     /// The first bytes of the sample.

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MediaCrypto
 
-/// The format is verified by `TinkTests`; here, input that must not be decrypted.
+/// `TinkTests` verifies the format; these tests are about input that must not be decrypted.
 @Suite struct StreamingAEADTests {
-    /// Around the ends of the first and the second segment.
+    /// Sizes around the ends of the first and the second segment.
     static let sizes = [
         0, 1, SealedBytes.first - 1, SealedBytes.first, SealedBytes.first + 1,
         SealedBytes.first + SealedBytes.other - 1, SealedBytes.first + SealedBytes.other,

@@ -25,7 +25,7 @@ import Testing
         // 151.2153 in degrees alone, and as 151° 12.918′.
         Angle(parts: [(1_512_153, 10_000), (0, 1), (0, 1)], limit: 180, expected: "151.2153"),
         Angle(parts: [(151, 1), (12_918, 1_000), (0, 1)], limit: 180, expected: "151.2153"),
-        // A third is not finite; 7 places are kept.
+        // A third has no finite decimal form; 7 places are kept.
         Angle(parts: [(0, 1), (20, 1), (0, 1)], expected: "0.3333333"),
         Angle(parts: [(0, 1), (40, 1), (0, 1)], expected: "0.6666667"),
         // Half of the last place is rounded away from zero, less is not.

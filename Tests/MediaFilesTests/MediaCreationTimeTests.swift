@@ -71,7 +71,7 @@ import Testing
         ("an impossible identifier", ebml + zeros(40), nil),
     ]
 
-    /// 2024-03-01 20:15:00 where this test runs.
+    /// 2024-03-01 20:15:00 in the time zone of this machine.
     static let local = localTime(hour: 20, minute: 15)
     static let localNoon = localTime(hour: 12, minute: 0)
 

@@ -3,7 +3,8 @@ import MediaFiles
 import TestSupport
 import Testing
 
-/// Files of cjpeg, ffmpeg, ImageMagick, cwebp, heif-enc and exiftool (fixtures/media/photos), intact and damaged.
+/// Files written by cjpeg, ffmpeg, ImageMagick, cwebp, heif-enc and exiftool (fixtures/media/photos), intact and
+/// damaged.
 @Suite struct PhotoStructureTests {
     /// As `identify` and `heif-info` print them.
     static let files: [(name: String, format: PhotoStructure.Format, width: Int, height: Int)] = [
@@ -90,7 +91,7 @@ import Testing
     /// Thousands of scans that each take a few bytes, but require work for every block of the image.
     @Test func aProgressiveBombIsLimited() throws {
         var bytes: [UInt8] = [0xFF, 0xD8, 0xFF, 0xC2, 0, 11, 8, 0x40, 0, 0x3F, 0xFF, 1, 1, 0x11, 0]
-        // One code of one bit, for a run of 16,384 blocks and more.
+        // One code of one bit, for a run of 16,384 blocks or more.
         bytes += [0xFF, 0xC4, 0, 20, 0x10, 1] + [UInt8](repeating: 0, count: 15) + [0xE0]
         for _ in 0..<5_000 {
             bytes += [0xFF, 0xDA, 0, 8, 1, 1, 0, 1, 63, 0] + [UInt8](repeating: 0, count: 200)

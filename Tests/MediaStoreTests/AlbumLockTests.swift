@@ -72,7 +72,7 @@ struct AlbumLockTests {
         try await AlbumLock.acquire(.tape("t"), in: directory).release()
     }
 
-    /// Until a thread of this process is in fcntl (72 on x86-64, 25 on arm64), as a thread waiting for a lock is.
+    /// Waits until a thread of this process is in fcntl (72 on x86-64, 25 on arm64), as a thread waiting for a lock is.
     private static func untilAThreadWaits() async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {

@@ -104,7 +104,7 @@ struct BackupTests {
         let store = try fixture.store()
         #expect(try store.isEmpty())
         #expect(try backups.createIfDue(from: store, now: date(2)) == nil)
-        // One that the user requests is created, and is not the one to restore.
+        // A backup that the user requests is created, but is not the one to restore.
         _ = try backups.create(from: store, now: date(3))
         #expect(try backups.all().map(\.createdAt) == [date(3), date(1)])
         #expect(backups.newestWithRows().backup?.createdAt == date(1))

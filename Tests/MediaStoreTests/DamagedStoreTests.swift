@@ -85,7 +85,7 @@ struct DamagedStoreTests {
             #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .unsafe)
             let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
             #expect(report.kept.contains { $0.hasSuffix(suffix) })
-            // The index of the log has no row of its own.
+            // The index of the log has no separate row.
             let unread = StoreRepair.Unread(path: path, kind: .directory, keptPath: report.kept.last)
             #expect(report.unread == (suffix == "-shm" ? [] : [unread]))
             #expect(report.isIncomplete == (suffix != "-shm") && report.isEmpty == suffix.isEmpty)

@@ -98,7 +98,7 @@ struct DataDirectoryTests {
         }
     }
 
-    @Test("a directory of another user, or another user's link, is refused", .enabled(if: geteuid() == 0, "needs root"))
+    @Test("another user's directory or link is refused", .enabled(if: geteuid() == 0, "requires root"))
     func foreignOwner() throws {
         let path = try temporary.get().file("theirs")
         #expect(mkdir(path, 0o777) == 0)

@@ -73,7 +73,7 @@ struct GroupCommitTests {
         #expect(try fixture.get().commitCount() - before == 1)
     }
 
-    @Test("changes that gather while the writer is busy are all written, also more than 64")
+    @Test("changes that gather while the writer is busy are all written, even more than 64")
     func moreThanAGroup() async throws {
         let store = try store()
         store.commits.writer.suspend()

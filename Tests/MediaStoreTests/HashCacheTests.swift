@@ -118,7 +118,7 @@ struct HashCacheTests {
             (-5_000_000_001, -10_000_001, false),
             (-10_000_001, -5_000_000_001, false),
             (1_000_000, -5_000_000_001, false),
-            // Whole seconds both: a coarse file system.
+            // Both in whole seconds, as on a coarse file system.
             (-2_000_000_000, -2_000_000_000, false),
             (-3_000_000_000, -3_000_000_000, true),
             (-2_000_000_001, -2_000_000_000, true),

@@ -112,7 +112,7 @@ struct IndexOpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
     }
 
-    @Test("a link in its place is refused")
+    @Test("a link in place of the index is refused")
     func symbolicLink() throws {
         let fixture = try fixture.get()
         let target = fixture.temporary.file("elsewhere")

@@ -124,7 +124,7 @@ struct JournalTests {
         #expect(try store.upload(record.uploadID)?.fields == [])
     }
 
-    @Test("a change of an unknown row, and a second row of an ID, are errors")
+    @Test("a change to an unknown row, and a second row with the same ID, are errors")
     func wrongRows() throws {
         let store = try fixture.get().store()
         #expect(throws: StoreError.self) { try store.update("u-unknown", UploadChange(state: .done)) }
@@ -201,7 +201,7 @@ struct JournalTests {
         #expect(!plan.contains { $0.hasPrefix("SCAN") })
     }
 
-    @Test("IDs are u- and 16 characters of base 32, and unique")
+    @Test("IDs are unique, and consist of u- and 16 base-32 characters")
     func newIDs() {
         let ids = (0..<1000).map { _ in TokenStore.newUploadID() }
         #expect(Set(ids).count == ids.count)

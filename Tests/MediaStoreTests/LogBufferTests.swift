@@ -12,7 +12,7 @@ struct LogBufferTests {
 
     @Test(
         "a transaction is written with one call",
-        .enabled(if: WorkerProcess.hasStrace, "needs strace: scripts/setup.sh test")
+        .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
     func oneCallPerTransaction() throws {
         let fixture = try fixture.get()

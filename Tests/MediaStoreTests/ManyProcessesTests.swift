@@ -42,7 +42,7 @@ struct ManyProcessesTests {
         #expect(try store.connection.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
     }
 
-    /// Stops it repeatedly until the database is found locked while it does not run.
+    /// Stops the worker repeatedly until the database is locked while the worker is stopped.
     private func stopInsideWrite(_ worker: WorkerProcess, _ fixture: StoreFixture) throws {
         let probe = try fixture.rawDatabase()
         for _ in 0..<10_000 {
@@ -63,7 +63,7 @@ struct ManyProcessesTests {
         }
     }
 
-    /// Waits until it sleeps, which it only does in the busy wait after it was told to start.
+    /// Waits until the worker sleeps, which it does only in the busy wait after the signal to start.
     private func waitUntilAsleep(_ worker: WorkerProcess) throws {
         try waitUntil { try worker.isInBusyWait() }
     }
@@ -76,7 +76,7 @@ struct ManyProcessesTests {
         }
     }
 
-    /// Kills it and reads all of its output.
+    /// Kills the worker, and reads all of its output.
     private func lastNumber(_ worker: WorkerProcess) throws -> Int {
         worker.killNow()
         var last = 0

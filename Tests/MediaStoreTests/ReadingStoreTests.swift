@@ -75,7 +75,7 @@ struct ReadingStoreTests {
         let other = try fixture.get()
         try StoreBackups.copy(store, to: other.databasePath)
         #expect(try other.store().tokens(host: nil).count == StoreFiles.tokenCount)
-        // It is still only read.
+        // The store is still only read.
         #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
     }
 

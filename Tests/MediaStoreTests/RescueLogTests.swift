@@ -343,7 +343,7 @@ struct RescueLogTests {
         #expect(responses.first?.body == Array(expected.utf8))
     }
 
-    @Test("an ID that refers outside of the directory is refused", arguments: ["", "../u-1", "u 1", "U-1"])
+    @Test("an ID that refers outside the directory is refused", arguments: ["", "../u-1", "u 1", "U-1"])
     func unsafeID(id: String) throws {
         let fixture = try fixture.get()
         #expect(throws: StoreError.self) { try RescueLog(in: fixture.directory).reserve(for: id) }

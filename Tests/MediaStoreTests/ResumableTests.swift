@@ -114,7 +114,7 @@ struct ResumableTests {
         #expect(try fixture.commitCount() - before == 1)
     }
 
-    @Test("a change of an unknown row is an error")
+    @Test("a change to an unknown row is an error")
     func noteUnknown() async throws {
         let store = try fixture.get().store()
         await #expect(throws: StoreError.self) { try await store.note("u-unknown", UploadChange(state: .done)) }

@@ -112,7 +112,7 @@ struct SyncReadingTests {
         #expect(try index.all(PhotoFilter(isGone: true)) == [photos[1]])
         let counts = try index.counts(of: server, device: IndexFixture.phone.id)
         #expect((counts.thisDevice, counts.total, counts.gone) == (3, 3, 1))
-        // A listing that contains it restores it.
+        // A listing that contains such a photo restores it.
         try index.synchronize([photos])
         #expect(try index.counts(of: server, device: nil).total == 4)
     }

@@ -30,7 +30,7 @@ struct ExchangeTests {
         #expect(head.hasSuffix("\r\n\r\nhello"))
     }
 
-    @Test("a refusal of a large body costs no body byte (trap T3)", arguments: [401, 413])
+    @Test("no byte of a large body is sent before it is refused (trap T3)", arguments: [401, 413])
     func earlyRefusal(status: Int) async throws {
         let expected = Mutex(false)
         let server = try ScriptedServer { connection, _ in
@@ -80,7 +80,7 @@ struct ExchangeTests {
         #expect(receiver.text == "{}")
     }
 
-    @Test("a redirect is a response, never followed (credentials stay here)")
+    @Test("a redirect is a response and is never followed (credentials stay here)")
     func redirect() async throws {
         let server = try ScriptedServer { connection, _ in
             try connection.readRequest()

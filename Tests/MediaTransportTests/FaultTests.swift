@@ -129,7 +129,7 @@ struct FaultTests {
         #expect(expectations.withLock { $0 } == requested)
     }
 
-    /// A server or a router may have dropped it, and a request that may be sent only once would be lost.
+    /// A server or a router may have dropped the connection, and a request that may be sent only once would be lost.
     @Test("a POST uses no connection that was idle for longer than the limit", arguments: [(1, 2), (3600, 1)])
     func idleConnection(idleSeconds: Int, connections: Int) async throws {
         let server = try ScriptedServer { connection, _ in

@@ -16,7 +16,7 @@ private final class HeldBody: RequestBody {
         self.freeBytes = freeBytes
     }
 
-    /// How often the reader was queried whether it holds the body back.
+    /// How often it was checked whether the reader holds the body back.
     var readCount: Int { state.withLock { $0.requested } }
 
     func release() {
@@ -124,7 +124,7 @@ struct HeldBodyTests {
             _ = try await http.execute(HTTPRequest(.get, server.url(), repeatability: .safe))
             others += 1
         }
-        // A busy loop queries hundreds of thousands of times; one that wakes for a reason, a few times each.
+        // A busy loop checks hundreds of thousands of times; one that wakes only for a reason, a few times per request.
         #expect(body.readCount - before < 50 + 20 * others)
         body.release()
         #expect(try await response.status == 200)

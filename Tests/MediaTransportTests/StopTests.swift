@@ -27,7 +27,8 @@ struct StopTests {
         }
     }
 
-    /// On a slow line, minutes of it would otherwise count as sent: the last MiB fits into the client's send queue.
+    /// On a slow line, minutes of the body would otherwise count as sent: its last MiB fits into the client's send
+    /// queue.
     @Test("the end of a body is not sent ahead into the send queue", .timeLimit(.minutes(4)))
     func unsentEnd() async throws {
         let (reached, done) = (Gate(), Gate())
@@ -116,7 +117,7 @@ struct StopTests {
         #expect(!response.body.isEmpty)
     }
 
-    /// The thread of the transfers may not have run for a while: a suspended machine, a busy one.
+    /// The thread of the transfers may not have run for a while, on a busy machine or one that was suspended.
     @Test("a response that has arrived counts, even if the wait for it is over", .timeLimit(.minutes(4)))
     func abandonAfterResponse() async throws {
         let (released, responded) = (Gate(), Gate())

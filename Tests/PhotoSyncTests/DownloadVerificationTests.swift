@@ -81,7 +81,7 @@ import Testing
         try expectNothing(bench)
     }
 
-    /// The photo of an ID never changes: with another digest than the listing's, one of the two belongs to another photo.
+    /// The photo of an ID never changes: of two different digests, one belongs to another photo.
     @Test func aFileThatCannotBeThePhotoIsRefused() async throws {
         let (original, other) = (try digest(of: uploaded), try digest(of: "another photo"))
         let gzip = ["Content-Encoding: gzip"]

@@ -122,7 +122,7 @@ import Testing
         #expect(bench.server.requests.allSatisfy { $0.device == nil && $0.since == nil })
     }
 
-    /// It contains photo names, and a process may be killed at any moment.
+    /// The database contains photo names, and a process may be killed at any moment.
     @Test func theTemporaryDatabaseOfTheListingHasNoName() async throws {
         let bench = try PullBench(ServerPhotos(3))
         let folders = [NSTemporaryDirectory(), "/var/tmp", bench.directory.path]

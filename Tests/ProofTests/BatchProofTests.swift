@@ -112,8 +112,8 @@ import Testing
 
     // MARK: Failing system calls
 
-    /// The n-th `send` of each thread fails, also the one that wakes the thread of all transfers: it would sleep for a
-    /// minute.
+    /// The n-th `send` of each thread fails, including the one that wakes the thread of all transfers, which would
+    /// otherwise sleep for a minute.
     @Test(.enabled(if: SystemCallTrace.isAvailable, SystemCallTrace.requirement), arguments: 1...4)
     func aRefusedSendDelaysNothing(_ number: Int) async throws {
         let sandbox = try await SandboxProcess.start()

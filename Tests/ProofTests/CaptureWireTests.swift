@@ -82,7 +82,7 @@ import Testing
         try #require(try await bench.run(bench.sending(photos[0])).exitCode == 0)
         let requests = try await bench.sandbox.requests()
         let records = try bench.records()
-        // Of the library only its rows are compared: SQLite keeps a counter in the file's header.
+        // Only the rows of the library are compared: SQLite keeps a counter in the file's header.
         let tree = { try Tree(bench.dataPath).files.filter { !$0.key.hasPrefix("library.sqlite") } }
         let before = try tree()
         let path = bench.runner.home.file("trace")

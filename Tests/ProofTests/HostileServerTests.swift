@@ -81,8 +81,8 @@ import Testing
         }
         try await bench.succeed("sync")
         // A sibling, a child and a link that a name could refer to.
-        let neighbours = ["etc/passwd", "a.jpg", "windows.jpg", "2024/a.jpg"]
-        for name in neighbours { try bench.picture("../deep/" + name, Array("mine".utf8)) }
+        let neighbors = ["etc/passwd", "a.jpg", "windows.jpg", "2024/a.jpg"]
+        for name in neighbors { try bench.picture("../deep/" + name, Array("mine".utf8)) }
         let target = bench.runner.home.file("deep/er")
         let before = try Tree(bench.runner.home.path)
 

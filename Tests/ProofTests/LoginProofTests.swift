@@ -259,7 +259,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: bench.dataPath + "/logins.json"))
     }
 
-    /// Today's servers have no logins: Basic stays possible, also after a response that suggested otherwise.
+    /// Today's servers have no logins: Basic stays possible, even after a response that suggested otherwise.
     @Test func aServerWithoutLoginsAcceptsPasswords() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4")
         let bench = try Self.bench(sandbox.baseURL)

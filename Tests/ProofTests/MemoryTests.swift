@@ -3,8 +3,8 @@ import MediaStore
 import TestSupport
 import Testing
 
-/// A file of any size uses the same memory (docs/benchmarks.md). The difference from `uploads list` is measured by
-/// `make bench`, on the release build; here the additional code of an upload is not counted.
+/// Files of all sizes use the same amount of memory (docs/benchmarks.md). The difference from `uploads list` is
+/// measured by `make bench`, on the release build; here the additional code of an upload is not counted.
 @Suite(.measuresMemory) struct MemoryTests {
     private func peakKibibytes(_ bench: Bench, _ arguments: [String], input: String) async throws -> Int {
         let result = try await bench.runner.run(
@@ -42,7 +42,7 @@ import Testing
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
 
-    /// Forty times the files: the memory of an upload is freed when its result is printed.
+    /// Forty times as many files: the memory of an upload is freed when its result is printed.
     @Test func manySmallFilesUseNoMoreMemoryThanAFew() async throws {
         let sandbox = try await SandboxProcess.start()
         func peak(_ count: Int) async throws -> Int {
@@ -64,7 +64,7 @@ import Testing
         #expect(few > 4 << 10, "the program was measured, not its wrapper")
     }
 
-    /// Five times the photos: a listing uses the same memory, and so does the index.
+    /// Five times as many photos: a listing uses the same memory, and so does the index.
     @Test func largeListingUsesNoMoreMemoryThanASmallOne() async throws {
         let sandbox = try await SandboxProcess.start()
         func peak(_ photos: Int) async throws -> Int {
@@ -80,7 +80,7 @@ import Testing
         #expect(small > 4 << 10, "the program was measured, not its wrapper")
     }
 
-    /// Ten times the delete tokens use the same memory, in every command that reads all of them or one.
+    /// Ten times as many delete tokens use the same memory, in every command that reads all of them or one.
     @Test func manyTokensUseNoMoreMemoryThanAFew() async throws {
         let commands = [
             ["list"], ["list", "--json"], ["export", "--output", "EXPORT"], ["show", "18"],

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// What is synchronized of the rescue log, and when, as seen by the kernel. Without it, only a power loss would show a
-/// difference.
+/// Which parts of the rescue log are synced, and when, as seen by the kernel. Without these tests, only a power loss
+/// would show a difference.
 @Suite(.prompt) struct RescueSyncTests {
     private static let syncs: Set = ["fsync", "fdatasync"]
     private static let writes: Set = ["write", "pwrite64"]
@@ -34,7 +34,7 @@ import Testing
         #expect(named.end < sent.begin)
     }
 
-    /// After a power loss, the response to the first attempt must not be mistaken for that to the second one.
+    /// After a power loss, the response to the first attempt must not be mistaken for the response to the second.
     @Test(.enabled(if: SystemCallTrace.isAvailable, SystemCallTrace.requirement))
     func anEarlierResponseIsErasedOnTheDiskBeforeTheFileIsSentAgain() async throws {
         let sandbox = try await SandboxProcess.start(faults: ["upload:status=503,times=1,retry-after=0"])

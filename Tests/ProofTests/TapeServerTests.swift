@@ -149,7 +149,7 @@ import Testing
 }
 
 extension TapeBench {
-    /// A separate server from here on, and a key for it.
+    /// Switches to a separate server, and creates a key for it.
     mutating func useServer(major: Int = 3, quota: Int? = nil) async throws -> ImmichStandIn {
         let server = try await ImmichStandIn.start(major: major, quota: quota)
         runner.environment["MEDIACTL_LIBRARY_URL"] = server.address

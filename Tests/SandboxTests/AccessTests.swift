@@ -95,7 +95,7 @@ import Testing
         #expect(large.status == 413)
         #expect(large.uploadedBytes == 0)
         #expect(large.headers["content-type"] == "text/html; charset=iso-8859-1")
-        // Without `100 Continue` curl would wait longer than it may take.
+        // Without `100 Continue`, curl would wait longer than its time limit.
         let timeouts = ["--expect100-timeout", "50", "--max-time", "20"]
         let accepted = try await fixture.upload(path, options: ["-H", "Expect: 100-continue"] + timeouts)
         #expect(accepted.status == 201)

@@ -13,7 +13,7 @@ import Testing
         ("d3-long-location", "location", 0, 0), ("d1-long-label", "label", 1, 0), ("d2-long-label", "label", 1, 0),
         ("d3-long-participants", "participants", 1, 1),
     ])
-    func aLongTextIsRejectedLikeInTheRecording(name: String, field: String, files: Int, rows: Int) async throws {
+    func aLongTextIsRejectedAsInTheRecording(name: String, field: String, files: Int, rows: Int) async throws {
         let recording = try Transcript(named: name)
         let fixture = try await Fixture(dialect: String(name.prefix(2)))
         let fields = Self.event + (field == "label" ? [] : ["label=one"]) + ["\(field)=\(Self.long)"]

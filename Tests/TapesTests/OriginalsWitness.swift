@@ -56,7 +56,7 @@ struct OriginalsWitness {
             device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino),
             mode: status.st_mode,
-            // The link count of a directory counts its directories: those are in the list.
+            // The link count of a directory counts its subdirectories, which are in the list.
             names: isFile ? UInt64(status.st_nlink) : 0,
             size: isFile ? Int64(status.st_size) : 0,
             modifiedSeconds: status.st_mtim.tv_sec,

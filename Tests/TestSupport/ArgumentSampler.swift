@@ -28,7 +28,7 @@ public final class ArgumentSampler: Sendable {
     /// Waits until the arguments of every running process have been read; there must be a child.
     public func nextRound() async {
         await withCheckedContinuation { continuation in
-            // The current pass may have missed it already.
+            // The current pass may already have missed a process.
             waiters.withLock { $0.append(Waiter(rounds: 2, continuation: continuation)) }
         }
     }
@@ -60,7 +60,7 @@ public final class ArgumentSampler: Sendable {
 
     private func look(at processID: Int32, _ watch: SecretWatch, depth: Int) {
         let place = "/proc/\(processID)"
-        // A process that has exited has none.
+        // A process that has exited has no arguments.
         guard depth < 4, let arguments = Self.bytes(place + "/cmdline") else { return }
         watch.look(at: arguments)
         for thread in Self.names(in: place + "/task") {

@@ -51,15 +51,15 @@ public struct BinaryRunner: Sendable {
         )
     }
 
-    /// Runs the executable to its end.
+    /// Runs the executable to completion.
     ///
     /// - Parameters:
     ///   - arguments: Without the program's name.
     ///   - input: The content of standard input.
     ///   - streams: The standard streams.
     ///   - extra: Environment variables added to, or replacing, those of the runner.
-    ///   - wrapper: A program and its arguments that runs the executable.
-    ///   - deadline: The child is killed after it.
+    ///   - wrapper: A program that runs the executable, with its arguments.
+    ///   - deadline: The time after which the child is killed.
     /// - Returns: Its output and exit status.
     /// - Throws: ``ChildError``.
     public func run(
@@ -76,7 +76,7 @@ public struct BinaryRunner: Sendable {
         return try await child.finish(deadline: deadline)
     }
 
-    /// Runs the executable to its end with arguments that need not be UTF-8.
+    /// Runs the executable to completion with arguments that need not be UTF-8.
     ///
     /// - Parameter rawArguments: Without the program's name.
     /// - Returns: Its output and exit status.

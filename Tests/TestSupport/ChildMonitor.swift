@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Reads a child's output and waits for its end, on separate threads, and notifies the waiting tasks.
+/// Reads a child's output and waits for it to exit, on separate threads, and notifies the waiting tasks.
 ///
 /// The threads reference the monitor, not the ``ChildProcess``, which kills the child with its last reference.
 final class ChildMonitor: Sendable {
@@ -12,7 +12,7 @@ final class ChildMonitor: Sendable {
     struct State: Sendable {
         fileprivate(set) var output: [UInt8] = []
         fileprivate(set) var errors: [UInt8] = []
-        /// As returned by `waitpid`; nil before the end.
+        /// As returned by `waitpid`; nil until the child has exited.
         fileprivate(set) var status: Int32?
         fileprivate var openStreams: Set<Stream> = []
         fileprivate var lineStart = 0
@@ -27,7 +27,7 @@ final class ChildMonitor: Sendable {
 
     let state = Locked(State())
 
-    /// Takes over our ends of the outputs; nil is an output that is not collected.
+    /// Takes over our ends of the outputs; nil for an output that is not collected.
     init(_ child: Int32, output: Int32?, errors: Int32?) {
         collect(output, .output)
         collect(errors, .errors)
@@ -72,7 +72,7 @@ final class ChildMonitor: Sendable {
         return state.withLock { condition($0) }
     }
 
-    /// Nil if the condition is true already; `wake` is not called then.
+    /// Nil if the condition is already true; `wake` is then not called.
     private func register(_ condition: @escaping Condition, _ wake: @escaping @Sendable () -> Void) -> Int? {
         state.withLock { state in
             if condition(state) { return nil }
@@ -103,7 +103,7 @@ final class ChildMonitor: Sendable {
             while true {
                 let count = read(descriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
-                // A terminal whose last user has closed it reads as EIO.
+                // Reading a terminal that its last user has closed fails with EIO.
                 guard count > 0 else { break }
                 change { $0.append(buffer[..<count], to: stream) }
             }
@@ -117,10 +117,10 @@ extension ChildMonitor.State {
     /// Whether the child has exited and its output is complete.
     var hasEnded: Bool { status != nil && openStreams.isEmpty }
 
-    /// Whether a next line of standard output, or its end, is available.
+    /// Whether another line of standard output, or its end, is available.
     var hasLineOrEnd: Bool { !openStreams.contains(.output) || output.offset(of: [0x0a], from: lineStart) != nil }
 
-    /// Removes and returns the next line of standard output; the last one may lack its line end.
+    /// Removes and returns the next line of standard output; the last one may lack its line break.
     mutating func takeLine() -> String? {
         guard lineStart < output.count else { return nil }
         let end = output.offset(of: [0x0a], from: lineStart) ?? output.count

@@ -138,7 +138,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits until a text has been written to standard output or standard error.
     ///
-    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if it ends without.
+    /// - Throws: ``ChildError/neverPrinted(_:soFar:)``, also if the child exits without printing it.
     public func wait(for text: String, deadline: Duration = .seconds(120)) async throws {
         _ = await monitor.wait(until: { $0.hasPrinted(text) || $0.hasEnded }, deadline: deadline)
         guard monitor.state.withLock({ $0.hasPrinted(text) }) else {
@@ -148,7 +148,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the next line of standard output.
     ///
-    /// - Returns: The line without its end; nil if the output has ended.
+    /// - Returns: The line without its line break; nil if the output has ended.
     /// - Throws: ``ChildError/neverPrinted(_:soFar:)``.
     @available(*, noasync) public func nextLine(deadline: Duration = .seconds(120)) throws -> String? {
         try takeLine(monitor.block(until: \.hasLineOrEnd, deadline: deadline))
@@ -159,7 +159,7 @@ public final class ChildProcess: Sendable {
         try takeLine(await monitor.wait(until: \.hasLineOrEnd, deadline: deadline))
     }
 
-    /// Whether a next line, or the end of standard output, is available.
+    /// Whether another line, or the end of standard output, is available.
     public var hasLineOrEnd: Bool { monitor.state.withLock { $0.hasLineOrEnd } }
 
     private func takeLine(_ isThere: Bool) throws -> String? {
@@ -167,15 +167,15 @@ public final class ChildProcess: Sendable {
         return monitor.state.withLock { $0.takeLine() }
     }
 
-    /// Waits for the end of the child and of its output.
+    /// Waits until the child has exited and its output is complete.
     ///
     /// - Returns: Its output and exit status.
-    /// - Throws: ``ChildError/neverEnded(soFar:)``; the child has been killed then.
+    /// - Throws: ``ChildError/neverEnded(soFar:)``; the child has then been killed.
     @available(*, noasync) public func finish(deadline: Duration = .seconds(120)) throws -> ChildResult {
         try ending(monitor.block(until: \.hasEnded, deadline: deadline))
     }
 
-    /// Waits for the end of the child and of its output, as above.
+    /// Waits until the child has exited and its output is complete, as above.
     public func finish(deadline: Duration = .seconds(120)) async throws -> ChildResult {
         try ending(await monitor.wait(until: \.hasEnded, deadline: deadline))
     }
@@ -192,7 +192,7 @@ public final class ChildProcess: Sendable {
 
     // MARK: Running to completion
 
-    /// Runs a program to its end, without standard input.
+    /// Runs a program to completion, without standard input.
     ///
     /// - Returns: Its output and exit status.
     /// - Throws: ``ChildError``.
@@ -204,7 +204,7 @@ public final class ChildProcess: Sendable {
         try ChildProcess(executable, arguments, environment: environment).finish()
     }
 
-    /// Runs a program to its end, as above.
+    /// Runs a program to completion, as above.
     public static func run(
         _ executable: String,
         _ arguments: [String] = [],

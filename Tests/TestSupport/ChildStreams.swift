@@ -120,7 +120,7 @@ struct ChildDescriptors: ~Copyable {
     /// Starts the program.
     ///
     /// - Returns: Its process ID.
-    /// - Throws: ``ChildError/cannotStart(_:)``; our ends are closed then.
+    /// - Throws: ``ChildError/cannotStart(_:)``; our ends are then closed.
     func spawn(_ executable: String, _ arguments: [[UInt8]], _ environment: [String: String]) throws -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

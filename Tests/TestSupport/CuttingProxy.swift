@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// An unreliable network: forwards bytes between a client and a server, and interrupts the connection whenever a
-/// number of bytes has come from the client.
+/// given number of bytes has arrived from the client.
 public final class CuttingProxy: Sendable {
     /// How a connection is interrupted.
     public enum Ending: Sendable, CaseIterable {

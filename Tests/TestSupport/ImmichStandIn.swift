@@ -122,7 +122,7 @@ public final class ImmichStandIn: Sendable {
         public var mostUploads: Int
     }
 
-    /// It could not be used.
+    /// The stand-in could not be used.
     public enum Failure: Error {
         /// It exited before it was ready; its standard error.
         case notReady(String)
@@ -157,11 +157,11 @@ public final class ImmichStandIn: Sendable {
     ///
     /// - Parameters:
     ///   - major: 2 or 3.
-    ///   - version: All three numbers; nil is one of that major version.
+    ///   - version: All three numbers; nil selects a version with that major number.
     ///   - permissions: The permissions of the key `key-1`, which belongs to Alice.
     ///   - quota: Bytes that an account may store; nil for no limit.
     ///   - gather: Uploads get a response only after this many have been in progress concurrently, or after 30 s.
-    /// - Returns: The server, empty.
+    /// - Returns: The empty server.
     /// - Throws: ``Failure``.
     public static func start(
         major: Int = 3,

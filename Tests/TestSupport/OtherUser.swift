@@ -2,7 +2,7 @@ internal import CTestSupport
 internal import Glibc
 public import Testing
 
-/// Permissions of an unprivileged user. Root may do everything, so that nothing would be refused in a container.
+/// Permissions of an unprivileged user. Root may do everything, so nothing would be refused in a container.
 public enum OtherUser {
     /// `nobody` of Debian.
     public static let id: UInt32 = 65534

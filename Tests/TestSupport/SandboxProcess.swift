@@ -17,7 +17,7 @@ public final class SandboxProcess: Sendable {
         public var status: Int?
         /// Body bytes that the sandbox received.
         public var bodyBytesRead: Int
-        /// It is no longer processed, with or without a response.
+        /// Whether the sandbox has finished with it, with or without a response.
         public var isOver: Bool
 
         enum CodingKeys: String, CodingKey {
@@ -171,7 +171,7 @@ public final class SandboxProcess: Sendable {
         process.killNow()
     }
 
-    /// Sends a signal, SIGTERM by default, and waits for the end.
+    /// Sends a signal, SIGTERM by default, and waits until the sandbox has exited.
     /// - Throws: ``ChildError/neverEnded(soFar:)``.
     @discardableResult
     public func stop(signal: Int32? = nil) async throws -> ChildResult {
@@ -225,7 +225,7 @@ public final class SandboxProcess: Sendable {
     ///   - method: For example `POST`.
     ///   - path: Below `/__sandbox/photosync/`, such as `photos` or `photos/ID`.
     ///   - json: The body, if any.
-    /// - Returns: The response, JSON.
+    /// - Returns: The JSON response.
     /// - Throws: ``Failure/control(status:_:)`` if it is rejected.
     @discardableResult
     public func photoSync(_ method: String, _ path: String, _ json: String? = nil) async throws -> String {
@@ -269,7 +269,7 @@ public final class SandboxProcess: Sendable {
 
     /// The response of a control route about captures.
     /// - Parameter name: `records`, `devices` or `bodies`.
-    /// - Returns: The response, a JSON array.
+    /// - Returns: The response: a JSON array.
     /// - Throws: ``Failure/control(status:_:)``.
     public func captures(_ name: String) async throws -> Data {
         try await control("GET", "captures/" + name)

@@ -74,8 +74,8 @@ public final class ScriptedServer: Sendable {
     /// `http://127.0.0.1:PORT`.
     public var address: String { "http://127.0.0.1:\(port)" }
 
-    /// Waits until the scripts of all connections have ended: if the peer has exited, everything it sent has been
-    /// processed then.
+    /// Waits until the scripts of all connections have ended: if the peer has exited, everything it sent has then been
+    /// processed.
     ///
     /// - Returns: false if a script is still running after three minutes.
     public func waitUntilIdle() -> Bool {

@@ -19,9 +19,9 @@ final class SecretWatch: Sendable {
     private let state: Locked<State>
     private let home: String?
     private let start = Date()
-    /// Printing delete tokens was requested.
+    /// Whether printing delete tokens was requested.
     private let mayShowTokens: Bool
-    /// Under `strace` the program's home contains its system calls.
+    /// False under `strace`: the program's home then contains its system calls.
     private let isAlone: Bool
 
     /// Nil unless the built program is run.
@@ -83,7 +83,7 @@ final class SecretWatch: Sendable {
 
     private static func smallText(_ path: String) -> String? {
         var status = stat()
-        // Nothing that could block.
+        // Only files that cannot block when they are read.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 4096 else { return nil }
         return FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -6,7 +6,7 @@ public final class SmallDisk: Sendable {
     /// It could not be mounted or made read-only.
     public struct Unmountable: Error {}
 
-    /// Whether one can be mounted, which root of a container often may not.
+    /// Whether one can be mounted, which root in a container is often not allowed to do.
     public static let isAvailable = (try? SmallDisk(kibibytes: 64)) != nil
 
     /// The reason why a test is skipped.
@@ -42,8 +42,8 @@ public final class SmallDisk: Sendable {
 
     /// Makes it read-only.
     ///
-    /// The kernel refuses that while a file is open for writing, and each process that another test starts at that
-    /// moment keeps the files of this one open from its `fork` to its `exec`. So it is retried.
+    /// The kernel refuses to while a file is open for writing, and each process that another test starts at that moment
+    /// keeps the files of this process open from its `fork` to its `exec`. So the call is retried.
     ///
     /// - Throws: `Unmountable` if a file stays open for writing.
     public func makeReadOnly() throws {

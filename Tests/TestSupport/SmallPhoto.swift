@@ -8,7 +8,7 @@ public enum SmallPhoto {
     /// The photo with a text after its end: files with different bytes, and of any length.
     public static func jpeg(_ text: String) -> [UInt8] { jpeg + Array(text.utf8) }
 
-    /// A WebP image of one pixel with an `ImageUniqueID`, in bytes that are valid UTF-8 for servers of text (RFC
+    /// A WebP image of one pixel with an `ImageUniqueID`, in bytes that are valid UTF-8 for servers that send text (RFC
     /// 9649; Exif 2.32 section 4.6). Further bytes follow its end.
     public static func stampedText(_ id: String, _ text: String = "") -> String {
         let value = join(Array(id.utf8), [UInt8](repeating: 0, count: max(8 - id.utf8.count, 1)))

@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// It is killed when the last reference is released.
 public final class SoftwareTPM: Sendable {
-    /// It could not be used.
+    /// The TPM could not be used.
     public enum Failure: Error {
         /// `swtpm` exited before it listened; its standard error.
         case notReady(String)
@@ -42,7 +42,7 @@ public final class SoftwareTPM: Sendable {
             )
             let deadline = ContinuousClock.now + .seconds(60)
             while process.isRunning, ContinuousClock.now < deadline {
-                // The control channel may be opened and closed at any time; the other one would treat it as its
+                // The control channel may be opened and closed at any time; the other one would treat that as its
                 // client.
                 if LoopbackPort.isOpen(port + 1) {
                     return SoftwareTPM(port: port, process: process, state: state)

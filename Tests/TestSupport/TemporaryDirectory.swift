@@ -5,10 +5,10 @@ public final class TemporaryDirectory: Sendable {
     /// Absolute path.
     public let path: String
 
-    /// Creates it under the system's temporary directory.
+    /// Creates the directory under the system's temporary directory.
     ///
     /// - Parameter isInMemory: Whether it may be in memory, if possible: for tests that often wait for the disk,
-    ///   and not for tests of durability.
+    ///   but not for tests of durability.
     /// - Throws: An error if it cannot be created.
     public init(isInMemory: Bool = false) throws {
         let memory = "/dev/shm/"

@@ -87,7 +87,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "a part of the first chunk needs no stored digest, a whole one does",
+        "a part of the first chunk needs no stored digest; a whole one does",
         arguments: [(999, true), (1000, true), (1001, false)]
     )
     func withoutProof(offset: Int, isAccepted: Bool) async throws {

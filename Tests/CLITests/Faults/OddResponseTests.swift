@@ -139,8 +139,8 @@ import Testing
         #expect(try report.item().hasDeleteToken == true)
     }
 
-    /// Stored, and yet 500 (traps T7 and T19); a lost response; one that does not end, which is closed; one that stalls,
-    /// to which the stall limit applies again. The file is queried, and not sent again.
+    /// The file is stored, but the response is a 500 (traps T7 and T19), is lost, never ends (the connection is
+    /// closed), or stalls (the stall limit applies again). The server is queried for the file, which is not sent again.
     @Test(arguments: [
         "upload:500-after-store", "upload:drop-response", "upload:whitespace=20000000",
         "upload:stall,after=response-headers",

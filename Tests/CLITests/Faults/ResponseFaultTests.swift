@@ -86,7 +86,7 @@ import Testing
         ),
     ]
 
-    /// After the whole body these do not tell whether the file was stored: the listing is queried, and has no such
+    /// After the whole body, these do not show whether the file was stored: the listing is queried, and has no such
     /// file.
     static let breakdowns: [Row] = [
         Row(
@@ -187,7 +187,7 @@ import Testing
         #expect(try fixture.states() == [.failed])
     }
 
-    /// Without retries there is no wait either, also not in the check for the file.
+    /// Without retries there is no wait either, not even in the check for the file.
     @Test(.timeLimit(.minutes(1))) func aRateLimitFailsWithoutRetries() async throws {
         let limited = { @Sendable (connection: ScriptedServer.Connection, head: String) in
             try connection.readBody(of: head)
@@ -223,7 +223,7 @@ import Testing
         #expect(WaitReport.message(failure) == "the server failed (502); retrying in 9 s")
     }
 
-    /// Only these prove that nothing was stored and that the file may be sent again.
+    /// Only these statuses prove that nothing was stored and that the file may be sent again.
     @Test(arguments: ["upload:early-status=429,times=1,retry-after=1", "upload:early-status=503,times=1"])
     func isRetriedWhereThatIsSafe(_ fault: String) async throws {
         let sandbox = try await SandboxProcess.start(faults: [fault])
@@ -235,7 +235,7 @@ import Testing
         #expect(try fixture.tokens().count == 1)
     }
 
-    /// With 100-continue a rejection costs no body.
+    /// With 100-continue, no body is sent before a rejection.
     @Test(arguments: [
         (401, ExpectedFault(4, "unauthorized", "wrong user name or password, or missing permission")),
         (413, ExpectedFault(2, "payload_too_large", "the web server refused the size")),

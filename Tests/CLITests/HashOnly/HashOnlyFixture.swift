@@ -34,7 +34,7 @@ struct HashOnlyFixture: Sendable {
         return fixture
     }
 
-    /// Runs a command of `hash-only` to its end.
+    /// Runs a command of `hash-only` to completion.
     func run(_ arguments: [String], extra: [String: String] = [:]) async throws -> ChildResult {
         try await runner.run(["hash-only"] + arguments, extra: extra)
     }

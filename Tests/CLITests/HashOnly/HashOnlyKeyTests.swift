@@ -131,7 +131,7 @@ import Testing
         #expect(try await handles(tpm) == Self.untouched)
     }
 
-    /// The certificate of an endorsement key of P-256, which the TPM does not store.
+    /// A certificate that the TPM does not store, of a P-256 endorsement key.
     @Test func certificatesMayBeGiven() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)

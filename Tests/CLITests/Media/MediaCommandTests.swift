@@ -174,7 +174,7 @@ import Testing
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
-    /// The file name in an organizer's mail is not a name on the server, but usually the label.
+    /// The file name in an organizer's email is not a name on the server, but usually the label.
     @Test(arguments: dialects)
     func anOriginalFileNameLeadsToTheFile(_ dialect: String) async throws {
         let fixture = try await Fixture(dialect: dialect)

@@ -50,27 +50,27 @@ import Testing
     @Test(arguments: [
         Case("flags are for --server", flags(server: a), a: "***-**"),
         Case("flags are for the configured server", flags(), file: "server: \(a)", a: "***-**"),
-        Case("without any server flags and environment are for none", flags(), environment: variables, a: "------"),
+        Case("without any server, flags and environment are for none", flags(), environment: variables, a: "------"),
         Case(
             "the environment is for MEDIACTL_SERVER",
             environment: variables.merging(["MEDIACTL_SERVER": a]) { $1 },
             a: "***-**"
         ),
         Case(
-            "as above although --server is another",
+            "as above, although --server is another",
             SettingsFlags([.server: b]),
             environment: variables.merging(["MEDIACTL_SERVER": a]) { $1 },
             a: "-**-**",
             b: "*-----"
         ),
         Case(
-            "the environment is for --server where it has no server",
+            "the environment is for --server if it sets no server",
             SettingsFlags([.server: a]),
             environment: variables,
             a: "***-**"
         ),
         Case(
-            "the environment is for the profile's server where it has none",
+            "the environment is for the profile's server if it sets none",
             SettingsFlags(profile: "p"),
             environment: variables,
             file: "profiles: {p: {server: '\(a)'}}",
@@ -155,7 +155,7 @@ import Testing
     }
 
     /// A server in a link on the command line gets the options of the command line.
-    @Test func aServerThatTheCommandNamesTakesItsFlags() async throws {
+    @Test func aServerThatTheCommandSpecifiesTakesItsFlags() async throws {
         let settings = try await resolve(file: "", flags: Self.all)
         let origin = try ServerURL(Self.b).origin
         #expect(try settings.server(origin, of: .uploadsURL, named: [origin]).insecure.value)

@@ -29,7 +29,7 @@ import Testing
     @Test func validSettingsStillApply() async throws {
         let settings = try await resolve(file: "retries: 7\nretrys: 3\nprofiles:\n  idle:\n    jbos: 2\nuser: me")
         #expect(settings.retries.value == 7 && settings.user?.value == "me")
-        // In the order of the file, also of profiles that are not in use.
+        // In the order of the file, including those of profiles that are not in use.
         #expect(settings.warnings.map(\.line) == [2, 5])
     }
 
@@ -83,7 +83,7 @@ import Testing
         await #expect(throws: SettingsError.self) { try await resolve(file: "", environment: [name: "canary"]) }
     }
 
-    /// They may belong to scripts around this program, or to its build.
+    /// Such variables may belong to scripts around this program, or to its build.
     @Test func unrelatedVariablesAreIgnored() async throws {
         let environment = [
             "MEDIACTL_RECORD": "1", "MEDIACTL_WARNINGS_AS_ERRORS": "1", "MEDIACTL_XYZZY": "1", "RETRYS": "1",

@@ -28,7 +28,7 @@ import Testing
     private static let html = Data("<html><body>Not found</body></html>".utf8).base64EncodedString()
     private static let random = Data((0..<2_000).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
 
-    /// Each was accepted as "rewritten by the server", with exit code 0, and never fetched again.
+    /// Previously, each was accepted as "rewritten by the server", with exit code 0, and never fetched again.
     @Test(arguments: [
         #"{"action":"replace","base64":"eA=="}"#, #"{"action":"replace","base64":"\#(html)"}"#,
         #"{"action":"replace","base64":"\#(random)"}"#, #"{"action":"truncate","bytes":300}"#,
@@ -303,7 +303,7 @@ import Testing
         #expect(text.errors.contains("restore changed originals from a backup") && !text.errors.contains("error:"))
         #expect(text.errors.contains("mediactl sync push --changed \(path)\n"))
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 0)
-        // A file with another date but the uploaded bytes does.
+        // A file with another date but the uploaded bytes qualifies.
         try Data(SmallPhoto.jpeg("photo a")).write(to: URL(fileURLWithPath: path))
         #expect(try await fixture.json("sync", "repair", "--yes").states == ["repaired"])
     }

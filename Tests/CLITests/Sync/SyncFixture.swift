@@ -41,7 +41,7 @@ struct SyncFixture: Sendable {
         return fixture
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to completion.
     func run(_ arguments: String..., extra: [String: String] = [:]) async throws -> ChildResult {
         try await runner.run(arguments, extra: extra)
     }
@@ -74,7 +74,7 @@ struct SyncFixture: Sendable {
 
     // MARK: Files
 
-    /// A directory with photos of different content.
+    /// A directory with photos with different contents.
     func photos(_ names: String...) throws -> String {
         let directory = runner.home.file("Pictures")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

@@ -13,7 +13,7 @@ import Testing
         return fixture
     }
 
-    // New facts 5: every route responds with 500 and plain text, then recovers without a restart.
+    // New fact 5: every route responds with 500 and plain text, then recovers without a restart.
     @Test func aDatabaseOutageIsWaitedFor() async throws {
         let fixture = patient(try await SyncFixture.loggedIn())
         try await fixture.sandbox.addPhotos(#"{"count":3,\#(Self.alice)}"#)
@@ -42,7 +42,7 @@ import Testing
         #expect(again.port == fixture.sandbox.port)
     }
 
-    // Photosync contract, new facts 5, and 1.1 (key check). 0.1.0 recognized only "Database error", which few routes
+    // Photosync contract, new fact 5, and 1.1 (key check). 0.1.0 recognized only "Database error", which few routes
     // send.
     @Test(
         arguments: [

@@ -90,7 +90,7 @@ import Testing
             (phone, nil, "other", phone.name),
         ] as [(PhotoDevice?, String?, String, String)]
     )
-    func originIsAsSeenFromThisMachine(device: PhotoDevice?, own: String?, name: String, words: String) {
+    func originIsRelativeToThisMachine(device: PhotoDevice?, own: String?, name: String, words: String) {
         let origin = PhotoOrigin(Self.photo(device: device), device: own)
         #expect(origin.name == name && origin.words == words)
     }

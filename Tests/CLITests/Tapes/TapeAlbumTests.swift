@@ -48,7 +48,7 @@ import Testing
         #expect(fixture.albums() == ["Tapes – T"])
     }
 
-    // Issue: without a terminal, the default root is created only in a pictures directory.
+    // Without a terminal, the default root is created only in a pictures directory.
     @Test func rootIsCreatedWherePicturesAre() async throws {
         let fixture = try TapeFixture(hasPictures: false)
         _ = try await fixture.run("create", "T")

@@ -34,7 +34,7 @@ struct TapeFixture: Sendable {
 
     // MARK: Commands
 
-    /// Runs a command of `tapes` to its end.
+    /// Runs a command of `tapes` to completion.
     func run(_ arguments: String..., extra: [String: String] = [:]) async throws -> ChildResult {
         try await runner.run(["tapes"] + arguments, extra: extra)
     }

@@ -3,12 +3,12 @@ struct ScreenText {
     /// The lines, without trailing spaces.
     private(set) var lines: [String] = []
     /// Colored output, as `green: deleted`.
-    private(set) var colours: [String] = []
+    private(set) var colors: [String] = []
 
     private var rows: [[Character]] = [[]]
     private var row = 0
     private var column = 0
-    private var coloured: (name: String, text: String)?
+    private var colored: (name: String, text: String)?
 
     /// Names of ECMA-48 8.3.117, as far as the program uses them.
     private static let names = ["1": "bold", "2": "dim", "31": "red", "32": "green", "33": "yellow"]
@@ -40,7 +40,7 @@ struct ScreenText {
             rows[row].append(character)
         }
         column += 1
-        coloured?.text.append(character)
+        colored?.text.append(character)
     }
 
     private mutating func makeRow() {
@@ -60,8 +60,8 @@ struct ScreenText {
             rows[row] = Array(rows[row].prefix(column))
             rows.removeSubrange((row + 1)...)
         case "m":
-            if let coloured { colours.append("\(coloured.name): \(coloured.text)") }
-            coloured = Self.names[number].map { ($0, "") }
+            if let colored { colors.append("\(colored.name): \(colored.text)") }
+            colored = Self.names[number].map { ($0, "") }
         default: put("?")
         }
     }

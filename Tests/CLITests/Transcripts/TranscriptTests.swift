@@ -91,7 +91,7 @@ import Testing
                 #expect(!entry.raw.utf8.contains(UInt8(ascii: "\r")), comment)
             case .dumb: #expect(!entry.raw.contains("\u{1b}"), comment)
             // Progress is redrawn without color: NO_COLOR concerns only color (no-color.org).
-            case .withoutColour: #expect(!entry.raw.contains(/\u{1b}\[[0-9;]*m/), comment)
+            case .withoutColor: #expect(!entry.raw.contains(/\u{1b}\[[0-9;]*m/), comment)
             // Except for the name of albums, which is the same in every locale.
             case .withoutUTF8: #expect(entry.raw.replacing("Tapes – ", with: "").utf8.allSatisfy { $0 < 0x80 }, comment)
             default: break
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [TranscriptLook.narrow, .usual, .wide, .withoutColour, .dumb, .withoutUTF8])
+    @Test(arguments: [TranscriptLook.narrow, .usual, .wide, .withoutColor, .dumb, .withoutUTF8])
     func tablesFitTheTerminal(look: TranscriptLook) async throws {
         let width = Int(look.columns ?? 0)
         let tables = try await Self.sessions.value[look]?.filter(\.step.isTable) ?? []
@@ -121,8 +121,8 @@ import Testing
     }
 
     private static func lines(of entry: TranscriptEntry, _ look: TranscriptLook) -> [String] {
-        let colours = look == .usual && !entry.colours.isEmpty ? entry.colours.map { "[\($0)]" } : []
-        return ["$ " + entry.line] + entry.shown + ["[\(entry.exitCode.map(String.init) ?? "killed")]"] + colours + [""]
+        let colors = look == .usual && !entry.colors.isEmpty ? entry.colors.map { "[\($0)]" } : []
+        return ["$ " + entry.line] + entry.shown + ["[\(entry.exitCode.map(String.init) ?? "killed")]"] + colors + [""]
     }
 
     private static func squeezed(_ text: String) -> String { text.replacing(#/ +/#, with: " ") }

@@ -4,7 +4,7 @@ import Testing
 
 /// How the program's output is viewed.
 enum TranscriptLook: Sendable, Hashable, CaseIterable {
-    case pipe, narrow, usual, wide, withoutColour, dumb, withoutUTF8
+    case pipe, narrow, usual, wide, withoutColor, dumb, withoutUTF8
 
     var title: String {
         switch self {
@@ -12,7 +12,7 @@ enum TranscriptLook: Sendable, Hashable, CaseIterable {
         case .narrow: "on a terminal of 40 columns"
         case .usual: "on a terminal of 80 columns"
         case .wide: "on a terminal of 200 columns"
-        case .withoutColour: "on a terminal of 80 columns with NO_COLOR=1"
+        case .withoutColor: "on a terminal of 80 columns with NO_COLOR=1"
         case .dumb: "on a terminal of 80 columns with TERM=dumb"
         case .withoutUTF8: "on a terminal of 40 columns with LANG=C"
         }
@@ -29,7 +29,7 @@ enum TranscriptLook: Sendable, Hashable, CaseIterable {
 
     var environment: [String: String] {
         switch self {
-        case .withoutColour: ["TERM": "xterm", "NO_COLOR": "1"]
+        case .withoutColor: ["TERM": "xterm", "NO_COLOR": "1"]
         case .dumb: ["TERM": "dumb"]
         case .withoutUTF8: ["TERM": "xterm", "LANG": "C"]
         default: ["TERM": "xterm"]
@@ -46,7 +46,7 @@ struct TranscriptEntry: Sendable {
     var raw: String
     /// The visible output, line by line, without values that differ in each run.
     var shown: [String]
-    var colours: [String]
+    var colors: [String]
     var exitCode: Int32?
 }
 
@@ -168,7 +168,7 @@ final class TranscriptWorld: Sendable {
             line: names.normalized("mediactl " + line),
             raw: result.output + result.errors,
             shown: (lines + errors.map { "2| " + $0 }).map(names.normalized),
-            colours: screen.colours.map(names.normalized),
+            colors: screen.colors.map(names.normalized),
             exitCode: result.exitCode
         )
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.prompt) struct BatchInterruptionTests {
     @Test func interruptedBatchReportsWhatWasNotStarted() async throws {
         let fixture = try await BatchFixture(faults: ["upload:stall,after=1000,skip=1"])
-        // The first upload of an event is alone.
+        // The first upload to an event runs alone.
         let first = try fixture.file("first.mp4")
         let files = try (0..<4).map { try fixture.file("\($0).mp4", byteCount: 24_000_000) }
         let report = fixture.runner.home.file("report.json")

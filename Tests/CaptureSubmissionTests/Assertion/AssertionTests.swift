@@ -22,7 +22,7 @@ struct AssertionTests {
         Assertion(base64: Data(cbor).base64EncodedString())
     }
 
-    @Test("an assertion is a map of two, the authenticator data first")
+    @Test("an assertion is a map with two entries, the authenticator data first")
     func written() {
         let cbor = [0xa2] + Self.dataEntry + Self.signatureEntry
         #expect(Self.sample.base64 == Data(cbor).base64EncodedString())

@@ -86,7 +86,7 @@ struct SubmissionTests {
         #expect(server.requests.isEmpty)
     }
 
-    // MARK: Names in use already
+    // MARK: Accepted
 
     @Test(
         "202: the ID must be a UUID, and the address must use http or https",

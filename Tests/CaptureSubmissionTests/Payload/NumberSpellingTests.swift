@@ -37,7 +37,7 @@ struct NumberSpellingTests {
         #expect(Double(reference) == number)
     }
 
-    @Test("strings have only the required escapes")
+    @Test("coordinates are rounded to 15 significant digits")
     func coordinates() {
         #expect(DecimalDigits.rounded(47.376886111111114) == 47.3768861111111)
         #expect(DecimalDigits.rounded(-0.123456789012345678) == -0.123456789012346)

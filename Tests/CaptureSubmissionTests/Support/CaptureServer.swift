@@ -22,7 +22,7 @@ extension RecordingServer.Response {
 }
 
 extension RecordingServer {
-    /// A client of it, with a path in the URL, without delays between attempts.
+    /// A client of the server, with a path in the URL, without delays between attempts.
     func client(timeouts: TransferTimeouts = TransferTimeouts()) throws -> CaptureClient {
         try Self.client(of: address + "/base", timeouts: timeouts)
     }

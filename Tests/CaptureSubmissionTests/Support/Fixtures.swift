@@ -20,7 +20,7 @@ struct SigningVector: Decodable, Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    /// All of them; none if they cannot be read, which a separate test detects.
+    /// All vectors; none if they cannot be read, which a separate test detects.
     static let all: [SigningVector] = {
         struct File: Decodable { let vectors: [SigningVector] }
         let bytes = try? Fixtures.bytes("hash-only-canonical/vectors.json")

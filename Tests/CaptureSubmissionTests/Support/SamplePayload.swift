@@ -32,7 +32,7 @@ enum SamplePayload {
         return payload
     }
 
-    /// The same as a video.
+    /// The same example as a video.
     static func video(_ change: (inout HashOnlyPayload) -> Void = { _ in }) throws -> HashOnlyPayload {
         guard let chain = SHA256Digest(hex: String(repeating: "c", count: 64)) else { throw Unusable() }
         return try photo { payload in
@@ -53,7 +53,7 @@ enum SamplePayload {
         }
     }
 
-    /// Discloses this much of the place, the time and the device.
+    /// A payload that discloses these facts about the place, the time and the device.
     static func disclosing(_ metadata: CaptureMetadata) throws -> HashOnlyPayload {
         try photo { payload in
             payload.metadata = metadata

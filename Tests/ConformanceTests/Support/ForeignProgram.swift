@@ -22,7 +22,7 @@ enum ForeignProgram {
     static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: ".build/venv/bin/python").path
 
-    /// Finds a program in `PATH`, and in Debian's directories of servers.
+    /// Finds a program in `PATH`, and in the directories in which Debian installs servers.
     static func path(of name: String) throws -> String {
         let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for directory in directories + ["/usr/sbin", "/sbin"] where access("\(directory)/\(name)", X_OK) == 0 {
@@ -36,7 +36,7 @@ enum ForeignProgram {
         BuiltProgram.path(name)
     }
 
-    /// Runs a program to its end. `environment` is added to that of the tests.
+    /// Runs a program to completion. `environment` is added to that of the tests.
     static func run(
         _ path: String,
         _ arguments: [String],

@@ -10,7 +10,7 @@ struct RandomPayloads {
         random = SplitMix(state: seed)
     }
 
-    /// The next one.
+    /// The next payload.
     mutating func next() throws -> HashOnlyPayload {
         let metadata = CaptureMetadata(
             location: location(),

@@ -33,7 +33,7 @@ final class TusBench: Sendable {
         try TusSource(path: directory.file("source-\(UUID().uuidString)"), byteCount: byteCount)
     }
 
-    /// Uses a separate client for the server, or for a proxy before it.
+    /// Uses a separate client for the server, or for a proxy in front of it.
     func withClient<Result>(
         at address: String? = nil,
         configuration: HTTPClientConfiguration = HTTPClientConfiguration(),

@@ -40,7 +40,7 @@ mkdir -p ca
 printf 'statedir = %s\nsigningkey = %s\nissuercert = %s\ncertserial = %s\n' \
     "$PWD/ca" "$PWD/ca/signkey.pem" "$PWD/ca/issuercert.pem" "$PWD/ca/certserial" >ca.conf
 : >ca.options
-# On Debian it is not in PATH.
+# On Debian, swtpm_localca is not in PATH.
 PATH=$PATH:/usr/share/swtpm:/usr/lib/swtpm swtpm_localca --type ek --ek "x=$x,y=$y,id=secp256r1" --dir "$PWD" \
     --tpm-spec-family 2.0 --tpm-spec-level 0 --tpm-spec-revision 164 --tpm-manufacturer id:00001014 \
     --tpm-model swtpm --tpm-version id:20191023 --tpm2 --configfile ca.conf --optsfile ca.options >ca.log 2>&1 ||

@@ -21,7 +21,7 @@ enum Guarded {
 
     /// A machine as 0.1.0 left it: stores, vault and privacy settings, all for a server on another port.
     static func machine(port: Int, withStores: Bool = true) throws -> BinaryRunner {
-        // The address is inside of databases, where only text of the same length can replace it.
+        // The address is inside databases, where only text of the same length can replace it.
         try #require(String(port).count == 5)
         var runner = try runner()
         runner.environment.merge([

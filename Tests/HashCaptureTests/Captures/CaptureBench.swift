@@ -25,7 +25,7 @@ struct CaptureBench: Sendable {
         try self.init(sandbox: sandbox, address: sandbox.baseURL, profile: profile)
     }
 
-    /// A machine with any server; `machine` for another one with the same data.
+    /// A machine with any server; pass `machine` to use the data of another one.
     init(
         sandbox: SandboxProcess? = nil,
         address: String,
@@ -71,7 +71,7 @@ struct CaptureBench: Sendable {
         try await DeviceEnrolment(session).register(plan)
     }
 
-    /// A machine whose key is enrolled with its own sandbox of the profile `reference`.
+    /// A machine whose key is enrolled with its own sandbox with the profile `reference`.
     static func atReference(_ arguments: [String] = []) async throws -> CaptureBench {
         let machine = try TemporaryDirectory()
         let directory = try DataDirectory.open(machine.path + "/data")
@@ -113,7 +113,7 @@ struct CaptureBench: Sendable {
         return Array(machine.file(name).utf8)
     }
 
-    /// A scene of several distances, 16 × 12.
+    /// A scene with several distances, 16 × 12.
     func depthMap() throws -> CaptureRequest.Depth { .map(path: try depthFile(), layout: Self.depthLayout) }
 
     static let depthLayout = DepthMapFile.Layout(width: 16, height: 12)

@@ -29,9 +29,9 @@ struct DepthAnalyzerTests {
             (Float(25), true), (.infinity, false), (.nan, false), (0.1, false), (Float(0.1).nextUp, true),
         ]
     )
-    func neighbours(neighbour: Float, isEdge: Bool) throws {
+    func neighbors(neighbor: Float, isEdge: Bool) throws {
         var samples = [Float](repeating: 0, count: 9)
-        (samples[3], samples[4], samples[5]) = (neighbour, 2, 2)
+        (samples[3], samples[4], samples[5]) = (neighbor, 2, 2)
 
         let analysis = try Self.analysis(3, 3, samples)
 

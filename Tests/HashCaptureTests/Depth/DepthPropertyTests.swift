@@ -9,9 +9,9 @@ struct DepthPropertyTests {
         /// Independent samples.
         case noise
         /// Multiples of 0.1 m: bin edges fall on samples.
-        case decimetres
+        case decimeters
         /// Multiples of 0.01 m.
-        case centimetres
+        case centimeters
         /// Slopes whose gradients are near the edge limit.
         case ramp
         /// Gradients of 0.1 everywhere, so that only rounding decides which are edges.
@@ -77,8 +77,8 @@ struct DepthPropertyTests {
         private mutating func sample(_ kind: Kind, _ x: Int, _ y: Int, slope: Float) -> Float {
             switch kind {
             case .noise: return .random(in: 0.05...21, using: &self)
-            case .decimetres: return Float(Double(Int.random(in: 1...40, using: &self)) / 10)
-            case .centimetres: return Float(Double(Int.random(in: 100...300, using: &self)) / 100)
+            case .decimeters: return Float(Double(Int.random(in: 1...40, using: &self)) / 10)
+            case .centimeters: return Float(Double(Int.random(in: 100...300, using: &self)) / 100)
             case .ramp: return 1 + (Float(x) + Float(y) / 2) * slope + .random(in: 0...0.01, using: &self)
             // 0.06² + 0.08² = 0.1²
             case .edgeLimit: return Float(1 + 0.06 * Double(x) + 0.08 * Double(y))

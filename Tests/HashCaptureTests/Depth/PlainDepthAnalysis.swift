@@ -28,7 +28,7 @@ enum PlainDepthAnalysis {
         )
     }
 
-    /// Never true together with a real scene, as the contract says; here so that the property test would notice.
+    /// Never true together with a real scene, according to the contract; the property test would detect it.
     private static func isScreenLike(_ valid: [Double], _ mean: Double, _ least: Double, _ greatest: Double) -> Bool {
         let median = valid.sorted()[valid.count / 2]
         let near = valid.filter { abs($0 - median) < 0.05 }.count

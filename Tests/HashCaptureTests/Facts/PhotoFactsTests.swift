@@ -5,7 +5,7 @@ import Testing
 
 @testable import HashCapture
 
-/// Facts of files; MediaFilesTests cover times.
+/// Facts of files; MediaFilesTests covers times.
 @Suite struct PhotoFactsTests {
     private let directory: TemporaryDirectory
 

@@ -21,7 +21,7 @@ import Testing
     static let known: [(what: String, latitude: Double, longitude: Double, expected: String)] = [
         ("the Eiffel tower, not its arrondissement", 48.8584, 2.2945, "Paris, FR"),
         ("Montreuil, a suburb of 111,000", 48.8638, 2.4485, "Paris, FR"),
-        ("the palace of Versailles, outside of Paris", 48.8049, 2.1204, "Versailles, FR"),
+        ("the palace of Versailles, outside Paris", 48.8049, 2.1204, "Versailles, FR"),
         ("Sydney Opera House", -33.8568, 151.2153, "Sydney, AU"),
         ("Kreuzberg", 52.4990, 13.4030, "Berlin, DE"),
         ("Sanssouci, in a city next to Berlin", 52.4041, 13.0385, "Potsdam, DE"),
@@ -180,7 +180,7 @@ import Testing
             number($0, 2) == fraction(village.latitude) && number($0 + 2, 2) == fraction(village.longitude)
         }
         #expect(!own.isEmpty, "\(village) is not in the table")
-        // The only entry of its cell cannot be removed; there are few.
+        // The only entry of its cell cannot be removed; there are few such entries.
         guard let other = entries.first(where: { !own.contains($0) }) else { return }
         for entry in own { table.replaceSubrange(entry..<entry + 8, with: table[other..<other + 8]) }
     }

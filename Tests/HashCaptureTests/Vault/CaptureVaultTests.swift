@@ -215,7 +215,7 @@ import Testing
         let depth = try await fixture.vault().check(.depth, of: VaultFixture.id)
         let folder = fixture.temporary.file("target")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        // Need not be UTF-8.
+        // A path need not be UTF-8.
         let target = Array((folder + "/x").utf8) + [0xff]
         func export(expecting: SHA256Digest) async throws {
             _ = try await fixture.vault().export(.media, of: VaultFixture.id, to: target, expecting: expecting)

@@ -14,7 +14,7 @@ from tink.proto import aes_gcm_hkdf_streaming_pb2, common_pb2, tink_pb2
 
 
 def primitive(key):
-    """Tink supports only keysets: this one has the raw key."""
+    """Tink supports only keysets: this keyset contains the raw key."""
     streaming_aead.register()
     parameters = aes_gcm_hkdf_streaming_pb2.AesGcmHkdfStreamingParams(
         ciphertext_segment_size=1 << 20, derived_key_size=32, hkdf_hash_type=common_pb2.SHA256

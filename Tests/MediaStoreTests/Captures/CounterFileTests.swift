@@ -95,7 +95,7 @@ struct CounterFileTests {
         #expect(try await lock(timeout: .zero).last == 4)
     }
 
-    @Test("a link or a directory in its place is refused", arguments: [true, false])
+    @Test("a link or a directory in place of the file is refused", arguments: [true, false])
     func unsafe(isLink: Bool) async throws {
         let fixture = try fixture.get()
         _ = try fixture.directory.make(.captureCounters)

@@ -15,7 +15,7 @@ struct TapeFixture {
 
     static let start = Date(timeIntervalSince1970: 1_780_000_000)
 
-    /// Creates a tape with clips, each of its own file; one created later changed later.
+    /// Creates a tape with clips, each with a separate file; a tape created later has a later change time.
     @discardableResult
     func tape(_ number: Int, title: String? = nil, clips: Int = 0) throws -> TapeRecord {
         let tape = TapeRecord(

@@ -48,9 +48,9 @@ struct WorkerProcess {
     /// nanosleep and clock_nanosleep on x86-64 and arm64.
     private static let sleepCalls: Set = ["35", "230", "101", "115"]
 
-    /// Waits for the end; returns its exit code, or minus the signal.
+    /// Waits for the worker to exit; returns its exit code, or minus the signal.
     func wait() throws -> Int32 { try process.finish().status }
 
-    /// Kills it and waits until it has exited.
+    /// Kills the worker and waits until it has exited.
     func killNow() { process.killNow() }
 }

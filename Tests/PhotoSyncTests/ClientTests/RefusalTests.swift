@@ -173,7 +173,7 @@ struct RefusalTests {
         #expect(error?.transport?.metrics.attempts == 3)
     }
 
-    @Test("a stop stops the request")
+    @Test("a stop ends the request")
     func stopped() async throws {
         let requested = Gate()
         let server = try ScriptedServer { connection, _ in

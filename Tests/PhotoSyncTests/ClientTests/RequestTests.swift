@@ -63,7 +63,7 @@ struct RequestTests {
         let server = try RecordingServer(Self.emptyPage)
         let client = try server.client()
         _ = try await client.photos(cursor: nil, device: nil)
-        // The offset would be ignored, so that two hours of photos are skipped (trap 4).
+        // The offset would be ignored, and two hours of photos would be skipped (trap 4).
         let since = try #require(PhotoTime(rfc3339: "2024-03-01T00:30:00.5+02:00"))
         _ = try await client.photos(cursor: "a\"b", limit: 100, device: "d-1", since: since)
         let bodies = server.requests.map(\.json)

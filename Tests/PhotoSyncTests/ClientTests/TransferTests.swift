@@ -129,7 +129,7 @@ struct TransferTests {
     }
 
     @Test(
-        "the message about multipart means a timeout for uploads only; a row cannot fail for a device that is not specified"
+        "the message about multipart means a timeout for uploads only; no row fails because of an unspecified device"
     )
     func otherCalls() async throws {
         let sentence = "Request must be multipart/form-data."

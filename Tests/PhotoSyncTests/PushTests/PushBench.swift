@@ -55,7 +55,7 @@ final class PushBench: Sendable {
     /// Retries without a delay.
     static let retryPolicy = RetryPolicy(retries: 3, base: .zero)
 
-    /// Writes a file of text.
+    /// Writes a text file.
     @discardableResult
     func write(_ name: String, _ text: String = UUID().uuidString) throws -> [UInt8] {
         try write(name, Data(text.utf8))

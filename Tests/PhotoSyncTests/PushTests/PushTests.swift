@@ -95,7 +95,7 @@ import Testing
         #expect(try await bench.sandbox.photos().first?.fileSize == 52_428_800)
     }
 
-    /// Neither of two new files with the same bytes is on the server before; the plan and the run report the same.
+    /// Two new files with the same bytes, neither of them on the server: the plan and the run report the same.
     @Test func aSecondFileWithTheSameBytesIsADuplicate() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg", "new")

@@ -44,7 +44,7 @@ struct CaptureBench {
         return path
     }
 
-    /// The arguments that submit a photo of `photo`.
+    /// The arguments that submit a photo created by `photo`.
     func sending(_ path: String) -> [String] { ["send", path, "--depth", path + ".f32", "--depth-size", "3x3"] }
 
     /// The output of `sha256sum` for files.
@@ -54,7 +54,7 @@ struct CaptureBench {
 
     // MARK: Commands
 
-    /// Runs a command of `hash-only` to its end.
+    /// Runs a command of `hash-only` to completion.
     func run(
         _ arguments: [String],
         extra: [String: String] = [:],

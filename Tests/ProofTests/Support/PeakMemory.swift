@@ -3,8 +3,8 @@ import Testing
 
 /// The largest resident size of a program.
 enum PeakMemory {
-    /// Runs a command in a child that has a small memory itself and reports the largest resident size of the grandchild:
-    /// the maximum that the kernel keeps for a child also counts the memory of the process it was forked from.
+    /// Runs a command in a child that uses little memory itself and reports the largest resident size of the
+    /// grandchild: the maximum that the kernel keeps for a child also counts the memory of the process that forked it.
     static let wrapper = [
         "/usr/bin/python3", "-c",
         """

@@ -35,12 +35,12 @@ struct PhotoBench {
     var pictures: String { runner.home.file("Pictures") }
     var target: String { runner.home.file("out") }
 
-    /// The server's name of this machine.
+    /// The server's ID for this machine.
     var deviceID: String? {
         get throws { try LibraryStore(in: DataDirectory.open(dataPath)).logins().first?.deviceID }
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to completion.
     func run(_ arguments: String..., extra: [String: String] = [:]) async throws -> ChildResult {
         try await runner.run(arguments, extra: extra)
     }
@@ -87,12 +87,12 @@ struct PhotoBench {
         return path
     }
 
-    /// Pictures of different content.
+    /// Adds photos with different contents.
     func addPictures(_ names: String...) throws {
         for name in names { try picture(name, Array("a photo called \(name)".utf8)) }
     }
 
-    /// One that the sandbox rewrites.
+    /// A photo that the sandbox rewrites.
     static let jpeg = SmallPhoto.jpeg
 
     // MARK: Leftovers

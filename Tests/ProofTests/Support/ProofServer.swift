@@ -9,7 +9,7 @@ struct KnownFile: Sendable {
     let checksum: String
 
     /// The examples of FIPS 180-2, appendix B.1 to B.3. Only the last is above the 64 KiB from which uploads get a
-    /// connection of their own.
+    /// separate connection.
     static let abc = KnownFile(
         id: 18,
         content: "abc",
@@ -40,7 +40,7 @@ struct KnownFile: Sendable {
         """
     }
 
-    /// The listing of section 7 with this file on it.
+    /// The listing of section 7 with this file in it.
     static func listing(of files: [KnownFile]) -> String {
         let entries = files.map { #"{"id":\#($0.id),"file_type":"video","file_name":"\#($0.checksum).mp4"}"# }
         return #"{"pagination":{"page":1,"pageCount":1},"entries":[\#(entries.joined(separator: ","))]}"#

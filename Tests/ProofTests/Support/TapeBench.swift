@@ -6,7 +6,7 @@ import Testing
 /// One user with pictures, and the built program's folder library next to them.
 struct TapeBench {
     var runner: BinaryRunner
-    /// The user's files: never the program's.
+    /// The user's files, which never belong to the program.
     let originals: String
 
     init() throws {
@@ -59,7 +59,7 @@ struct TapeBench {
 
     // MARK: Commands
 
-    /// Runs a command of `tapes` to its end.
+    /// Runs a command of `tapes` to completion.
     func run(
         _ arguments: [String],
         extra: [String: String] = [:],

@@ -28,7 +28,7 @@ struct CaptureFixture {
 
     // MARK: Signing
 
-    /// An assertion in base64: a map of two, with CBOR built by hand.
+    /// An assertion in base64: a map with two entries, with CBOR built by hand.
     func assertion(_ counter: UInt8, over data: some Sequence<UInt8>, party: String? = nil) async throws -> String {
         let authenticator = Digest.sha256(Array((party ?? self.party).utf8)) + [0, 0, 0, 0, counter]
         let signature = try await key.sign(authenticator + Digest.sha256(Array(data)))

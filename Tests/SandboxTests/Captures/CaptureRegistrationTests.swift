@@ -87,7 +87,7 @@ import Testing
             400
         ),
     ])
-    func noLinuxDeviceEnrollsAtTheReferenceServer(body: String, status: Int) throws {
+    func noLinuxDeviceEnrollsWithTheReferenceServer(body: String, status: Int) throws {
         let folder = try TemporaryDirectory()
         let settings = CaptureSettings(profile: .reference)
         let catalog = try CaptureCatalog(folder: try DataFolder(path: folder.path), settings: settings)

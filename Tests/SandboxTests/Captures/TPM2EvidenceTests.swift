@@ -28,7 +28,7 @@ import Testing
 
     private typealias Corruption = (name: String, change: @Sendable (inout SoftwareTPM.Evidence) -> Void)
 
-    /// `magic` (4), `type` (2) start the statement; the attributes of an area are bytes 4…7.
+    /// The statement starts with `magic` (4 bytes) and `type` (2 bytes); the attributes of an area are bytes 4 to 7.
     private static let corruptions: [Corruption] = [
         ("magic", { $0.certification[0] ^= 1 }), ("type", { $0.certification[5] ^= 1 }),
         ("clock", { $0.certification[$0.certification.count - 60] ^= 1 }),

@@ -222,7 +222,7 @@ private struct TPMBench {
         try await tpm.run("tpm2_flushcontext", ["-t"])
     }
 
-    /// An endorsement key, and an attestation key below it.
+    /// Creates an endorsement key, and an attestation key below it.
     func makeKeys(_ algorithm: String) async throws {
         try await run("tpm2_createek", ["-G", algorithm, "-c", file("ek.ctx"), "-u", file("ek.pem"), "-f", "pem"])
         try await makeAttestationKey("ak")
@@ -236,7 +236,7 @@ private struct TPMBench {
         )
     }
 
-    /// To the endorsement key, for a key with this name.
+    /// Encrypts a secret to the endorsement key, for a key with this name.
     func credential(_ secret: [UInt8], for name: [UInt8]) async throws -> TPMCredential? {
         let form = ["-outform", "DER", "-out", file("ek.der")]
         try await tpm.run("openssl", ["pkey", "-pubin", "-in", file("ek.pem")] + form)

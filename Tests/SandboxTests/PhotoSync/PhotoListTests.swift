@@ -93,7 +93,7 @@ import Testing
         _ = try await fixture.list()
         _ = try await fixture.list(#"{"deviceId":"nobody"}"#)
         #expect(try await lastSync() == nil)
-        // Not checked to belong to the caller.
+        // Ownership is not checked.
         try await fixture.sandbox.addPhotos(#"{"user":"bob@example.test"}"#)
         _ = try await fixture.list(#"{"deviceId":"\#(device)"}"#, as: PhotoFixture.bob)
         let first = try #require(try await lastSync())
@@ -149,7 +149,7 @@ import Testing
         let some = #"{"deviceId":"\#(device)","photoIds":["\#(ids[0])","\#(ids[0])","\#(ids[1])","none"]}"#
         #expect(try await claim(some) == claimed(2))
         #expect(try await claim(some) == claimed(0))
-        // Not checked to belong to the caller: the photo stays Bob's.
+        // Ownership is not checked: the photo stays Bob's.
         #expect(try await claim(#"{"deviceId":"\#(device)","photoIds":["\#(bobs[0])"]}"#) == claimed(1))
         #expect(try await fixture.list("{}", as: PhotoFixture.bob).photos.map(\.originDevice?.id) == [device])
         #expect(try await claim(#"{"deviceId":"\#(device)","claimAll":true,"photoIds":["x"]}"#) == claimed(3))

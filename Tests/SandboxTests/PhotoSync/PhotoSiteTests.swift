@@ -76,7 +76,7 @@ import Testing
         #expect(try await fixture.get("/api/media-files", user: "uploader").status == 501)
     }
 
-    /// Sections 8: the owner of a photo is not checked.
+    /// Section 8: the owner of a photo is not checked.
     @Test func anyKeyReadsAndDeletesAnyPhoto() async throws {
         let fixture = try await PhotoFixture()
         let id = try await fixture.uploadNew()

@@ -58,7 +58,7 @@ struct AlbumBench {
 
     // MARK: Several processes
 
-    /// With a library that is shared with other processes.
+    /// A bench with a library that is shared with other processes.
     static func shared() throws -> AlbumBench {
         let temporary = try TemporaryDirectory(isInMemory: true)
         return try AlbumBench(ScriptedLibrary(file: temporary.file("library.json")), in: temporary)

@@ -183,7 +183,7 @@ import Testing
         try bench.add(["b"], to: id)
         other.configure { $0.failures["create"] = [AlbumError(.unreachable(retryAfter: nil))] }
         _ = try await bench.service(library: other).associate(id)
-        // It has an album, but none in the current library.
+        // The tape has an album, but none in the current library.
         #expect(try bench.state(id) == "pending_association unreachable")
         let outcome = try await bench.service(library: other).associate(id, isRequested: true)
         #expect(outcome.isCreated && outcome.addedClips == 2)

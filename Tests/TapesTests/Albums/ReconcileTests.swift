@@ -144,7 +144,7 @@ import Testing
         }
         #expect(outcome.stoppedBy == nil && outcome.done == 2)
         #expect(seen.all == ["unreachable true words", "- false "])
-        // It has an album, and no other one is created.
+        // The tape has an album, and no other one is created.
         #expect(try bench.state(first) == "associated" && bench.library.albums.count == 2)
         #expect(try bench.clips(first) == ["a linked", "c pending unreachable"])
 

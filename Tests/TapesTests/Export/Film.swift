@@ -1,6 +1,6 @@
 import Foundation
 
-/// A film, decoded.
+/// A decoded film.
 struct Film {
     enum Color { case black, red, green, blue, white, other }
 

@@ -69,7 +69,7 @@ struct FilmKit {
         return clip
     }
 
-    /// A tape of 16:9.
+    /// A 16:9 tape.
     static func tape(_ transition: TapeRecord.Transition = .none, _ milliseconds: Int = 200) -> TapeRecord {
         var tape = ExportFixtures.tape(transition: transition, milliseconds: milliseconds)
         tape.orientation = .landscape
@@ -78,7 +78,7 @@ struct FilmKit {
 
     // MARK: Videos
 
-    /// Renders in 64 by 36 at 30 frames per second, and decodes the result.
+    /// Renders at 64 by 36 pixels and 30 frames per second, and decodes the result.
     @discardableResult
     func film(_ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> Film {
         try await render(tape, clips: clips)

@@ -54,7 +54,7 @@ import Testing
         )
     }
 
-    /// A clip is 9.99 frames: rounded individually, a hundred would be 1000.
+    /// A clip is 9.99 frames: if each were rounded individually, a hundred clips would be 1000 frames.
     @Test(arguments: [TapeRecord.Transition.none, .crossfade])
     func roundingErrorsDoNotAccumulate(_ transition: TapeRecord.Transition) throws {
         let lengths = [Int64](repeating: 333, count: 100)

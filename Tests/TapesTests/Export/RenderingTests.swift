@@ -150,7 +150,7 @@ struct RenderingTests {
         )
         (trimmed.trimStartMilliseconds, trimmed.trimEndMilliseconds) = (300, 300)
         trimmed.volume = 0.25
-        // Longer than its video by more than the lead of any reading.
+        // The audio is longer than the video by more than the time by which reading starts early.
         let late = try await kit.video("b.mov", "color=white:s=64x36:r=30:d=0.2", sound: "sine=440:d=2.8")
         var live = kit.clip(kit.home.file("c.jpg"), .live)
         live.pairedSource = late.source

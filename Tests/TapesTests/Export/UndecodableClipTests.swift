@@ -9,7 +9,7 @@ import Testing
 /// All clips that this ffmpeg cannot decode are found before a rendering starts.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct UndecodableClipTests {
-    /// An HEIC photo of libheif's heif-enc: 64 by 36 pixels.
+    /// An HEIC photo written by libheif's heif-enc: 64 by 36 pixels.
     private static let photo = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/still.heic")
 

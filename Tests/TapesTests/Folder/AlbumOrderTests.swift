@@ -202,7 +202,7 @@ import Testing
         try folder.check()
     }
 
-    @Test("a name in the manifest that refers outside of the folder is not used") func unsafeName() async throws {
+    @Test("a name in the manifest that refers outside the folder is not used") func unsafeName() async throws {
         let bench = try await Bench(["a.jpg"])
         let file = bench.fixture.path(Self.manifest)
         let text = try String(contentsOfFile: file, encoding: .utf8)

@@ -60,7 +60,7 @@ import Testing
         #expect(access.state == (response ? .authorized : .denied))
         #expect(requested.withLock { $0 } == [Array(fixture.root.utf8)])
         #expect(fixture.exists(fixture.root) == response)
-        // The refused one has the fingerprint of the next query, so that there is no prompt each time (R10).
+        // A refusal has the fingerprint of the next query, so there is no prompt each time (R10).
         if !response { #expect(try await library.access(.addOnly).fingerprint == access.fingerprint) }
         // There is no prompt for an existing library.
         if response { _ = try await library.requestAccess(.addOnly) }

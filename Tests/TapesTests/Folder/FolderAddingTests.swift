@@ -159,7 +159,7 @@ import Testing
         }
         let none = ClipRecord(id: "x", tapeID: "y", kind: .image, source: nil)
         #expect(try await fixture.library.resolveAssets([none], mayUpload: true) == [.unidentified])
-        // If they are added anyway, the others are added.
+        // If such a path is added anyway, the others are added.
         let path = try fixture.original("a.jpg")
         let album = try await fixture.album()
         let results = try await fixture.add([[0x61], [0x2f, 0], tooLong, path], to: album)

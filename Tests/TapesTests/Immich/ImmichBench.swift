@@ -118,7 +118,7 @@ extension AssetResolution {
         if case .asset(let id, _) = self { String(decoding: id, as: UTF8.self) } else { nil }
     }
 
-    /// The reason why it was not uploaded for now.
+    /// The reason why its upload was postponed.
     var failure: AlbumError? {
         if case .failed(let error) = self { error } else { nil }
     }
@@ -141,7 +141,7 @@ func albumError(_ call: () async throws -> Void) async -> AlbumError? {
     }
 }
 
-/// IDs as in the description: of version 4 (trap 15).
+/// IDs as in the API description: UUIDs of version 4 (trap 15).
 enum SampleID {
     static let album = "b8f7a7a5-4c3e-4b8e-9d55-0a3f2b1c4d5e"
     static let asset = "0d6a4c1e-2f3b-4a5d-8e7f-112233445566"

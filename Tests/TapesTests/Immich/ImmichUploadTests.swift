@@ -225,7 +225,7 @@ struct ImmichUploadTests {
         #expect(try await bench.report().requests.filter { $0.line == "POST /assets" }.count == 2)
     }
 
-    @Test("R14: the upload of a file that changes meanwhile is postponed")
+    @Test("R14: the upload of a file that changes in the meantime is postponed")
     func changing() async throws {
         let bench = try await ImmichBench()
         let clip = try bench.clip("a.jpg", "abc")
@@ -255,8 +255,7 @@ struct ImmichUploadTests {
                         try connection.readBody(bytesRead)
                     }
                     try connection.write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\(length)\r\n\(body)")
-                    // More than the buffers in between hold: the client is still sending when the response has
-                    // arrived.
+                    // More than the buffers in between hold: the client is still sending when the response arrives.
                     for _ in 0..<24 { try connection.readBody(bytesRead) }
                     if bytesRead > 0 { connection.reset() }
                     return

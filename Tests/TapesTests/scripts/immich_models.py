@@ -1,4 +1,4 @@
-"""Validates requests and responses with the models of immichpy, which others generated from the published API description."""
+"""Validates requests and responses with immichpy's models, which were generated from the published API description."""
 
 import inspect
 import re

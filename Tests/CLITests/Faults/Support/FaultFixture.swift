@@ -42,7 +42,7 @@ struct FaultFixture: Sendable {
 
     var login: [String] { ["--server", server, "--user", "uploader"] }
 
-    /// Runs `mediactl upload FILE --json` to its end.
+    /// Runs `mediactl upload FILE --json` to completion.
     func upload(
         _ more: [String] = [],
         path: String? = nil,
@@ -56,7 +56,7 @@ struct FaultFixture: Sendable {
         try runner.start(["upload", file, "--json", "--progress-events"] + login + more, extra: extra)
     }
 
-    /// Runs `mediactl uploads delete … --json` to its end.
+    /// Runs `mediactl uploads delete … --json` to completion.
     func delete(_ arguments: [String], extra: [String: String] = [:]) async throws -> FaultReport {
         FaultReport(
             try await runner.run(
