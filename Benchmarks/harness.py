@@ -128,7 +128,7 @@ def make_files(count, size):
 
 
 class Table:
-    """The rows of a run. Those of a baseline, another mediactl that ran each group before, get a separate column."""
+    """The rows of a run. Those of a baseline (an earlier mediactl that runs each group first) get a separate column."""
 
     def __init__(self):
         self.rows = []

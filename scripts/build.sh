@@ -17,7 +17,7 @@ for argument in "$@"; do
     if [ "$argument" = --build-tests ]; then
         scratch=${MEDIACTL_TEST_SCRATCH:-.build-test}
         options=(-c release --scratch-path "$scratch" --enable-index-store)
-        # A release build uses -O; an option here would also override the level of single targets.
+        # A release build uses -O; an option here would also override the level of individual targets.
         [ "${MEDIACTL_TEST_OPTIMIZATION:--Onone}" = -O ] || options+=(-Xswiftc "${MEDIACTL_TEST_OPTIMIZATION:--Onone}")
         options+=(-Xswiftc -enable-testing -Xswiftc -gnone -Xswiftc -DKILL_POINTS -Xswiftc -DTESTABLE)
     fi

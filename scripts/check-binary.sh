@@ -16,7 +16,7 @@ segments=$(readelf --wide --program-headers "$binary")
 dynamic=$(readelf --wide --dynamic "$binary")
 grep -qE 'Type: +DYN' <<<"$header" || complain "not position-independent"
 grep -qE 'GNU_RELRO' <<<"$segments" || complain "no RELRO segment"
-grep -qE '(BIND_NOW|FLAGS_1\).*NOW)' <<<"$dynamic" || complain "functions are bound late: RELRO is not full"
+grep -qE '(BIND_NOW|FLAGS_1\).*NOW)' <<<"$dynamic" || complain "functions are bound lazily: RELRO is not full"
 grep -qE 'GNU_STACK.* RW +0' <<<"$segments" || complain "the stack is executable"
 ! grep -qE '\((RPATH|RUNPATH)\)' <<<"$dynamic" || complain "has an RPATH or RUNPATH"
 ! grep -qE '\(TEXTREL\)' <<<"$dynamic" || complain "has text relocations"

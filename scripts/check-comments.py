@@ -3,7 +3,7 @@
 
     scripts/check-comments.py [DIRECTORY]
 
-Run by `make lint`. A comment of one line repeats a declaration if each of its words is part of the declaration or of
+Run by `make lint`. A one-line comment repeats a declaration if each of its words is part of the declaration or of
 the name of its type, in singular or plural, or is one of FILLERS. A number or a quoted value says more. The meanings of
 outcome codes are not checked: docs/exit-codes.md is generated from them.
 """
@@ -22,7 +22,7 @@ COMMENT = re.compile(r"(\s*)/// ([^0-9`]*)\.$")
 
 
 def words(text):
-    """The words of names and prose, each also without the ending of a plural."""
+    """The words of names and prose, each also without a plural ending."""
     found = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", text)}
     return found | {word.removesuffix("s") for word in found} | {re.sub("ies$", "y", word) for word in found}
 

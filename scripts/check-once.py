@@ -34,7 +34,7 @@ TABLE = [
         "MediaTransport/RetryPolicy.swift",
     ]),
     ("a parser of Retry-After", r'(?i)"retry-after"|\bRetryAfter\.parse', ["MediaTransport/RetryPolicy.swift"]),
-    # The other file ends a pause on a stop.
+    # The other file ends a pause when the transfers are stopped.
     ("a pool of tasks", r"\bwith\w*TaskGroup\(", [
         "MediaSystem/BoundedTasks.swift", "MediaTransport/TransferControl.swift",
     ]),
@@ -44,7 +44,7 @@ TABLE = [
         "MediaCLI/Shared/Files/SmallFile.swift", "MediaCLI/Shared/Signals/Interruption.swift",
         "MediaCLI/Shared/Terminal/Prompter.swift", "MediaCLI/Upload/UploadPlan.swift",
     ]),
-    # These casts apply to errors of callers' work, or of a walk over a store.
+    # These casts apply to errors thrown by callers' closures, or while the rows of a store are read.
     ("a cast of a caught error", r"error as\? \w+( \?\?|\))", [
         "PhotoSync/Download/DownloadPlanner.swift", "MediaStore/HashCache.swift", "MediaCLI/Uploads/UploadsResume.swift",
         "MediaCLI/Shared/Session/ServerTrust.swift",

@@ -2,7 +2,7 @@
 # scripts/check-package.sh [PACKAGE.deb]: installs the Debian package in a fresh root, runs it, removes it, and compares
 # the root with its earlier state. Without an argument: the package in dist/packages.
 #
-# Requires root permissions, debootstrap and the Debian mirror of this machine; changes nothing outside its temporary
+# Requires root privileges, debootstrap and the Debian mirror of this machine; changes nothing outside its temporary
 # directory. CHECK_ROOT=DIR keeps the fresh root there and reuses it in the next run. CHECK_SUITE selects another
 # release than this machine's.
 set -euo pipefail

@@ -215,7 +215,7 @@ def vectors(places, named):
     points = []
     for _ in range(200):  # anywhere: mostly sea
         points.append((math.degrees(math.asin(chance.uniform(-1, 1))), chance.uniform(-180, 180)))
-    for _ in range(50):  # about the poles
+    for _ in range(50):  # around the poles
         points.append((chance.choice([-1, 1]) * chance.uniform(77, 90), chance.uniform(-180, 180)))
     at_date_line = [place for place in places if abs(place.longitude) > 178]
     for place in chance.choices(at_date_line, k=150):

@@ -5,7 +5,7 @@
     .build/venv/bin/python scripts/measure-places.py
 
 Prints the figures of Sources/CPlaces/README.md. The borders are those of the time zones in timezonefinder
-(OpenStreetMap, ODbL); the table contains no data of them.
+(OpenStreetMap, ODbL); the table contains none of their data.
 """
 
 import collections

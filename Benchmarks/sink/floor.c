@@ -55,7 +55,7 @@ static int download(const char *url, long photos) {
         if (curl_easy_perform(curl) != CURLE_OK) fail("download");
         tail.bytes[tail.count] = 0;
         const char *next = strstr(tail.bytes, "\"cursor\":\"");
-        if (!next != (row + PAGE >= photos)) fail("another number of pages");
+        if (!next != (row + PAGE >= photos)) fail("unexpected number of pages");
         if (next) snprintf(cursor, sizeof cursor, "%.36s", next + 10);
     }
     return 0;

@@ -108,7 +108,7 @@
             return nil
         }
 
-        /// A blob that can be opened cannot be created without the key.
+        /// Without the key, no blob can be created that can be opened.
         private static func checkBlob(_ bytes: [UInt8]) -> String? {
             guard let key = StreamingAEAD.Key([UInt8](repeating: 0x5a, count: 32)) else { return "no key" }
             var rest = bytes[...]
@@ -125,7 +125,7 @@
             } catch {
                 return nil
             }
-            return isOpened ? "a blob of anybody's opens" : nil
+            return isOpened ? "a blob created without the key opens" : nil
         }
     }
 #endif

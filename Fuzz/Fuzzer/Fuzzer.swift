@@ -4,7 +4,7 @@ import FuzzEntries
 /// The parsers to run: the value of a ``FuzzEntry`` in `FUZZ_TARGET`.
 private let entry: FuzzEntry = {
     let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
-    guard let entry = FuzzEntry(rawValue: name) else { fatalError("FUZZ_TARGET names no target: \"\(name)\"") }
+    guard let entry = FuzzEntry(rawValue: name) else { fatalError("FUZZ_TARGET is not a target: \"\(name)\"") }
     return entry
 }()
 

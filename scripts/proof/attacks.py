@@ -69,7 +69,7 @@ def run_table(table, arguments, seed):
 
 def main():
     arguments = options()
-    # nohup ignores it, and child processes would inherit that.
+    # nohup ignores SIGHUP, and child processes would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     seed = random.randrange(10**6) if arguments.seed is None else arguments.seed
     failures = 0

@@ -3,11 +3,11 @@
 Data covered by a sync is present; any part of the other data may be missing:
 
 - A sync of a file makes its data and size durable, but not its name. Names are durable after a sync of their directory;
-  of the later changes, each directory contains any number of the first ones.
-- Every 512 bytes written since the last sync may have any version that they had since then, alone or in groups of 4096;
-  so may the size. New space contains zeros, or old content of the disk.
-- A truncation happened or did not. fdatasync makes no times durable, sync_file_range nothing; a file that is mapped for
-  writing (SQLite's -shm) has any content.
+  of the changes since then, each directory contains any number of the first ones.
+- Each block of 512 bytes written since the last sync may have any version that it has had since then, alone or in
+  groups of 4096 bytes; so may the size. New space contains zeros, or old content of the disk.
+- A truncation may or may not have taken effect. fdatasync does not make times durable, and sync_file_range makes
+  nothing durable; a file that is mapped for writing (SQLite's -shm) has any content.
 """
 
 import collections
@@ -345,7 +345,7 @@ class Remains:
         self.size_at = self.random.choice((torn, torn + 1, self.size_at))
 
     def _scatter(self):
-        """Each 512 or 4096 bytes have their content of some time since the last sync."""
+        """Each block of 512 or 4096 bytes has its content at some time since the last sync."""
         self.versions = {}
         choices = {}
         for index, sectors in enumerate(self.touched):

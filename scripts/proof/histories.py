@@ -4,7 +4,7 @@
     scripts/proof/histories.py [--count N] [--seed N] [--jobs N] [--verbose] [--oracle]
 
 In each history, photos are taken, edited, damaged, renamed, copied and deleted, on both machines and on the server's
-disk; rows appear late; the server restarts or its database fails; and mediactl synchronizes, or is killed meanwhile.
+disk; rows appear late; the server restarts or its database fails; and mediactl syncs, or is killed while it does.
 After each command, its JSON records are compared with the files on both disks and the rows of the server's database.
 --seed N repeats the history with the seed N and the --count - 1 after it, except for the times of kills. --oracle
 falsifies claims and facts one at a time, which must be detected. Environment: as for powerloss.py.
@@ -81,7 +81,7 @@ class History:
             own = {row.id: (row.hash, row.name, row.size) for row in self.server.rows().values() if row.email == ALICE}
             keys = ("checksum_sha256", "file_name", "size_bytes")
             found = {item["photo_id"]: tuple(item[key] for key in keys) for item in listed.items}
-            self.expect(found == own, "the index is not the server's database", (found, own))
+            self.expect(found == own, "the index does not match the server's database", (found, own))
             left = sorted(os.listdir(machine.data))
             is_clean = all(name.split("-")[0] in ("index.sqlite", "library.sqlite") or "lock" in name for name in left)
             self.expect(is_clean, "something is left in the data directory", left)
@@ -413,11 +413,11 @@ def check_oracle(arguments, seed):
             histories += 1
             planted += found[5]
             noticed = [failure for failure in found[4] if PLANTED[plant].noticed in failure.splitlines()[0]]
-        word = PLANTED[plant].noticed if noticed else "NOT NOTICED"
+        word = PLANTED[plant].noticed if noticed else "NOT DETECTED"
         print(f"{plant:28} planted {planted:3} times in {histories:3} histories: {word}", flush=True)
         if not noticed:
             missed.append(plant)
-    print(f"histories: {len(PLANTED) - len(missed)} of {len(PLANTED)} planted faults are noticed")
+    print(f"histories: {len(PLANTED) - len(missed)} of {len(PLANTED)} planted faults were detected")
     return 1 if missed else 0
 
 

@@ -1,4 +1,4 @@
-/* Records changes of names, and set modification times; see recorder.c. */
+/* Records changes of names, and modification times that are set; see recorder.c. */
 #include "recorder.h"
 
 static int rename_any(int from, const char *old, int to, const char *new, unsigned flags) {

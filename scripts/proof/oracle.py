@@ -55,5 +55,5 @@ def report(rows):
         words = ", ".join(f"{number} {what}" for what, number in kinds.items())
         print(f"{name:10} {forgotten:32} {count:5} {states:7} {bad:6}  {words}")
     seen = sum(bad > 0 for *_, bad, _ in rows)
-    print(f"powerloss: {seen} of {len(rows)} kinds of syncs are missed when the model ignores them")
+    print(f"powerloss: {seen} of {len(rows)} kinds of syncs are detected as missing when the model ignores them")
     return seen > 0

@@ -63,10 +63,10 @@ class Capture(Scenario):
         present = self.on_server(case.recording.work / "stages" / str(case.duties.stage))
         for digest in present:
             if states.get(digest) not in self.SENT:
-                case.fail("silent loss", f"{self.hashes[digest]} is on the server, here it is {states.get(digest)}")
+                case.fail("silent loss", f"{self.hashes[digest]} is on the server, but here it is {states.get(digest)}")
         for digest, state in states.items():
             if state == "accepted" and digest not in present:
-                case.fail("false success", f"{self.hashes[digest]} is accepted here, and not on the server")
+                case.fail("false success", f"{self.hashes[digest]} is accepted here, but not on the server")
         for record in case.printed:
             if record.get("type") == "item" and record.get("state") == "accepted":
                 if states.get(record["media_hash"].removeprefix("sha256:").lower()) != "accepted":
@@ -137,7 +137,7 @@ class Download(Scenario):
         before = self.whole(case)
         for name, photo in before.items():
             if photo is None:
-                case.fail("wrong content", f"{name} is not whole before the next command")
+                case.fail("wrong content", f"{name} is incomplete before the next command")
         for record in case.printed:
             if record.get("type") == "item" and pathlib.Path(record["path"] or "").name not in before:
                 case.fail("silent loss", f"{record['path']} was printed as {record['state']} and is missing")

@@ -18,7 +18,7 @@ from harness import Sandbox, control
 
 ALICE, BOB = "alice@example.test", "bob@example.test"
 KEYS = {ALICE: "a11ce".ljust(64, "0"), BOB: "b0b".ljust(64, "0")}
-# A run lists again the uploads of the five minutes before the last one; a row this much older is missed.
+# Each run relists the uploads of the five minutes before the last run; a row this much older is missed.
 LATE_SECONDS = 3600
 
 

@@ -216,7 +216,7 @@ class Explorer:
         if len(self.result.failures) < SHOWN_FAILURES:
             event = self.recording.events[case.number]
             self.result.failures.append(
-                f"{kind}: {self.result.name}, seed {self.result.seed}, behind event {case.number} ({event.op.name}"
+                f"{kind}: {self.result.name}, seed {self.result.seed}, after event {case.number} ({event.op.name}"
                 f" {event.name1}), stage {case.duties.stage}, state {case.key.hex()}: {what}"
             )
 

@@ -110,7 +110,7 @@ class Recording:
         self.issued |= {identity: (token, 0) for identity, token in self.scenario.known_tokens.items()}
 
     def _tokens_on_disk(self):
-        """The event from which on each token is on the disk: the first sync of a file that contains it."""
+        """The event that puts each token on the disk: the first sync of a file that contains it."""
         self.kept_at, written = {}, collections.defaultdict(set)
         for identity, (token, stage) in self.issued.items():
             if stage <= self.before and identity in self.scenario.kept_before:

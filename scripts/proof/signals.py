@@ -54,7 +54,7 @@ PAIR_STAGES = [
     ("multipart", "upload", "responded"), ("multipart", "upload", "inside"), ("tus", "tus-patch", "half"),
     ("tus", "tus-patch", "responded"), ("tus", "finalize", "body"), ("tus", "finalize", "responded"), ("tus", "finalize", "inside"),
 ]
-# Moments from which on the program waits for the response.
+# Moments after which the program waits for the response.
 WAITING = [(stage, moment) for stage in ("upload", "finalize") for moment in ("body", "responded", "inside", "passed")]
 
 

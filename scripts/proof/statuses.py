@@ -14,9 +14,9 @@ STATUSES = (
     411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 425, 426, 428, 429, 431, 451, 460, 499, 500, 501, 502, 503, 504,
     505, 507, 508, 511, 520, 522, 524, 525, 530, 599, 600, 999,
 )
-# This means that nothing was processed (gighive contract, trap T24).
+# A status that means that nothing was processed (gighive contract, trap T24).
 NOTHING_DONE = {503}
-# The contract defines these as refusals (2.5, 4.3, section 8). After any other 4xx the outcome is unknown.
+# Statuses that the contract defines as refusals (2.5, 4.3, section 8). After any other 4xx, the outcome is unknown.
 REFUSALS = {400, 401, 403, 404, 413, 415}
 
 

@@ -178,7 +178,7 @@ class TokenScenario:
             case.fail("stored twice", f"{counts} after {again}")
         sent = {item["checksum_sha256"] for item in again.items if item["state"] in ("done", "duplicate", "linked")}
         if sent - set(counts):
-            case.fail("false success", f"printed as stored, and not on the server: {sent - set(counts)}")
+            case.fail("false success", f"printed as stored, but not on the server: {sent - set(counts)}")
 
 
 class Upload(TokenScenario):

@@ -110,7 +110,7 @@ class Upload(Operation):
             self.problems.append(f"stored twice: {stored}, {run}")
         reported = {pathlib.Path(item["path"]).name: item for item in run.items if item["state"] == "done"}
         for name in set(reported) - {name for _, name in stored}:
-            self.problems.append(f"{name} is printed as stored, and not on the server: {run}")
+            self.problems.append(f"{name} is printed as stored, but not on the server: {run}")
         if not stored:
             return run
         status = self.clean(machine.run("uploads", "status", "--settle-timeout", "0.01"))
@@ -129,7 +129,7 @@ class Upload(Operation):
             if name not in reports:
                 self.problems.append(f"the token of {name} is lost without a report: {run}; then {status}")
             if name in reported and reported[name]["has_delete_token"]:
-                self.problems.append(f"{name} is printed with a token, which is missing: {run}; then {status}")
+                self.problems.append(f"{name} is printed with a token, but the token is missing: {run}; then {status}")
         return run
 
 
@@ -152,10 +152,10 @@ class Delete(Operation):
         run = machine.run("uploads", "delete", number, "--yes", *OPTIONS, limit=LIMIT_SECONDS, **environment)
         is_there = self.digest_of(number) is not None
         if is_there and any(item["state"] in ("deleted", "gone") for item in run.items):
-            self.problems.append(f"printed as deleted, and on the server: {run}")
+            self.problems.append(f"printed as deleted, but on the server: {run}")
         listed = self.clean(machine.run("uploads", "list", "--show-token"))
         if is_there and number not in [item["file_id"] for item in listed.items]:
-            self.problems.append(f"not deleted, and its token is missing: {run}")
+            self.problems.append(f"not deleted, but its token is missing: {run}")
         if listed.items:
             again = self.clean(machine.run("uploads", "delete", number, "--yes"))
             if again.code not in (0, 5) or self.digest_of(number) is not None:
@@ -202,10 +202,10 @@ class Download(Operation):
         run = machine.run(*words, "--retries", "1", limit=LIMIT_SECONDS, **environment)
         found = self.found(machine)
         if None in found.values():
-            self.problems.append(f"a file that is not whole has a name: {found}, {run}")
+            self.problems.append(f"an incomplete file has a final name: {found}, {run}")
         reported = [pathlib.Path(item["path"]).name for item in run.items if item["state"] in ("verified", "present")]
         if set(reported) - set(found):
-            self.problems.append(f"printed as downloaded, and not there: {run}")
+            self.problems.append(f"printed as downloaded, but missing: {run}")
         again = self.clean(machine.run(*words))
         if again.code != 0 or sorted(self.found(machine).values(), key=str) != list(range(self.COUNT)):
             self.problems.append(f"not complete afterwards: {self.found(machine)}, {run}; then {again}")

@@ -93,8 +93,8 @@ class Trial:
         self.removed = set()
         # Whether the program may have exited before it read a completely sent response.
         self.may_lose = False
-        # When the commands until now have ended, and when no server can be working on their last finalize any longer, in
-        # seconds since 1970: from then on it may be sent again without a query.
+        # When the commands so far ended, and when no server can still be working on their last finalize request, in
+        # seconds since 1970: after that, the request may be sent again without a query.
         self.pause = None
 
     def file(self, size=3000):
@@ -173,7 +173,7 @@ class Trial:
                 self.wrong.append("the stored token is not the one that the server sent")
             return
         if self.proxy.tokens and not self.may_lose:
-            self.wrong.append("the server sent a token, and it is not stored")
+            self.wrong.append("the server sent a token, but it is not stored")
         states = self.journal()
         if not states & {"token_lost", "unknown_outcome", "sent", "sending", "finalized"}:
             warned = any(

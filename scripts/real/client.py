@@ -17,7 +17,7 @@ from servers import ROOT, SetupError, folded
 PRESENT = {"done", "linked", "duplicate", "token_lost", "finalized"}
 # The event does not have the file.
 ABSENT = {"failed", "cancelled", "canceled", "resumable", "pending", "not_started", "planned", "sending"}
-# The server has the bytes, the event does not.
+# The server has the bytes, but the event does not.
 ELSEWHERE = {"refused_duplicate"}
 # No claim is made.
 UNKNOWN = {"unknown_outcome", "sent"}
@@ -42,7 +42,7 @@ class Item:
         self.exit_code = record.get("exit_code")
         self.bytes_sent = record.get("bytes_sent") or 0
         self.record = record
-        # The state is that of the journal; by the error, the server may have the file.
+        # The state is that of the journal; according to the error, the server may have the file.
         self.is_unchanged = (record.get("error") or {}).get("code") == "not_resumable"
 
 

@@ -70,7 +70,7 @@ def without_entry(context):
     context.claim(f"with its file: exit {run.code}")
     left = Truth(context.server)
     if run.code == 0 and left.has_bytes(files[0]):
-        context.row.wrong.append("exit 0, the file is left")
+        context.row.wrong.append("exit 0, but the file is left")
     context.expect("files after the deletion", left.count(event), 1)
     context.expect("the other file", left.numbers(files[1]), {other})
 

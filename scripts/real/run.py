@@ -12,16 +12,16 @@ Servers come from the environment, for each of d1 to d4 (here D1):
     MEDIACTL_REAL_D1_ROWS_COMMAND    a shell command that prints the rows of the database, one per line, separated by
                                      tabs: date, organization, id, SHA-256, label
     MEDIACTL_REAL_D1_GUEST_LINK_COMMAND    prints a link to the event EVENT_DATE, EVENT_ORG of its environment (optional)
-    MEDIACTL_REAL_D1_CONTROL_COMMAND       run with "php stop", "php start", and so for db and tus (optional)
+    MEDIACTL_REAL_D1_CONTROL_COMMAND       run with "php stop", "php start", and likewise for db and tus (optional)
     MEDIACTL_REAL_D4_TUS_COMMAND     prints the rows of tus_uploads, separated by tabs: ID, user, status, length, and 1 if
                                      it is pending and younger than 24 hours, otherwise 0 (optional, d4 only)
     MEDIACTL_REAL_D4_EXPIRE_COMMAND  run with such IDs; makes them older than 24 hours (optional, d4 only)
     MEDIACTL_REAL_D4_FILES_COMMAND   prints the paths of the stored media files, one per line (optional, d4 only)
 
-A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server, the project's sandbox replaces
-all releases, with uploads that collide as on the real ones. Events and bytes are new in every run, so servers need
+A password can be in a file: _PASSWORD_FILE in place of _PASSWORD. Without any server, the project's sandbox is used for
+all releases, with uploads that collide as on the real servers. Events and bytes are new in every run, so servers need
 not be empty; files without a token and those of random batches stay there. A server with release d4 must have no other
-users meanwhile, who would take its five places. MEDIACTL_BINARY names another mediactl,
+users during a run, since they would take its five places. MEDIACTL_BINARY specifies another mediactl, and
 MEDIACTL_SANDBOX another sandbox.
 
 The truth is the server's listing, requested by this program, and the rows of the database; both must agree. Digests are
