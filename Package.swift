@@ -20,7 +20,7 @@ let sandbox: Target.Dependency = .product(name: "mediactl-sandbox", package: "Sa
 let foundations: [Target.Dependency] = [
     "MediaCore", "MediaCrypto", "MediaFiles", "MediaStore", "MediaSystem", "MediaTransport", "Outcomes",
 ]
-// A module per type of server, with the parts that are modules of their own.
+// A module per type of server, with the parts that are separate modules.
 let systems: [Target.Dependency] = ["CaptureSubmission", "GigHive", "HashCapture", "PhotoSync", "Tapes", "Tus"]
 
 let package = Package(

@@ -15,7 +15,7 @@ internal import Tus
         case admin
     }
 
-    /// The members of an error, in one allocation: an asynchronous function has room for each error that it may throw.
+    /// The members of an error, in one allocation: an asynchronous function reserves space for each error it may throw.
     public struct Facts: Sendable {
         /// The code of the failure.
         public var code: OutcomeCode
@@ -50,7 +50,7 @@ internal import Tus
         public var neededLogin: NeededLogin?
         /// `Retry-After`, in seconds.
         public var retryAfterSeconds: Int?
-        /// Whether it is about the tus server, a service separate from the application.
+        /// Whether it concerns the tus server, a service separate from the application.
         package var isOfTusServer = false
         /// Whether it was not retried, so that it shows nothing about the run's other uploads.
         var isIsolated = false

@@ -41,7 +41,7 @@ extension StoreConnection {
         return logs
     }
 
-    /// - Returns: nil if a log has appeared meanwhile, or an older version needs to be migrated.
+    /// - Returns: nil if a log has appeared in the meantime, or an older version needs to be migrated.
     private static func immutable(_ schema: StoreSchema, _ path: String) throws(StoreError) -> StoreConnection? {
         let before = try FileStatus(at: path)?.fingerprint
         let queue = try open(
@@ -98,7 +98,7 @@ extension StoreConnection {
         return String(decoding: bytes.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Copies database and logs in one consistent state; repeated if another process changes them meanwhile.
+    /// Copies database and logs in one consistent state; repeated if another process changes them in the meantime.
     private static func copyFiles(_ path: String, to copy: String) throws(StoreError) {
         for _ in 0..<5 {
             let before = try fingerprints(of: path)

@@ -13,7 +13,7 @@ extension TokenStore {
     private static let markPrefix = "removals-"
 
     /// Removes an entry and its superseded rows (same host, ID and checksum), leaving a tombstone without the token.
-    /// A row that is newer than the entry, stored by another process meanwhile, is kept. The tokens are also
+    /// A row that is newer than the entry, stored by another process in the meantime, is kept. The tokens are also
     /// removed from the damaged stores that a repair has set aside and from the backups in the data directory; between
     /// `beginRemovals` and `finishRemovals`, from the backups only at the end.
     ///
@@ -116,7 +116,7 @@ extension TokenStore {
     /// journal has lost belong to no known host and are removed only with all hosts.
     ///
     /// - Returns: The number of token entries purged, superseded ones included.
-    /// - Throws: `StoreError`; `.busy` also if the rows are removed but the log could not be emptied.
+    /// - Throws: `StoreError`; `.busy` even if the rows are removed but the log could not be emptied.
     public func clear(host: String?) throws(StoreError) -> Int {
         let now = now()
         let backups = StoreBackups(in: directory)

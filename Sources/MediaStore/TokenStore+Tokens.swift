@@ -187,7 +187,7 @@ public enum AddOutcome: Sendable, Hashable {
 /// Token entries in order, a page at a time, so that a million of them need as little memory as a thousand.
 ///
 /// Each page is read in a separate transaction: a slow reader does not prevent emptying the log. Entries that are added
-/// or removed meanwhile may be missed.
+/// or removed in the meantime may be missed.
 package struct TokenPages {
     package enum Order: Sendable {
         case newestFirst

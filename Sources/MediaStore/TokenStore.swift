@@ -48,7 +48,7 @@ public final class TokenStore: Sendable {
         warnings = try directory.warnings + (salvage?.restore(to: connection) ?? [])
     }
 
-    /// Opens the store for commands that only read: also if the data directory cannot be written or has no space left.
+    /// Opens the store for commands that only read, even if the data directory cannot be written or has no space left.
     /// Includes uploads in the write-ahead log. Refuses the same damaged or newer stores as `init(in:)`.
     package init(
         reading directory: DataDirectory,

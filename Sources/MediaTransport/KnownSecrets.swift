@@ -64,7 +64,7 @@ package enum KnownSecrets {
         String(Data(text.utf8).base64EncodedString().prefix { $0 != "=" })
     }
 
-    /// Replaces each known secret in a text with `***`, also where it is URL-encoded, JSON-escaped or HTML-escaped, and
+    /// Replaces each known secret in a text with `***`, even where it is URL-encoded, JSON-escaped or HTML-escaped, and
     /// a part of one at the end, where the text may have been truncated.
     package static func masked(_ text: String) -> String {
         let secrets = state.withLock { Array($0.credentials) + $0.tokens }

@@ -15,7 +15,7 @@ final class RateLimitGate: Sendable {
 
     /// The time before the next request.
     struct Cooldown {
-        /// What is left of it.
+        /// The remaining wait.
         var rest: Duration
         /// The refusal: 429 or 503.
         var status: Int

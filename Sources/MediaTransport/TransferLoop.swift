@@ -134,7 +134,7 @@ final class TransferLoop: Sendable {
         var running: CInt = 0
         curl_multi_perform(multi.raw, &running)
         finishCompleted(&transfers)
-        // A response that has arrived counts, also if this thread did not run for a while and its limit has passed.
+        // A response that has arrived counts, even if this thread did not run for a while and its limit has passed.
         stopWhereRequested(&transfers, isWaiting: true)
         if transfers.isEmpty && isShutDown { return nil }
         transfers.values.forEach { $0.resumeIfReleased() }

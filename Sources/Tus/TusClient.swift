@@ -317,7 +317,7 @@ struct ChunkOutcome {
 }
 
 extension TusClient {
-    /// Sends a chunk once, and stores its proof meanwhile. With `completes`, a stop after its last byte
+    /// Sends a chunk once, and stores its proof at the same time. With `completes`, a stop after its last byte
     /// waits for the response.
     func patch(
         _ id: String,

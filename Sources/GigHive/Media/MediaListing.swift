@@ -5,7 +5,7 @@ internal import MediaFiles
 public import MediaTransport
 
 /// The pages of a server's media listing, one after the other (gighive contract section 7). A listing that changes
-/// meanwhile may repeat an entry or miss one, which `GigHiveClient.media(matching:)` detects and corrects.
+/// while it is read may repeat an entry or miss one, which `GigHiveClient.media(matching:)` detects and corrects.
 struct ListingPages {
     let client: GigHiveClient
     var view = ListingPage.View.event
@@ -447,7 +447,7 @@ enum StoredText {
 
     /// Whitespace collapsed, without case and accents, as the database compares names (`utf8mb4_unicode_ci`).
     static func folded(_ text: String) -> String {
-        // The same for ASCII, which needs no Unicode tables: each upload is assigned to its event.
+        // The same for ASCII without Unicode tables, which is faster: each upload is assigned to its event.
         if TerminalText.isPrintableASCII(text) {
             return text.split(separator: " ").joined(separator: " ").lowercased()
         }

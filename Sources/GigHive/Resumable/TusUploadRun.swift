@@ -107,7 +107,7 @@ struct TusUploadRun {
         return TusJournal(record, store: uploader.store, now: uploader.now)
     }
 
-    /// Takes over a row, reloaded now that no other process can change it; nil if it has finished meanwhile.
+    /// Takes over a row, reloaded now that no other process can change it; nil if it has finished in the meantime.
     private mutating func takeOver(_ earlier: UploadRecord?) async throws(StoreError) -> TusJournal? {
         guard let earlier, let row = try uploader.store.upload(earlier.uploadID) else { return nil }
         let warnings = recorder.result.warnings

@@ -33,7 +33,7 @@ extension Uploader {
 
     /// Discards an upload: removes it from the tus server (tus DELETE) and ends its row as `cancelled`.
     ///
-    /// `evenUnreachable` ends the row also if the server does not remove its part. If `control` cancels it, the row
+    /// `evenUnreachable` ends the row even if the server does not remove its part. If `control` cancels it, the row
     /// stays unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to
     /// wait for the lock.
     ///

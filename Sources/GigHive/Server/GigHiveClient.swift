@@ -329,7 +329,7 @@ extension GigHiveClient {
         try await loginSupport() == .login
     }
 
-    /// The credentials that the page of logins requires from a request without any; nil for other responses.
+    /// The credentials that the login check requires from a request without any; nil for other responses.
     package func loginSupport() async throws(GigHiveError) -> LoginChallenge? {
         let response = try await send(request(.get, "/api/verify.php", isAuthorized: false))
         let challenge = LoginChallenge.of(response.head, body: response.body)

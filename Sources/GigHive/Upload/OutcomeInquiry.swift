@@ -14,7 +14,7 @@ struct OutcomeInquiry: Sendable {
         var finishedChecks = 2
         /// Consecutive checks without a web server at the address, after which the inquiry ends.
         var unreachableChecks = 3
-        /// The longest wait of a request of the last check, for a server that limits the rate of requests.
+        /// The longest wait of a request in the last check, for a server that limits the rate of requests.
         var lastWait = Duration.seconds(10)
         /// Limit for the last check.
         var lastCheck = Duration.seconds(30)
@@ -107,7 +107,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     /// Whether the media are served with this extension. A brief query: it decides only whether the listing
-    /// is read. True also if this user may not see the media; false if the server is unavailable. Throws if
+    /// is read. Also true if this user may not see the media; false if the server is unavailable. Throws if
     /// the network failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {

@@ -7,7 +7,7 @@ public import MediaTransport
 
 /// The result of one upload.
 @dynamicMemberLookup public struct UploadResult: Sendable {
-    /// The members of a result, in one allocation: a batch runs dozens of functions with room for several results.
+    /// The members of a result, in one allocation: a batch runs dozens of functions, each with space for several.
     public struct Values: Sendable {
         /// The source as given; bytes, because a path need not be UTF-8.
         public var path: [UInt8]

@@ -212,7 +212,7 @@ public struct Uploader: Sendable {
         return !control.isStopRequested
     }
 
-    /// A response with the server's ID, also for a token without one: the listing has it.
+    /// A response with the server's ID, even for a token without one: the listing has it.
     func identified(
         _ response: UploadResponse,
         _ recorder: UploadOutcomeRecorder,

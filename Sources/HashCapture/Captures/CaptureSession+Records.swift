@@ -37,7 +37,7 @@ extension CaptureSession {
 
     /// This machine's registration with the server.
     ///
-    /// - Throws: `.notRegistered`, also if it is registered for another profile.
+    /// - Throws: `.notRegistered`, even if it is registered for another profile.
     func device() throws(CaptureError) -> CaptureDeviceRecord {
         let record = try CaptureError.stored(dependencies.library.captureDevice(for: server))
         guard let record else { throw CaptureError(.notRegistered, value: server) }

@@ -36,7 +36,7 @@ struct VaultKeyFile {
         path = Array("\(directory.path(of: .captures))/\(Self.name)".utf8)
     }
 
-    /// - Throws: `.vaultUnusable`, also if there is none.
+    /// - Throws: `.vaultUnusable`, including if there is none.
     func read() throws(CaptureError) -> StreamingAEAD.Key {
         guard let key = try existing() else { throw missing }
         return key

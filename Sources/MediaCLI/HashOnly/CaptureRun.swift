@@ -155,7 +155,7 @@ struct CaptureItem: Sendable {
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
         timeSource = outcome.timeSource
-        // If the capture was known, nothing was disclosed in this run. What the server does not have is not public.
+        // If the capture was known, nothing was disclosed in this run. A capture that the server lacks is not public.
         let mayBePublic = [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
         notices = outcome.notices.filter { notice in
             (!isKnown || notice.isAboutEarlierSubmission) && (mayBePublic || !notice.isAboutPublication)

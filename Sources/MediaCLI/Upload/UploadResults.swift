@@ -134,7 +134,7 @@ struct UploadCounts: Sendable, Equatable {
 
     func count(_ state: UploadState) -> Int { states[state, default: 0] }
 
-    /// Files that the server confirmed, also without a stored delete token.
+    /// Files that the server confirmed, including those without a stored delete token.
     var present: Int { UploadState.allCases.filter { $0.isStored || $0 == .finalized }.reduce(0) { $0 + count($1) } }
 }
 

@@ -50,7 +50,7 @@ package struct JSONCursor {
     }
 
     /// The name of the object's next member, whose value must be read or skipped before the next call; nil at the end
-    /// of the object. Throws also for a name that is not text.
+    /// of the object. Also throws for a name that is not text.
     package mutating func nextMember() throws(Broken) -> String? {
         guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
         guard let name = try string() else { throw broken }

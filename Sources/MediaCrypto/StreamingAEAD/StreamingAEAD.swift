@@ -79,7 +79,7 @@ extension StreamingAEAD {
             room = StreamingAEAD.segmentByteCount - StreamingAEAD.tagByteCount - StreamingAEAD.headerByteCount
         }
 
-        /// Adds plaintext. Throws also after `finish` or an error.
+        /// Adds plaintext. Also throws after `finish` or an error.
         package mutating func update(_ bytes: UnsafeRawBufferPointer) throws {
             var rest = bytes
             while !rest.isEmpty {
@@ -89,7 +89,7 @@ extension StreamingAEAD {
             }
         }
 
-        /// Seals the last segment. Throws also after an error or a second time.
+        /// Seals the last segment. Also throws after an error, or if called a second time.
         package mutating func finish() throws {
             try seal(isLast: true)
         }

@@ -119,8 +119,8 @@ extension LibraryStore {
         try values(where: "path = ? AND server = ?", paths.map { Data($0) }, server)
     }
 
-    /// Calls `body` with all copies of a server's photos, by path, in blocks of up to 500. A copy that is stored
-    /// meanwhile may be missed.
+    /// Calls `body` with all copies of a server's photos, by path, in blocks of up to 500. A copy that is stored in the
+    /// meantime may be missed.
     ///
     /// - Throws: `StoreError`, and errors thrown by `body`.
     public func forEachBlockOfCopies(of server: String, _ body: ([PhotoCopy]) throws -> Void) throws {

@@ -338,7 +338,7 @@ struct LogSalvage {
             status.size > Int64(LogFrames.headerSize)
         else { return nil }
         let descriptor = open(path + "-wal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        // If the log cannot be opened, SQLite cannot open the database either, and its error is better.
+        // If the log cannot be opened, SQLite cannot open the database either, and its error is more precise.
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let pageSize = 4096

@@ -235,7 +235,7 @@ struct IndexRepair {
 
     /// Renames the corrupt index, in place of one that was renamed earlier.
     ///
-    /// - Returns: The index that another process has put in its place meanwhile.
+    /// - Returns: The index that another process has put in its place in the meantime.
     private func setAside() throws(StoreError) -> StoreConnection? {
         let lock = try StoreConnection.lock(.index, in: directory, limit: busyLimit)
         defer { lock.remove() }

@@ -326,7 +326,7 @@ extension LibraryStore {
     }
 
     /// Stores computed checksums, size and time; nothing else changes, not even `updatedAt`. A clip that no longer
-    /// exists, or has another source by now, is skipped.
+    /// exists, or has another source now, is skipped.
     public func keepChecksums(of clips: [ClipRecord]) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in

@@ -106,7 +106,7 @@ public enum AssociationReason: String, Sendable, CaseIterable {
     case tooLarge = "too_large"
     /// The library's version is not supported.
     case unsupported
-    /// The server refuses the request, not a certain original: for example because the address is not that of Immich.
+    /// The server refuses the request, not a particular original, for example if the address is not Immich's.
     case rejected
     /// Anything else.
     case internalError = "internal"

@@ -249,7 +249,7 @@ enum PhotoDate {
         )
     }
 
-    /// - Throws: `PhotoSyncError`, also for a file that cannot be opened.
+    /// - Throws: `PhotoSyncError`, including for a file that cannot be opened.
     static func of(path: [UInt8]) throws(PhotoSyncError) -> PhotoTime { try of(.opened(path)) }
 
     /// Does not use 64-bit nanoseconds, which overflow in the year 2262.

@@ -217,7 +217,7 @@ public struct Repair: Sendable {
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         item.newID = receipt.id
         guard case .present(let byteCount) = try await ownFile(receipt.id), byteCount > 0 else {
-            throw PhotoSyncError(.undeliverable, detail: "also after the upload", photoID: receipt.id)
+            throw PhotoSyncError(.undeliverable, detail: "even after the upload", photoID: receipt.id)
         }
         if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
         try await record(copies, as: receipt.id)
@@ -246,7 +246,7 @@ public struct Repair: Sendable {
         guard let difference = try await files.damage(of: stored, []) else { return }
         throw PhotoSyncError(
             .checksumMismatch,
-            detail: "also after the upload: \(difference.found ?? difference.kind.rawValue)",
+            detail: "even after the upload: \(difference.found ?? difference.kind.rawValue)",
             photoID: id
         )
     }

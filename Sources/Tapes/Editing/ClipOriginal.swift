@@ -25,7 +25,7 @@ struct ClipOriginal: Sendable {
     /// Opens an original, and computes its digests if requested. Throws if its file system does not respond. `path` is
     /// absolute; `stepLimit` limits each step: opening the file, reading a block.
     ///
-    /// - Throws: `Failure`, also if the file changes while it is read.
+    /// - Throws: `Failure`, including if the file changes while it is read.
     init(
         _ path: [UInt8],
         stepLimit: Duration = OriginalReading.stepLimit,

@@ -299,7 +299,7 @@ struct HintOptions: Sendable {
     var locatesFiles: Bool { dataDirectory != nil || settingsFile != nil }
 
     /// Adds `--data-dir` and `--config` to each command of a line that reads tokens, journal, index or logins. They are
-    /// accepted before the name of the command, so that its end need not be found. Quoted titles and paths are left alone.
+    /// accepted before the name of the command, so that its end need not be found. Quoted titles and paths are unchanged.
     func addingFiles(to line: String) -> String {
         guard locatesFiles, line.contains("mediactl ") else { return line }
         let command =
