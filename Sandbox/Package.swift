@@ -13,7 +13,7 @@ if Context.environment["MEDIACTL_WARNINGS_AS_ERRORS"] == "1" {
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
-// A server to test mediactl with. It shares no source with the client, so that both cannot misread a protocol in the same
+// A server to test mediactl with. It shares no source with the client, so the two cannot misread a protocol in the same
 // way: this package cannot depend on that of mediactl, which depends on it.
 let package = Package(
     name: "Sandbox",

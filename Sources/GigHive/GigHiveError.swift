@@ -52,7 +52,7 @@ internal import Tus
         public var retryAfterSeconds: Int?
         /// Whether it concerns the tus server, a service separate from the application.
         package var isOfTusServer = false
-        /// Whether it was not retried, so that it shows nothing about the run's other uploads.
+        /// Whether it was not retried, so it shows nothing about the run's other uploads.
         var isIsolated = false
         /// The store's own error.
         public var store: StoreError?
@@ -278,7 +278,7 @@ extension GigHiveError {
         }
     }
 
-    /// Whether the server refuses all requests for now, so that a query that an upload can do without is omitted.
+    /// Whether the server refuses all requests for now, so a query that an upload can do without is omitted.
     var isOutage: Bool { code == .serverUnavailable || code == .rateLimited }
 
     var asUnknownOutcome: GigHiveError {

@@ -103,7 +103,7 @@ extension DigestAlgorithm {
 /// An algorithm that was looked up among OpenSSL's providers: `EVP_sha256()` would be looked up for each file.
 ///
 /// `@unchecked Sendable`: the description is constant, and OpenSSL counts its references atomically (EVP_MD_fetch(3)).
-/// This reference is never released, so that the description exists until the process exits.
+/// This reference is never released, so the description exists until the process exits.
 private struct FetchedDigest: @unchecked Sendable {
     static let sha256 = FetchedDigest(type: EVP_MD_fetch(nil, "SHA2-256", nil))
     static let sha1 = FetchedDigest(type: EVP_MD_fetch(nil, "SHA1", nil))

@@ -40,7 +40,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Opens or creates a file and locks it; nil if it is locked already.
+    /// Opens or creates a file and locks it; nil if it is already locked.
     static func openOrCreate(_ path: String) throws(StoreError) -> LockedFile? {
         while true {
             if let file = try lock(path, flags: O_CREAT) { return file }
@@ -48,7 +48,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Opens or creates a file and locks it; blocks the thread while it is locked already.
+    /// Opens or creates a file and locks it; blocks the thread until the lock is free.
     ///
     /// - Throws: `.busy` if that takes longer than `limit`.
     static func waiting(for path: String, limit: Duration, _ reason: String = "") throws(StoreError) -> LockedFile {
@@ -75,7 +75,7 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Locks a file that exists; nil if it is locked already, missing, or not a regular file.
+    /// Locks a file that exists; nil if it is already locked, missing, or not a regular file.
     static func existing(_ path: String) throws(StoreError) -> LockedFile? {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return nil }
         return try lock(path, flags: 0)

@@ -29,9 +29,9 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     case finalized
     /// On the server, and the whole response is stored.
     case done
-    /// The server had the bytes already, in this event.
+    /// The server already had the bytes, in this event.
     case duplicate
-    /// The server had the bytes already and has added them to this event.
+    /// The server already had the bytes and has added them to this event.
     case linked
     /// The server has the bytes in another event and refused them; this event does not have them.
     case refusedDuplicate = "refused_duplicate"

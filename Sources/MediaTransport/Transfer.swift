@@ -114,7 +114,7 @@ extension Transfer {
     /// Bodies of up to this length fit into the buffers of the connection: they are sent before a
     /// refusal could save that.
     private static let smallBodyBytes: Int64 = 65_536
-    /// The same for servers that accepted the last body, so that a refusal is unlikely.
+    /// The same for servers that accepted the last body, so a refusal is unlikely.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
     private static let uploadBufferBytes = 262_144
     /// For a response that is written to a file; libcurl's own 16 KiB cost four times as many system calls.

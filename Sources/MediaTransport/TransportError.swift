@@ -90,7 +90,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TransportError {
-    /// Whether the server's certificate or key was refused, so that nothing was sent.
+    /// Whether the server's certificate or key was refused, so nothing was sent.
     package var isTrustRefused: Bool {
         [.certificateUntrusted, .certificateNameMismatch, .pinnedKeyMismatch].contains(kind)
     }

@@ -82,7 +82,7 @@ public struct TusSendOptions: Sendable {
     public var retry: RetryPolicy
     /// The waits for an upload that another request has locked (423).
     public var lock: RetryPolicy
-    /// Whether the upload was just created and is empty, so that no `HEAD` is needed.
+    /// Whether the upload was just created and is empty, so no `HEAD` is needed.
     public var isNew: Bool
     /// Sends a checksum with each chunk (extension "checksum"), which requires reading every chunk twice; nil for none.
     /// See `TusFeatures.preferredChecksum`.

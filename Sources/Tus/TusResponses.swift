@@ -145,7 +145,7 @@ extension TusError {
         }
     }
 
-    /// Whether the chunk was interrupted during the transfer, so that a smaller one may succeed.
+    /// Whether the chunk was interrupted during the transfer, so a smaller one may succeed.
     var isCut: Bool {
         if let transport { return transport.metrics.bodyBytesSent > 0 }
         return status == 408 || status == 500 || status == 502 || status == 504
@@ -155,7 +155,7 @@ extension TusError {
 extension TusError {
     /// The meaning of a response to a `PATCH` for an upload whose offsets count chunks (gighive-d4 contract 4.1 and
     /// 4.4): nil unless the server can never complete it. A 500 ends an upload immediately, and older releases append
-    /// the bytes as well, so that a retry would double them.
+    /// the bytes as well, so a retry would double them.
     var asDead: TusError? {
         guard transport == nil, status == 500 || (status == 409 && uploadOffset == nil) else { return nil }
         var dead = self

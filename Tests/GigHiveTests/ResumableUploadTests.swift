@@ -427,7 +427,7 @@ import Tus
     }
 
     @Test func anExistingFileIsFoundDuringTheTransfer() async throws {
-        // The second machine's bytes never arrive, so that its query gets a response first.
+        // The second machine's bytes never arrive, so its query gets a response first.
         let sandbox = try await SandboxProcess.start()
         let other = try ResumableBench(sandbox)
         let first = await other.uploader.upload(try other.prepare(try other.file()))

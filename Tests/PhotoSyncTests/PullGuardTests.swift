@@ -123,7 +123,7 @@ import Testing
         #expect(beginnings.allSatisfy { $0.since == beginnings[0].since && $0.since != nil })
     }
 
-    /// As many photos were deleted as are missing, so that the counts do not show it.
+    /// As many photos were deleted as are missing, so the counts do not show it.
     @Test(arguments: [Defect.emptyPageByCursor, .moreWithoutCursor])
     func anIncompleteListingIsDetectedEvenIfTheCountsMatch(_ defect: Defect) async throws {
         var serverPhotos = ServerPhotos(2)

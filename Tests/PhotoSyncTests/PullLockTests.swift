@@ -65,7 +65,7 @@ import Testing
         lock.release()
     }
 
-    // New fact 4: a late row behind the watermark and a deletion keep the total unchanged, so that only a full
+    // New fact 4: a late row behind the watermark and a deletion keep the total unchanged, so only a full
     // listing finds them.
     @Test(arguments: [(6, false), (8, true)])
     func anOldListingIsRefreshed(days: Int, isFound: Bool) async throws {

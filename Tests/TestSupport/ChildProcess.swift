@@ -115,7 +115,7 @@ public final class ChildProcess: Sendable {
         secrets?.add(input: text, of: arguments)
         var rest = Array(text.utf8)[...]
         while input >= 0, !rest.isEmpty {
-            // MSG_NOSIGNAL works for sockets only; the input is one, so that a child that has exited raises no
+            // MSG_NOSIGNAL works for sockets only; the input is one, so a child that has exited raises no
             // SIGPIPE.
             let count = rest.withUnsafeBytes { buffer in
                 let sent = send(input, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))

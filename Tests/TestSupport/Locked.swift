@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A value behind a lock that the thread sanitizer supports.
 ///
-/// The slow path of `Synchronization.Mutex` is inside the runtime, which the sanitizer does not instrument, so that
+/// The slow path of `Synchronization.Mutex` is inside the runtime, which the sanitizer does not instrument, so
 /// two threads in real contention are reported as a race. `NSLock` is a pthread mutex, which it supports.
 ///
 /// `@unchecked Sendable`: `value` is accessed with `lock` held only.

@@ -75,7 +75,7 @@ public final class RecordingProxy: Sendable {
     /// `http://127.0.0.1:PORT`.
     public var address: String { listener.address }
 
-    /// The requests since the last call. The client must have exited, so that no request is in transit.
+    /// The requests since the last call. The client must have exited, so no request is in transit.
     public func takeRequests() -> [Request] {
         _ = listener.waitUntilIdle()
         return log.requests.withLock { requests in

@@ -50,7 +50,7 @@ struct Finalization {
     /// When another finalize of this ID was last in flight: a success without a token then repeats its response, and
     /// the token is lost.
     var lostAt: Date?
-    /// Whether the server stores the file with its last chunk, so that finalize only queries (gighive-d4
+    /// Whether the server stores the file with its last chunk, so finalize only queries (gighive-d4
     /// contract section 5).
     var isQuery = false
     private var earlyAttempts: Backoff

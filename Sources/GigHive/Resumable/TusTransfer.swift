@@ -19,7 +19,7 @@ struct TusTransfer: Sendable {
     let options: TusSendOptions
     let control: TransferControl
     let statistics: TransferStatistics
-    /// Whether the file may not be the one whose bytes were sent, so that every byte on the server needs a proof.
+    /// Whether the file may not be the one whose bytes were sent, so every byte on the server needs a proof.
     let needsProofs: Bool
     /// This upload's place if the server limits unfinished uploads; otherwise nil.
     var slot: TusSlot?

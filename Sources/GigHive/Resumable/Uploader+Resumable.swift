@@ -90,7 +90,7 @@ extension Uploader {
         }
     }
 
-    /// Whether an upload of standard input may be resumed, so that its copy must be kept.
+    /// Whether an upload of standard input may be resumed, so its copy must be kept.
     public static func needsSpool(_ uploadID: String, in store: TokenStore) -> Bool {
         do {
             return try store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
@@ -186,7 +186,7 @@ extension Uploader {
         return features
     }
 
-    /// Whether an upload of the same file over tus was interrupted, so that `auto` resumes it.
+    /// Whether an upload of the same file over tus was interrupted, so `auto` resumes it.
     private func isUnfinished(_ upload: PreparedUpload) -> Bool {
         guard let row = try? resumable(upload), let tus = try? store.tusRecord(row.uploadID) else { return false }
         return tus.parts.contains { $0.tusID != nil && !$0.proofs.isEmpty && !$0.needsChunkSize }

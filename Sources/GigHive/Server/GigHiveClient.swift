@@ -311,7 +311,7 @@ extension GigHiveClient {
     }
 
     /// Checks the login of this client (`GET /api/verify.php`, gighive-d4 contract section 12); false if the server
-    /// has no such page, so that the login is not verified.
+    /// has no such page, so the login is not verified.
     ///
     /// - Throws: `GigHiveError`: `.loginRequired` if the server does not accept the login.
     public func verifyLogin() async throws(GigHiveError) -> Bool {

@@ -12,7 +12,7 @@ struct EarlierUploads {
 
     private var host: String { uploader.client.server.scope }
 
-    /// The result, if the upload has one already; nil if the file must be sent.
+    /// The result, if the upload already has one; nil if the file must be sent.
     ///
     /// A row of the same file (device, inode, size, times) that an exited process left is resolved first. Then, unless
     /// `again`, the file is a duplicate without being sent if `known` finds it.
@@ -72,8 +72,8 @@ struct EarlierUploads {
     // MARK: Guests
 
     /// A guest cannot query files. Only an approved upload is known to be stored: a deletion changes it to rejected
-    /// (gighive contract section 5), but leaves a pending one pending, so that one is uploaded again and the server
-    /// decides.
+    /// (gighive contract section 5), but leaves a pending one pending. A pending upload is therefore repeated, and the
+    /// server decides.
     private func guestEnd(of row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         var row = row
         if try uploader.mayBeFinalizing(row) {
@@ -98,7 +98,7 @@ struct EarlierUploads {
 
     // MARK: Known files
 
-    /// Whether the server is known to have the bytes in that event, so that sending them would only cause a 409
+    /// Whether the server is known to have the bytes in that event, so sending them would only cause a 409
     /// (gighive contract section 3): this machine has uploaded them there, from this path or another, or the listing
     /// shows them there. For another event they are sent, because D3 links them only then, and the dialect is unknown
     /// beforehand. Files deleted by this machine are always sent again.

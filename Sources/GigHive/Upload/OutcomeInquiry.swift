@@ -51,7 +51,7 @@ struct OutcomeInquiry: Sendable {
         /// The user stopped it.
         case stopped
 
-        /// Whether there is no HTTP server at the address, so that waiting for the file is pointless.
+        /// Whether there is no HTTP server at the address, so waiting for the file is pointless.
         fileprivate var findsNoServer: Bool {
             guard case .noResponse(let error) = self else { return false }
             return switch error.transport?.kind {

@@ -146,7 +146,7 @@ indirect enum UploadVerdict: Sendable {
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
     /// It may or may not be on the server: a query decides. `isServerFinished` if the server is no longer working on
-    /// it, so that a few checks suffice.
+    /// it, so a few checks suffice.
     case unknown(GigHiveError, isServerFinished: Bool)
 
     var isStored: Bool { if case .stored = self { true } else { false } }

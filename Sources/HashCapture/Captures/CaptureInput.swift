@@ -20,7 +20,7 @@ struct CaptureInput: Sendable {
     var analysisMilliseconds: Int64 = 0
     var notices: [CaptureNotice] = []
 
-    /// Reads the inputs. `isPreview`: nothing will be submitted, so that no choice about depth is required.
+    /// Reads the inputs. `isPreview`: nothing will be submitted, so no choice about depth is required.
     ///
     /// - Throws: `CaptureError` for an unreadable file, or missing input that the profile or the media type requires.
     static func read(

@@ -243,7 +243,7 @@ extension CaptureSession {
     }
 
     /// Returns an error if the counter is below that of a stored capture: it was restored from a backup, or its file is
-    /// missing. The server would refuse anything signed with it, so that nothing is sent.
+    /// missing. The server would refuse anything signed with it, so nothing is sent.
     private func outdated(
         _ counter: CounterFile,
         of device: CaptureDeviceRecord
@@ -369,7 +369,7 @@ extension CaptureSession {
         }
     }
 
-    /// A process that submits a record locks its device's counter, so that an unlocked counter means no owner.
+    /// A process that submits a record locks its device's counter, so an unlocked counter means no owner.
     private func adopt(_ record: CaptureRecord) async throws(CaptureError) {
         guard let device = record.deviceID else { return try abandon(record.id) }
         let counter: CounterFile

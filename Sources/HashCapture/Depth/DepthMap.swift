@@ -66,7 +66,7 @@ public enum DepthMapFile {
 
     /// Reads a map.
     ///
-    /// The first four bytes of the other three formats, read as a raw sample, are outside the valid range, so that a
+    /// The first four bytes of the other three formats, read as a raw sample, are outside the valid range, so a
     /// raw map starting with a valid sample is never mistaken for another format.
     ///
     /// - Parameters:

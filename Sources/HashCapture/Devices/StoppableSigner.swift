@@ -2,7 +2,7 @@ internal import CaptureSubmission
 internal import MediaCrypto
 internal import MediaTransport
 
-/// A signer that a stop interrupts: no request is in transit while it signs, so that a stop can interrupt it
+/// A signer that a stop interrupts: no request is in transit while it signs, so a stop can interrupt it
 /// immediately.
 struct StoppableSigner: CaptureSigner {
     private let signer: any CaptureSigner

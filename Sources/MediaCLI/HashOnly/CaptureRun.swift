@@ -146,7 +146,7 @@ struct CaptureItem: Sendable {
     var error: UserFacingError?
     /// Source of the capture time; nil if the time is unknown or the file was not read.
     var timeSource: CaptureTimeSource?
-    /// Whether the capture was already on the server, so that nothing was sent.
+    /// Whether the capture was already on the server, so nothing was sent.
     var isKnown = false
 
     init(_ outcome: CaptureOutcome, path: [UInt8]?) {

@@ -16,7 +16,7 @@ final class OutageNotice: Sendable {
     }
 
     private let console: Console
-    /// Whether an earlier command has listed photos of the server, so that its address is known to be correct.
+    /// Whether an earlier command has listed photos of the server, so its address is known to be correct.
     private let isKnown: Bool
     private let state = Mutex(State())
 

@@ -17,7 +17,7 @@ package struct JSONCursor {
 
     private let text: ArraySlice<UInt8>
     private var position: Int
-    /// Whether a bracket was just opened, so that no comma is due.
+    /// Whether a bracket was just opened, so no comma is due.
     private var isAtFirst = false
 
     package init(_ text: ArraySlice<UInt8>) {

@@ -29,7 +29,7 @@ struct DecimalDegrees: Equatable {
             return nil
         }
         var whole: UInt64 = 0
-        // The remainder of each part: numerator and denominator. Denominators have at most 33, 39 and 45 bits, so that
+        // The remainder of each part: numerator and denominator. Denominators have at most 33, 39 and 45 bits, so
         // the sum over their product fits into 128 bits.
         var rest: [(UInt128, UInt128)] = []
         for (part, scale) in zip(parts, [1, 60, 3_600] as [UInt64]) {

@@ -302,7 +302,7 @@ package struct PhotoExif {
     }
 
     /// Degrees; nil unless all four tags are present and valid. 0, 0 is in the sea, and cameras without a fix write it,
-    /// so that it is treated as unknown.
+    /// so it is treated as unknown.
     package var position: (latitude: Double, longitude: Double)? {
         // A void measurement is not a position.
         guard gpsTexts[GPS.status]?.first != UInt8(ascii: "V"),

@@ -183,7 +183,7 @@ struct TokenKey {
 
 /// Stores salvaged rows that are missing. Never removes or replaces an existing token.
 struct SalvageSink {
-    /// Whether the store had no rows before, so that nothing can be lost by adding rows.
+    /// Whether the store had no rows before, so nothing can be lost by adding rows.
     let isFresh: Bool
     private(set) var tokens = 0
     private(set) var uploads = 0

@@ -106,7 +106,7 @@ struct PhotoIndexes {
         self.db = db
     }
 
-    /// To be called before each page. Returns whether the index over IDs exists, so that photos can be found by ID.
+    /// To be called before each page. Returns whether the index over IDs exists, so photos can be found by ID.
     func prepareIDs(for run: RunRow) throws -> Bool {
         guard run.pagesSeen == 0 else { return try has(Self.ids) }
         let expected = try run.totalCount - OriginTable.presentCount(ofServer: run.server, db)

@@ -157,7 +157,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
     // MARK: Values
 
     /// Whether this unfinished run can be resumed as a run of a kind. After a day too many of the photos that it saw
-    /// first may have been deleted, so that its result would be of little use.
+    /// first may have been deleted, so its result would be of little use.
     func canResume(as kind: SyncRun.Kind, now: Date) -> Bool {
         (cursor != nil || isAtEnd) && self.kind == kind
             && abs(now.timeIntervalSince(Date(milliseconds: begunAt))) <= Self.day
@@ -229,7 +229,7 @@ extension SyncIndex {
     }
 
     /// Stores a page and the cursor after it (nil after the last page), in one transaction, and returns the updated
-    /// run. A photo that the run has stored already is updated and counts once. `.busy` if another process has begun
+    /// run. A photo that the run has already stored is updated and counts once. `.busy` if another process has begun
     /// a run for this server since (its run continues).
     package func append(
         _ photos: [PhotoRecord],

@@ -213,9 +213,9 @@ extension LibraryStore {
     }
 
     /// Commits new clips with the state `pending`, at a position that is clamped to 0…count (nil is the end): the tape
-    /// has received content, and is `pendingAssociation` unless associated already (rule R2.2). Their `tapeID`,
+    /// has received content, and is `pendingAssociation` unless already associated (rule R2.2). Their `tapeID`,
     /// `position` and state are set here. Returns the clips as stored; nil if the tape no longer exists. `.other` for
-    /// an ID that is not a UUID in lower case, or that exists already.
+    /// an ID that is not a UUID in lower case, or that already exists.
     public func addClips(
         _ clips: [ClipRecord],
         to tapeID: String,

@@ -234,7 +234,7 @@ extension LibraryStore {
     /// The same, but stores a new tape with this title if there is none, in one transaction: of several processes, one
     /// creates it. Returns no tape then.
     ///
-    /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case, or that exists already.
+    /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case, or that already exists.
     public func tapes(orCreating new: TapeRecord) throws(StoreError) -> [TapeRecord] {
         try checkID(new.id, of: "tape")
         return try connection.write { db in
@@ -246,7 +246,7 @@ extension LibraryStore {
 
     /// Stores a new tape.
     ///
-    /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case, or that exists already.
+    /// - Throws: `StoreError`; `.other` for an ID that is not a UUID in lower case, or that already exists.
     public func create(_ tape: TapeRecord) throws(StoreError) {
         try checkID(tape.id, of: "tape")
         try connection.write { db in try Stored(tape).insert(db) }

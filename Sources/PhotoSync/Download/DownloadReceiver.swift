@@ -20,7 +20,7 @@ final class DownloadReceiver: ResponseReceiver {
         var unreported: Int64 = 0
         /// Writeback was started up to here.
         var writebackEnd: Int64
-        /// Whether the response does not continue the partial file, so that it must be downloaded from the start.
+        /// Whether the response does not continue the partial file, so it must be downloaded from the start.
         var mustStartOver = false
     }
 

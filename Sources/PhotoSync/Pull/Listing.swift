@@ -26,7 +26,7 @@ struct Listing: Sendable {
         /// All its pages are stored, but it is not yet recorded as complete.
         var run: SyncRun
         var restarts: Int
-        /// Whether an earlier process stored its last page, so that this one requested none.
+        /// Whether an earlier process stored its last page, so this one requested none.
         var isOfEarlierProcess: Bool
     }
 

@@ -14,7 +14,7 @@ package struct TreeHashing: Sendable {
         package var sha256: String
         /// The file's identity, equal before and after it was read.
         package var identity: FileIdentity
-        /// Whether the digest came from the cache, so that nothing was read.
+        /// Whether the digest came from the cache, so nothing was read.
         package var isFromCache: Bool
     }
 

@@ -129,7 +129,7 @@ public struct Verification: Sendable {
         })
     }
 
-    /// Whether the photo is stored on this machine under another name, so that a download would not fetch it again.
+    /// Whether the photo is stored on this machine under another name, so a download would not fetch it again.
     private func isElsewhere(_ copy: PhotoCopy) -> Bool {
         let copies = (try? account.library.copies(ofPhotos: [copy.photoID], server: account.server)) ?? []
         return copies.contains {

@@ -280,7 +280,7 @@ extension FolderLibrary {
         }
     }
 
-    /// An asset ID is the original's path; no file is accessed, so that the original may be unavailable (rule R14).
+    /// An asset ID is the original's path; no file is accessed, so the original may be unavailable (rule R14).
     public func resolveAssets(
         _ clips: [ClipRecord],
         mayUpload: Bool

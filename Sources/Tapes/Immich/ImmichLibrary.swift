@@ -484,7 +484,7 @@ extension ImmichLibrary {
         return longest.server.replacing(/\/+$/, with: "") + rest
     }
 
-    /// `POST /search/metadata` by path, page by page. The server matches substrings, ignoring case, so that the results
+    /// `POST /search/metadata` by path, page by page. The server matches substrings, ignoring case, so the results
     /// must be compared byte by byte.
     func asset(atServerPath path: String) async throws(AlbumError) -> AssetResolution? {
         var members: JSONObject = ["originalPath": .string(path)]

@@ -269,7 +269,7 @@ struct ClipChecksums {
         return ImmichChecksum(digests.sha1)
     }
 
-    /// Stores all new checksums at once. They only avoid reading files again, so that a store failure is ignored here.
+    /// Stores all new checksums at once. They only avoid reading files again, so a store failure is ignored here.
     mutating func keep() {
         guard !made.isEmpty else { return }
         try? store.keepChecksums(of: made)

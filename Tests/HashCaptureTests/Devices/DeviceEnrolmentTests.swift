@@ -300,7 +300,7 @@ import Testing
     /// The forms that a program may print: DER and r‖s, in hexadecimal of either case and in base64.
     @Test func everySignatureFormIsParsed() throws {
         let raw = [UInt8](1...64)
-        // SEQUENCE { INTEGER r, INTEGER s }: both start below 0x80, so that nothing is padded.
+        // SEQUENCE { INTEGER r, INTEGER s }: both start below 0x80, so nothing is padded.
         let der: [UInt8] = [0x30, 0x44, 0x02, 0x20] + raw[..<32] + [0x02, 0x20] + raw[32...]
         for bytes in [raw, der] {
             let hex = bytes.map { String(format: "%02x", $0) }.joined()

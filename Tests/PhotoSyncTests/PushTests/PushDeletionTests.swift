@@ -7,7 +7,7 @@ import Testing
 @testable import PhotoSync
 
 /// A deletion on the server stays a deletion. The server keeps no record of it (photosync contract, new facts, 3),
-/// so that a later upload of the same bytes would be a new photo.
+/// so a later upload of the same bytes would be a new photo.
 @Suite struct PushDeletionTests {
     /// Pushes `a.jpg` and `b.jpg`, and deletes the first on the server.
     private func benchWithDeletion() async throws -> (bench: PushBench, id: String) {
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: The ownership defect
 
-    /// Contract 3.5: such a server deletes photos by itself, so that a deletion is not a decision of the user.
+    /// Contract 3.5: such a server deletes photos by itself, so a deletion is not a decision of the user.
     @Test(arguments: [false, true]) func afterTheDefectDeletedPhotosAreOfferedAgain(isFoundBefore: Bool) async throws {
         let (bench, id) = try await benchWithDeletion()
         if isFoundBefore { try await listAll(bench) }

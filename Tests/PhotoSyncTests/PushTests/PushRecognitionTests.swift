@@ -7,7 +7,7 @@ import Testing
 
 @testable import PhotoSync
 
-/// A rewritten copy carries the photo's ID (photosync contract, new facts, 1), so that another machine recognizes it.
+/// A rewritten copy carries the photo's ID (photosync contract, new facts, 1), so another machine recognizes it.
 @Suite struct PushRecognitionTests {
     /// A JPEG whose Exif data has an `ImageUniqueID`, as exiftool writes it (`exiftool -ImageUniqueID=ID`): TIFF 6.0 header,
     /// an IFD with the pointer to the Exif IFD (0x8769), which has tag 0xA420, ASCII.

@@ -310,7 +310,7 @@ struct HintOptions: Sendable {
         for (index, start) in starts.enumerated() {
             completed += line[end..<start.upperBound]
             end = start.upperBound
-            // A repeated command line has them already.
+            // A repeated command line already has them.
             let words = line[end..<(index + 1 < starts.count ? starts[index + 1].lowerBound : line.endIndex)]
             for (name, value) in [("--data-dir", dataDirectory), ("--config", settingsFile)] {
                 guard let value, !words.contains(name) else { continue }

@@ -123,7 +123,7 @@ extension [SettingsFile.Section] {
 /// Paths of settings and data (XDG Base Directory Specification 0.8). No settings are read from the current directory.
 struct SettingsLocations: Sendable, Equatable {
     var configFile: String
-    /// Whether the user specified the settings file, so that its absence is an error.
+    /// Whether the user specified the settings file, so its absence is an error.
     var isConfigFileNamed: Bool
     /// For the token store, journal, rescue files and spool.
     var dataDirectory: String

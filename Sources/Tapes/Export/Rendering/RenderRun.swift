@@ -87,7 +87,7 @@ struct RenderRun: Sendable {
 /// Splits a video into parts that are rendered sequentially and then joined without another encoding: one part for each
 /// clip, and one for each transition.
 ///
-/// With one graph of all clips, ffmpeg would open every file and hold frames of each, so that a tape of a few hundred
+/// With one graph of all clips, ffmpeg would open every file and hold frames of each, so a tape of a few hundred
 /// clips would run out of memory and descriptors. Here no run has more than two inputs, every frame is encoded once,
 /// and only filters available in old ffmpeg versions are used.
 struct RenderPlan: Equatable {
