@@ -11,7 +11,7 @@ internal import MediaCore
             checkPage(body) ?? checkResponses(body) ?? checkRefusal(body)
         }
 
-        /// A parsed page must be storable: it has ids, digests, sizes, and times that round-trip.
+        /// A parsed page must be storable: it has IDs, digests, sizes, and times that round-trip.
         private static func checkPage(_ body: [UInt8]) -> String? {
             guard let page = try? PhotoPageParser.page(in: body) else { return nil }
             if page.cursor?.isEmpty == true || page.totalCount < 0 {

@@ -202,7 +202,7 @@ package final class RescueRecord: Sendable {
     deinit { end(isKept: true) }
 
     /// Records the status (100…999) of the response that follows. An earlier response is erased
-    /// first, also on disk.
+    /// first, on disk as well.
     package func begin(status: Int) throws(StoreError) {
         try response.withLock { response throws(StoreError) in
             if response.last != nil {
@@ -261,7 +261,7 @@ package final class RescueRecord: Sendable {
         try await sync.synchronize()
     }
 
-    /// Erases the response to this attempt before another attempt, also on disk: after a power loss it must not be
+    /// Erases the response to this attempt before another attempt, on disk as well: after a power loss it must not be
     /// mistaken for the last response.
     package func reset() async throws(StoreError) {
         let wasUsed = try response.withLock { response throws(StoreError) in

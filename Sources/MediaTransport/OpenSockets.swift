@@ -5,7 +5,7 @@ internal import Glibc
 /// The sockets that libcurl has open, so that a transfer can query the kernel for its unacknowledged bytes.
 ///
 /// libcurl reports a transfer's socket only after its end (`CURLINFO_ACTIVESOCKET`), but its local port as soon as it
-/// is connected, also on a kept connection. Used only on the loop's thread.
+/// is connected, even on a kept connection. Used only on the loop's thread.
 final class OpenSockets {
     /// The sockets with their local ports; 0 until that is known. A connected socket keeps its port.
     private var ports: [curl_socket_t: Int] = [:]

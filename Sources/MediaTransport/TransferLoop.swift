@@ -174,8 +174,8 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Ends transfers that still send their requests, or those that wait for the responses to requests that may be sent
-    /// only once.
+    /// Ends transfers that are still sending their requests, or those that wait for the responses to requests that may
+    /// be sent only once.
     private func stopWhereRequested(_ transfers: inout [OpaquePointer: Transfer], isWaiting: Bool) {
         for transfer in transfers.values where transfer.isAwaitingOnlyResponse == isWaiting && transfer.isStopDue() {
             end(transfer, of: &transfers) { $0.cancelled() }

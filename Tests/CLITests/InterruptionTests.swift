@@ -64,7 +64,7 @@ import Testing
             // The end of a session, and a shutdown.
             ([(0, .terminate), (0, .hangup)], ["SIGTERM 1"]),
             ([(0, .hangup), (0.5, .terminate), (5, .alarm)], ["SIGHUP 1"]),
-            // `timeout -s INT` sends it to the process and to its group.
+            // `timeout -s INT` sends SIGINT to the process and to its group.
             ([(0, .interrupt), (0, .interrupt)], ["SIGINT 1"]),
             ([(0, .interrupt), (0.099, .interrupt)], ["SIGINT 1"]),
             ([(0, .interrupt), (0.1, .interrupt)], ["SIGINT 1", "SIGINT 2", "end SIGINT"]),

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// The meaning of each declared code: the comment of its member, without the full stop.
+    /// The meaning of each declared code: the comment of its member, without the final period.
     private static func meanings() throws -> [String: String] {
         let directory = JSONSchemaTests.root.appending(path: "Sources/Outcomes").path
         let declared = try FileManager.default.contentsOfDirectory(atPath: directory).flatMap { name in

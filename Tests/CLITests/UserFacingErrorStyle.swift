@@ -4,7 +4,7 @@ import Testing
 
 extension UserFacingError {
     /// Checks that hold for every error: lines in our style, without characters that control a terminal, and the
-    /// exit of a program that failed.
+    /// exit code of a failure.
     func expectOurStyle(sourceLocation: SourceLocation = #_sourceLocation) {
         for line in [message, hint].compactMap({ $0 }) {
             #expect(!line.isEmpty && !line.hasSuffix(".") && !line.contains("\n"), sourceLocation: sourceLocation)

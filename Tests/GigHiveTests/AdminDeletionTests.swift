@@ -49,8 +49,8 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    /// The IDs that a success reports, with another success status as well, regardless of the rest of the response; and a
-    /// file that is described under another ID, which is not deleted.
+    /// A success that reports other IDs than the requested one, with any success status; and a response that describes
+    /// another file, after which nothing is deleted.
     @Test(arguments: [
         (
             deletion, 200,

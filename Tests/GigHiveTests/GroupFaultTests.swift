@@ -282,7 +282,7 @@ import Testing
 }
 
 extension Uploader {
-    /// This uploader for one upload that may write its intent before it has a slot.
+    /// A copy of this uploader for one upload that may write its intent before it has a slot.
     fileprivate func planning(in slots: TransferSlots) -> Uploader {
         var uploader = self
         uploader.permit = TransferPermit(slots, plansAhead: true) {}

@@ -115,7 +115,7 @@ import Tus
         try await bench.control(.post, "guest-jobs/\(receipt.jobID)/approve")
         #expect(try await bench.client.guestState(receipt) == .approved)
 
-        // The same file again is not sent again.
+        // The same file is not sent a second time.
         let again = await bench.uploader.upload(try bench.prepare(path, label: "Table 5"))
         #expect(again.state == .duplicate)
         #expect(again.isSkipped)

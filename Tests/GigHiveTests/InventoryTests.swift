@@ -132,7 +132,7 @@ import Testing
 
     // MARK: The hash cache
 
-    /// Another machine whose cache has the file already.
+    /// Another machine whose cache already has the file.
     private func knowing(_ sandbox: SandboxProcess, _ content: String, _ path: String) throws -> SandboxBench {
         var bench = try sandbox.bench()
         bench.hashes = try bench.cache()

@@ -140,7 +140,7 @@ import Testing
         _ = try await adopt(bench)
         let kept = KeptResponses(store: bench.store, directory: bench.directory)
         let copy = Array(FakeFile(id: 7, content: "abc").response.utf8)
-        // The store contains the server.
+        // The server is known from the store.
         let adoption = try await kept.adopt(.body(copy))
         #expect(adoption.wasStored)
         #expect(try bench.store.tokens(host: nil) == [adoption.entry])

@@ -199,7 +199,7 @@ import Tus
         let path = try bench.file()
         _ = await bench.uploader.upload(try bench.prepare(path))
         let row = try #require(try bench.row())
-        // It is killed after the response is in the rescue file and before it is in the journal.
+        // The process is killed after the response is in the rescue file and before it is in the journal.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.finalizeStartedAt = Date()
         try await bench.store.save(tus)
@@ -218,7 +218,7 @@ import Tus
         let path = try bench.file()
         _ = await bench.uploader.upload(try bench.prepare(path))
         let row = try #require(try bench.row())
-        // It is killed after it recorded the finalize and before sending it.
+        // The process is killed after it recorded the finalize and before sending it.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.finalizeStartedAt = Date()
         try await bench.store.save(tus)

@@ -296,7 +296,7 @@ import Tus
         async let second = uploader.resume(row, details: nil)
         async let third = uploader.upload(upload)
         let results = await [first, second, third]
-        // The later one finds the upload finished.
+        // One of them finishes the upload; the others find it in progress or finished.
         for result in results {
             #expect(
                 [.done, .duplicate].contains(result.state)

@@ -8,7 +8,7 @@ import Testing
         var parts: [(UInt64, UInt64)]
         var isNegative = false
         var limit: UInt64 = 90
-        /// Calculated by hand; as text, the submitted form.
+        /// The submitted text, calculated by hand; nil for an invalid angle.
         var expected: String?
 
         var testDescription: String { "\(parts)" }
@@ -32,7 +32,7 @@ import Testing
         Angle(parts: [(1, 20_000_000), (0, 1), (0, 1)], expected: "1e-07"),
         Angle(parts: [(1, 20_000_000), (0, 1), (0, 1)], isNegative: true, expected: "-1e-07"),
         Angle(parts: [(1, 20_000_001), (0, 1), (0, 1)], expected: "0.0"),
-        // Halves that only the sum of all parts shows: 0.4e-7 degrees, and 0.00036/3600 = 1e-7 degrees of seconds.
+        // Halves that appear only in the sum of all parts: 0.4e-7 degrees, and 0.00036/3600 = 1e-7 degrees of seconds.
         Angle(parts: [(1, 25_000_000), (0, 1), (36, 100_000)], expected: "1e-07"),
         Angle(parts: [(3, 50_000_000), (0, 1), (36, 100_000)], expected: "2e-07"),
         // The largest numbers of the format: 1 + 1/60 + 1/3600.

@@ -40,7 +40,7 @@ import Testing
         #expect(await names.next() == "a")
     }
 
-    /// One writer closes the file, another still writes.
+    /// One writer closes the file while another is still writing.
     @Test func theLastWriterToCloseCounts() async throws {
         var names = try watch().makeNames(in: directory)
         let descriptor = open(directory.file("a"), O_CREAT | O_WRONLY, 0o600)

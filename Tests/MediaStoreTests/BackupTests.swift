@@ -197,7 +197,7 @@ struct BackupTests {
             _ = try StoreBackups(in: fixture.directory).create(from: store)
             store.beginRemovals()
             try store.remove(try #require(store.tokens(host: nil).first { $0.fileID == 1 }))
-            // While it runs, its removals are left to it.
+            // While the process is running, its removals are left to it.
             try fixture.store().finishInterruptedRemovals()
             #expect(try files(with: sampleToken("a").secret, in: fixture).contains { $0.hasPrefix("backups/") })
             // As the kernel does at the end of the process.
@@ -223,7 +223,7 @@ struct BackupTests {
         #expect(try files(with: "", in: fixture) == names)
     }
 
-    @Test("after clear no token is left in any file, and only those of other hosts otherwise")
+    @Test("clear leaves no token in any file; clear of one host leaves only those of other hosts")
     func clearedTokens() throws {
         let fixture = try fixture.get()
         let store = try fixture.store()

@@ -229,7 +229,7 @@ struct DamagedStoreTests {
         #expect(try store.tokens(host: nil).isEmpty)
     }
 
-    @Test("an unreadable value is detected by both, before anything is sent")
+    @Test("an unreadable value is detected by writers and readers, before anything is sent")
     func unreadableRow() throws {
         let fixture = try StoreFixture()
         try fixture.store().insert(sampleRecord())

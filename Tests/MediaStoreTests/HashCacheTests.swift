@@ -62,7 +62,7 @@ struct HashCacheTests {
         #expect(cache.digests(of: []).isEmpty)
     }
 
-    @Test("a digest is found at once, after a flush, and by the next process")
+    @Test("a digest is found immediately, after a flush, and by the next process")
     func roundTrip() throws {
         let first = try cache()
         #expect(first.digest(of: identity()) == nil)
@@ -170,7 +170,7 @@ struct HashCacheTests {
 
     // MARK: Location
 
-    @Test("directory 0700, file 0600; permissions of the file that are too wide are restricted")
+    @Test("the directory has mode 0700, the file 0600; permissions of the file that are too wide are restricted")
     func rights() throws {
         try keepOne()
         #expect(try permissions(directory) == 0o700)

@@ -50,7 +50,7 @@ struct StoreOpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/locks") == [])
     }
 
-    @Test("a partial file of a process killed during the creation has no effect")
+    @Test("a partial file of a process killed during its creation has no effect")
     func leftoverOfCreation() throws {
         let fixture = try fixture.get()
         for name in ["tokens.sqlite.new", "tokens.sqlite.new-wal", "locks/tokens.sqlite.lock"] {

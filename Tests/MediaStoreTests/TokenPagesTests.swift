@@ -92,7 +92,7 @@ struct TokenPagesTests {
         #expect(try found(.all) == [[2400], [], [1]])
         #expect(try found(.none) == [[], [], []])
 
-        // The event of the entry is not another one.
+        // The entry's own event does not count as another one.
         var own = wanted[0]
         own.facts.eventDate = StoreFiles.entry(1)?.eventDate
         own.facts.orgName = StoreFiles.entry(1)?.orgName

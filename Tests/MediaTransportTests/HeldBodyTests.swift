@@ -16,7 +16,7 @@ private final class HeldBody: RequestBody {
         self.freeBytes = freeBytes
     }
 
-    /// How often it was checked whether the reader holds the body back.
+    /// How often the client has checked whether the reader holds the body back.
     var readCount: Int { state.withLock { $0.requested } }
 
     func release() {

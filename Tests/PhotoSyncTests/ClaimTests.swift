@@ -68,7 +68,7 @@ import Testing
         #expect(result.failed == 1)
         #expect(result.remaining == 103)
         #expect(result.after.devicePhotos == 1101)
-        // The index is updated at once.
+        // The index is updated immediately.
         #expect(try bench.listed == bench.server.serverPhotos.photos)
 
         // The same plan again: every photo has a device now.

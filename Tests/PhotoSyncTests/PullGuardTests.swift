@@ -237,7 +237,7 @@ import Testing
         #expect(!result.advisesFull)
     }
 
-    /// Drops one page of three.
+    /// Stops a pull before the last of its three pages.
     private func stopEarly(_ bench: PullBench) async throws {
         let control = TransferControl()
         await expectFailure(.cancelled) {

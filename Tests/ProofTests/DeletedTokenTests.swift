@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// The slow part, regardless of how many tokens a command deletes.
+    /// Changing the backups is the slow part: a command does it once, however many tokens it deletes.
     @Test(.enabled(if: SystemCallTrace.isAvailable, SystemCallTrace.requirement))
     func aCommandChangesTheBackupsOnce() async throws {
         let sandbox = try await SandboxProcess.start()

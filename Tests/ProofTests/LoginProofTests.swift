@@ -17,7 +17,7 @@ import Testing
         return bench
     }
 
-    /// Logs in from standard input, as the user of this suite or another role.
+    /// Logs in from standard input, as this suite's user or in another role.
     private func logIn(_ bench: Bench, _ more: [String] = [], role: String = "contributor") async throws -> ChildResult
     {
         try await bench.runner.run(
@@ -91,7 +91,7 @@ import Testing
         #expect(try await sandbox.requests().allSatisfy { ($0.status ?? 0) >= 400 || $0.credentials.isEmpty })
     }
 
-    /// Today's servers: a wrong password stays an error, and the next one is sent.
+    /// On today's servers, a wrong password is an error, and the next password is sent.
     @Test(arguments: ["d1", "d2", "d3", "d4"]) func aWrongPasswordIsReportedAsSuch(dialect: String) async throws {
         let sandbox = try await SandboxProcess.start(dialect: dialect)
         let bench = try Self.bench(sandbox.baseURL)

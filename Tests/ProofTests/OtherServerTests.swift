@@ -121,7 +121,8 @@ import Testing
             bench.runner.environment["MEDIACTL_USER"] = "uploader"
             bench.runner.environment["MEDIACTL_RETRIES"] = "0"
             bench.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = "0.1"
-            // The smallest one: an interrupted larger chunk is sent again in smaller ones, however few retries there are.
+            // The smallest size: an interrupted larger chunk is sent again in smaller ones, however few retries there
+            // are.
             bench.runner.environment["MEDIACTL_CHUNK_SIZE"] = "64K"
         }
 

@@ -109,9 +109,9 @@ import Testing
     @Test func aCorrectableRefusalKeepsTheBytes() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.completeUpload("bytes", ["filename": "clip.mp4"])
-        let unlabelled = try await fixture.finalize(id)
-        #expect(unlabelled.status == 400)
-        #expect(unlabelled.text == #"{"error":"Bad Request","message":"Label is required"}"#)
+        let unlabeled = try await fixture.finalize(id)
+        #expect(unlabeled.status == 400)
+        #expect(unlabeled.text == #"{"error":"Bad Request","message":"Label is required"}"#)
         let undated = try await fixture.finalize(id, #""label":"x","event_date":"1.3.2026""#)
         #expect(undated.status == 400)
         let impossible = try await fixture.finalize(id, #""label":"x","event_date":"2026-02-30""#)

@@ -227,7 +227,7 @@ import Testing
     @Test func aClientThatDisconnectsLeavesNothing() async throws {
         let fixture = try await Fixture()
         let id = try await fixture.createUpload(length: 10)
-        // It announces ten bytes, sends five and disconnects.
+        // The client announces ten bytes, sends five and disconnects.
         let response = try await fixture.patch(
             id,
             at: 0,

@@ -85,7 +85,7 @@ final class ScriptedLibrary: AlbumLibrary {
 
     func configure(_ change: (inout Script) -> Void) { script.withLock { change(&$0) } }
 
-    /// Another process is using the library.
+    /// Changes the content as another process would.
     func meddle(_ change: (inout Content) -> Void) { changed { change(&$0) } }
 
     func forgetCalls() { changed { $0.calls = [] } }

@@ -193,8 +193,8 @@ public final class ImmichStandIn: Sendable {
         return try JSONDecoder().decode(Report.self, from: response)
     }
 
-    /// Adds faults: `method`, `path` (an expression), `status`, `body`, `type`, `headers`, `times`, `skip`, `phase`
-    /// (`before` or `after` the work is done), `drop` (no response at all).
+    /// Adds faults: `method`, `path` (a regular expression), `status`, `body`, `type`, `headers`, `times`, `skip`,
+    /// `phase` (`before` or `after` the work is done), `drop` (no response at all).
     public func add(faults: [String: Any]...) async throws {
         _ = try await change("faults", faults)
     }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A timer that a test expires.
+/// A timer that expires only when a test calls `expire`.
 public final class ManualTimer: Sendable {
     private let waiting = Mutex<[@Sendable () -> Void]>([])
     private let longest = Mutex(Duration.zero)

@@ -4,7 +4,7 @@ public import Testing
 
 /// Permissions of an unprivileged user. Root may do everything, so nothing would be refused in a container.
 public enum OtherUser {
-    /// `nobody` of Debian.
+    /// Debian's `nobody`.
     public static let id: UInt32 = 65534
 
     /// Whether this thread may act as another user.

@@ -34,7 +34,7 @@ public final class RecordingServer: Sendable {
 
     /// A response.
     public struct Response: Sendable {
-        /// The code.
+        /// The status code.
         public var status: Int
         /// Text.
         public var body: String
@@ -58,13 +58,13 @@ public final class RecordingServer: Sendable {
     private let log: Locked<[Request]>
 
     /// Returns these responses in order, and the last one for all further requests.
-    /// - Throws: When no port is available.
+    /// - Throws: An error if no port is available.
     public convenience init(_ responses: Response...) throws {
         try self.init { _, number in responses[min(number, responses.count) - 1] }
     }
 
     /// Returns the response that is chosen for a request and its number, from 1.
-    /// - Throws: When no port is available.
+    /// - Throws: An error if no port is available.
     public convenience init(_ choose: @escaping @Sendable (Request, Int) -> Response) throws {
         try self.init { connection, request, number in
             let response = choose(request, number)
@@ -78,7 +78,7 @@ public final class RecordingServer: Sendable {
     }
 
     /// Performs this action once a request, with its number from 1, has been read.
-    /// - Throws: When no port is available.
+    /// - Throws: An error if no port is available.
     public init(_ act: @escaping @Sendable (ScriptedServer.Connection, Request, Int) throws -> Void) throws {
         let log = Locked<[Request]>([])
         server = try ScriptedServer { connection, _ in

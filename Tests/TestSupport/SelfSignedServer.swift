@@ -9,8 +9,8 @@ public struct SelfSignedServer: Sendable {
     private let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    /// Starts it and waits until it listens.
-    /// - Throws: When `openssl` fails.
+    /// Starts the server and waits until it listens.
+    /// - Throws: An error if `openssl` fails.
     public init() async throws {
         directory = try TemporaryDirectory()
         certificate = directory.file("cert.pem")

@@ -18,7 +18,7 @@ public final class SmallDisk: Sendable {
 
     /// Mounts it.
     ///
-    /// - Throws: `Unmountable` without the right to mount.
+    /// - Throws: `Unmountable` without the permission to mount.
     public init(kibibytes: Int) throws {
         temporary = try TemporaryDirectory()
         path = temporary.file("disk")
@@ -42,8 +42,8 @@ public final class SmallDisk: Sendable {
 
     /// Makes it read-only.
     ///
-    /// The kernel refuses to while a file is open for writing, and each process that another test starts at that moment
-    /// keeps the files of this process open from its `fork` to its `exec`. So the call is retried.
+    /// The kernel refuses this while a file is open for writing, and each process that another test starts at that
+    /// moment keeps the files of this process open from its `fork` to its `exec`. So the call is retried.
     ///
     /// - Throws: `Unmountable` if a file stays open for writing.
     public func makeReadOnly() throws {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A software TPM 2.0 (`swtpm`) on loopback, new and empty, started up.
+/// A software TPM 2.0 (`swtpm`) on loopback, new, empty and started.
 ///
 /// It is killed when the last reference is released.
 public final class SoftwareTPM: Sendable {
@@ -127,7 +127,7 @@ public final class SoftwareTPM: Sendable {
 
 /// Ports of 127.0.0.1.
 private enum LoopbackPort {
-    /// Binds a port, and releases it at once.
+    /// Binds a port, and releases it immediately.
     ///
     /// - Parameter port: 0 for any.
     /// - Returns: The port.

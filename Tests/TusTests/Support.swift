@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Tus
 
-/// A tus server of one upload whose faults are set by a test.
+/// A tus server with one upload whose faults are set by a test.
 final class TusServer: Sendable {
     /// Its handling of a request.
     enum Act: Sendable {

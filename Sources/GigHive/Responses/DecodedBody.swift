@@ -105,7 +105,7 @@ private enum WideText {
 
 /// Base64 (RFC 4648), both alphabets, with line breaks and without padding.
 enum Base64 {
-    /// The content of a text that is Base64 throughout, also in quotes or after `base64,`; nil for any other text.
+    /// The content of a text that is Base64 throughout, even in quotes or after `base64,`; nil for any other text.
     static func decoding(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = text
         if let label = ResponseText.range(of: "base64,", in: text.prefix(128)) { rest = text[label.upperBound...] }

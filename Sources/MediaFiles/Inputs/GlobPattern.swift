@@ -5,7 +5,7 @@
 /// - `**/` matches any number of directories, including none; any other `**` matches any text, including slashes.
 /// - A leading slash only makes it a pattern with a slash. A trailing slash matches all files in such directories:
 ///   `.git/` matches `.git/config` and `a/.git/config`.
-/// - A backslash escapes the next character, also in brackets.
+/// - A backslash escapes the next character, even in brackets.
 /// - `?` and brackets match one character, not one byte; a byte of invalid UTF-8 counts as one character.
 ///
 /// Matching always takes at most time proportional to the length of the path times the length of the pattern.

@@ -22,7 +22,7 @@ struct TapeTimeline {
     /// Overlaps of transitions between clips, in milliseconds; one fewer than items.
     private let overlaps: [Int64]
 
-    /// `media` is by clip ID; missing properties are taken from the clips.
+    /// `media` is keyed by clip ID; missing properties are taken from the clips.
     init(tape: TapeRecord, clips: [ClipRecord], media: [String: ClipMedia] = [:]) {
         let clips = clips.map { clip in
             var clip = clip

@@ -87,7 +87,7 @@ import Testing
     }
 }
 
-/// Takes one HTTP request on a free port of the loopback interface.
+/// Accepts one HTTP request on a free port of the loopback interface.
 private struct OneRequestListener: ~Copyable {
     let port: UInt16
     private let descriptor: Int32

@@ -192,7 +192,7 @@ import Testing
         try await fixture.expectDeleted(posts: 2)
     }
 
-    /// Of the entry, the checksum, and whether an administrator deletes it.
+    /// The checksum of the entry, whether an administrator deletes the file, and the failure.
     @Test(arguments: [
         (other, false, ExpectedFault(11, "id_reused", "has another file with the ID 1", hint: "mediactl media show 1")),
         (other, true, ExpectedFault(11, "id_reused", "nothing was deleted")),

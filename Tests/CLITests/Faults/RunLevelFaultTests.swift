@@ -17,7 +17,7 @@ import Testing
         var fault: ExpectedFault
         /// Maximum number of requests that contain or announce a file.
         var requests: Int
-        /// All attempts.
+        /// The number of warnings, over all attempts.
         var warnings: Int
 
         init(

@@ -9,7 +9,7 @@ import Testing
     func aWordIsParsedAsACommand(words: [String]) async throws {
         let fixture = try await HashOnlyFixture.registered()
         var runner = fixture.runner
-        // Files of these names change nothing.
+        // Files with these names change nothing.
         let directory = runner.home.file("here")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         for word in words { try Data([0xFF, 0xD8, 0xFF]).write(to: URL(fileURLWithPath: directory + "/" + word)) }

@@ -23,7 +23,7 @@ import Testing
         ] {
             let userFacingError = ErrorCatalog.userFacingError(of: error)
             userFacingError.expectOurStyle()
-            // A key of this program is never described with this word.
+            // No key of this program is described as verified.
             let texts = [userFacingError.message, userFacingError.hint ?? ""]
             #expect(code == .unverifiedPhoto || !texts.contains { $0.contains("verified") })
             #expect(userFacingError.code == code.rawValue && userFacingError.httpStatus == error.httpStatus)

@@ -84,7 +84,7 @@ struct SyncFixture: Sendable {
         return directory
     }
 
-    /// A file that only its owner reads.
+    /// A file that only its owner can read.
     func secret(_ text: String) throws -> String {
         let path = runner.home.file("secret-\(text.count)")
         try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))

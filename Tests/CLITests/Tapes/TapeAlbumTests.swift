@@ -4,7 +4,8 @@ import Testing
 
 /// The output and effects of commands when the album has errors, and when tapes are deleted.
 @Suite struct TapeAlbumTests {
-    // R9: soft, one warning, exit 0; --strict-albums makes it 3. Acceptance 5: the next run updates the album.
+    // R9: the failure is soft: one warning, exit code 0; with --strict-albums, 3. Acceptance 5: the next run updates
+    // the album.
     @Test func failedAlbumsAreOneWarning() async throws {
         let fixture = try await TapeFixture.withTape("T")
         // A file is in place of the root.
@@ -56,8 +57,8 @@ import Testing
         #expect(result.exitCode == 0 && result.errors.contains("warning: 1 clip saved; its album was not updated"))
         #expect(!FileManager.default.fileExists(atPath: fixture.pictures))
         let named = ["MEDIACTL_ALBUMS_FOLDER_ROOT": fixture.runner.home.file("albums")]
-        let initialised = try await fixture.json("library", "init", extra: named)
-        #expect(initialised.result.exitCode == 0, "\(initialised.result)")
+        let initialized = try await fixture.json("library", "init", extra: named)
+        #expect(initialized.result.exitCode == 0, "\(initialized.result)")
         #expect(FileManager.default.fileExists(atPath: fixture.runner.home.file("albums/.mediactl-library.json")))
     }
 
@@ -137,7 +138,7 @@ import Testing
 
     // MARK: Deleting
 
-    // R11 disabled: the album is kept, and its name is printed.
+    // R11 without the flag: the album is kept, and its name is printed.
     @Test func albumsAreKeptWhenTapesAreDeleted() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")
@@ -152,7 +153,7 @@ import Testing
         #expect(try fixture.witness(path) == before)
     }
 
-    // R11 on, trap 18, trap 9.
+    // R11 with the flag; traps 9 and 18.
     @Test func albumsAreDeletedWithTheFlag() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")
@@ -172,7 +173,7 @@ import Testing
         #expect(try fixture.witness(path) == before)
     }
 
-    // R12 on, trap 8.
+    // R12 with the flag; trap 8.
     @Test func clipsAreRemovedFromTheAlbumWithTheFlag() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("a.jpg")

@@ -12,7 +12,7 @@ struct TranscriptNames {
     func normalized(_ text: String) -> String {
         var text = text.replacing(home, with: Self.homeName)
         for count in 3..<home.count {
-            // The part of it that a narrow terminal shows.
+            // A narrow terminal shows only the end of the path.
             for ellipsis in ["…", "~"] {
                 text = text.replacing(
                     "\(ellipsis)\(home.suffix(count))/",

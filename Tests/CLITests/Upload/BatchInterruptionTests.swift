@@ -15,7 +15,7 @@ import Testing
         let child = try fixture.runner.start(
             ["upload", first] + files + ["-j", "2", "--json", "--progress-events", "--report", report] + fixture.login
         )
-        // Either of the two may be the first, and the signal finds both.
+        // The two parallel uploads may start in either order; the signal interrupts both.
         var sending: Set<String> = []
         while sending.count < 2 {
             let line = try #require(try await child.nextLine())

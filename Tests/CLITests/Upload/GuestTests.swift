@@ -80,7 +80,7 @@ import Testing
         #expect(verified.errors.contains("1 guest upload cannot be verified by the listing"))
         #expect(try BatchFixture.records(verified, "summary").first?["guests"] as? Int == 1)
 
-        // A pending one cannot be hidden: there is no prompt, and nothing is sent.
+        // A pending upload cannot be hidden: there is no prompt, and nothing is sent.
         let posts = try await fixture.posts()
         let child = try guest.start(["uploads", "delete", "1"], streams: .terminal(columns: 100))
         let refused = try await child.finish()

@@ -18,8 +18,9 @@ final class ReverseProxy {
 
     /// - Parameters:
     ///   - backend: The server's address.
-    ///   - largestBody: Larger ones are rejected by the length they announce.
-    ///   - isBuffering: Bodies are read completely before the backend gets a byte; otherwise passed on as they arrive.
+    ///   - largestBody: Larger bodies are rejected by their announced length.
+    ///   - isBuffering: Whether bodies are read completely before the backend gets a byte; otherwise, nginx passes them
+    ///     on as they arrive.
     /// - Throws: An error if nginx cannot be started.
     init(before backend: String, largestBody: String = "1g", isBuffering: Bool = true) async throws {
         let directory = try TemporaryDirectory()

@@ -144,7 +144,7 @@ import Testing
         #expect(outcome.record.state == .unknownOutcome && outcome.record.submissions == 1)
         #expect(try await bench.session.retry(outcome.record.id).error?.code == .unknownOutcome)
         #expect(try await bench.submissions() == 1)
-        // It is stored, so this can only result in a 500 (contract 1.3).
+        // The capture is stored, so this can only result in a 500 (contract 1.3).
         let resent = try await bench.session.retry(outcome.record.id, .resend)
         #expect(resent.record.state == .unknownOutcome && resent.record.submissions == 2)
         #expect(resent.record.counter == 4)

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// Each city above 100,000 inhabitants has its own name at its position, or that of a city of the same country
+    /// Each city of over 100,000 inhabitants has its own name at its position, or that of a city of the same country
     /// within 30 km with at least twice its inhabitants, just as boroughs are known by their city. Never another,
     /// smaller one.
     @Test func largeCitiesHaveTheirName() throws {
@@ -136,7 +136,7 @@ import Testing
         #expect(own >= 5_000 && nearBorder <= 30, "\(own) own, \(nearBorder) near a border")
     }
 
-    /// Villages below 1,000 inhabitants within 20 km of a foreign place.
+    /// Villages with fewer than 1,000 inhabitants within 20 km of a foreign place.
     @Test func villagesNearABorderHaveTheirCountry() throws {
         let villages = try Self.listed("border-villages")
         #expect(villages.count == 300)

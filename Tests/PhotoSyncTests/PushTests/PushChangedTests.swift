@@ -88,7 +88,7 @@ import Testing
         }
         #expect(try await verify(bench) == (end == "restore" ? 1 : 0))
         let differences = try await differences(bench)
-        // The edited version is the one without a file now.
+        // Now the edited version is the one without a file.
         if end == "restore" { #expect(differences.first?.uploadedAs == id) }
     }
 

@@ -95,7 +95,7 @@ struct TapeBench {
 
     /// One album as seen on the disk.
     struct Album {
-        /// Names of the links, by the files they refer to; a file twice in an album would have two names.
+        /// Names of the links, by the files they refer to; a file that is in an album twice would have two names.
         var links: [String: [String]] = [:]
         /// Everything that is neither a link nor a file created by mediactl.
         var others: [String] = []

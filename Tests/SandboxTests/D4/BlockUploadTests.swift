@@ -90,7 +90,7 @@ import Testing
         #expect(try await bench.create(10).status == 429)
         #expect(try await bench.patch(at: 0, 11).status == 500)
         #expect(try await bench.create(10).status == 201)
-        // So does a day.
+        // So does waiting for a day.
         #expect(try await bench.create(10).status == 429)
         try await bench.fixture.sandbox.addFaults("tus-head:expire,times=1")
         #expect(try await bench.offset() == 0)

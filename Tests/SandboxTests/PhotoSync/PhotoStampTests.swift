@@ -31,7 +31,7 @@ import Testing
         #expect(check.contains(name.hasSuffix(".jpg") ? "203x157" : "47x31"), "\(check)")
     }
 
-    /// exiftool replaces the ID, it does not add a second one.
+    /// exiftool replaces the ID instead of adding a second one.
     @Test(arguments: ["still.gif", "still.heic"])
     func anUploadedCopyHasOnlyTheNewID(name: String) async throws {
         let exiftool = try #require(Self.exiftool, "exiftool is missing: apt-get install libimage-exiftool-perl")

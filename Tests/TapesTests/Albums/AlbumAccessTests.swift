@@ -70,7 +70,7 @@ import Testing
         bench.library.forgetCalls()
         #expect(try await bench.service().associate(other).reason == .accessLimited)
         #expect(bench.library.calls == [.access("add_only")])
-        // An existing album can still be added to.
+        // Clips can still be added to an existing album.
         try bench.add(["d"], to: id)
         #expect(try await bench.service().associate(id).state == .associated)
         #expect(try await bench.service().associate(other).reason == .accessLimited)

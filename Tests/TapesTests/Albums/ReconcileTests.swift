@@ -189,7 +189,7 @@ import Testing
         #expect(!refused.isFiled)
     }
 
-    @Test("R17, trap 7: a copy does not have the album of its original, and gets its own at once")
+    @Test("R17, trap 7: a copy does not have the album of its original, and immediately gets its own")
     func copy() async throws {
         let bench = try AlbumBench()
         let id = try await bench.associated("Summer", ["a", "b"])

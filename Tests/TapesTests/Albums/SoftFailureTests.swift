@@ -164,7 +164,7 @@ import Testing
         let id = try bench.tape("Summer", ["a"])
         bench.library.configure { $0.failures["resolve"] = [AlbumError(.rejected(status: 400), detail: "our defect")] }
         let outcome = try await bench.service().associate(id)
-        // Never R5, and not again for a day.
+        // R5 never applies, and nothing is retried for a day.
         #expect(outcome.reason == .rejected && bench.library.albums.count == 1)
         #expect(try bench.store.clips(of: id).first?.nextAttemptAt == bench.clock.now + 86_400)
     }

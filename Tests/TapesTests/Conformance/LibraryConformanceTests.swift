@@ -114,7 +114,7 @@ import Testing
         }
         #expect(try await bench.albums() == [album.id: ["a.jpg"], other.id: ["a.jpg", "b.jpg", "c.jpg"]])
         #expect(try await library.remove([assets[0].id], from: album.id, hint: album.hint) == [.removed])
-        // "R5: only a deleted album is missing"
+        // R5: only a deleted album is missing, not an empty one.
         #expect(try await bench.albums()[album.id] == [])
         try witness.check()
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tapes
 
-/// Regardless of its name and content, a file is one file.
+/// A file is read as one file, regardless of its name and content.
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct RenderingNamesTests {
     /// Trap 17, and names with a meaning for ffmpeg or a shell: options, patterns, protocols, lines.

@@ -131,7 +131,7 @@ import Testing
         #expect(recipe.graph.text.contains("start_time=0:eof_action=pass,\(expected)scale="))
     }
 
-    /// Audio that is not divisible by the frame rate is rounded on the time line of the whole.
+    /// Audio that is not divisible by the frame rate is rounded on the timeline of the whole video.
     @Test func samplesDoNotDrift() throws {
         let format = try RenderFormat(.landscape, .init(longSide: 64, frameRate: 7))
         let counts = (0..<7).map { frame in

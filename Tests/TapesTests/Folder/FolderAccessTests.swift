@@ -125,7 +125,7 @@ import Testing
             (0o777, AlbumAccess.State.authorized, AlbumAccess.State.authorized),
             // Adding requires no read permission.
             (0o773, .authorized, .limited(missing: ["read"])),
-            // Existing albums can still be added to.
+            // Clips can still be added to existing albums.
             (0o775, .limited(missing: ["write"]), .limited(missing: ["write"])),
             (0o771, .limited(missing: ["write"]), .limited(missing: ["write", "read"])), (0o776, .denied, .denied),
             (0o770, .denied, .denied),

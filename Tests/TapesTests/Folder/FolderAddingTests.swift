@@ -98,12 +98,12 @@ import Testing
         let fixture = try await FolderFixture.ready()
         try fixture.original("real.jpg")
         try FileManager.default.createSymbolicLink(
-            atPath: fixture.originals + "/favourite.jpg",
+            atPath: fixture.originals + "/favorite.jpg",
             withDestinationPath: "real.jpg"
         )
         let witness = try fixture.witness()
-        _ = try await fixture.add([Array((fixture.originals + "/favourite.jpg").utf8)], to: try await fixture.album())
-        #expect(try fixture.target("0001-favourite.jpg") == "../../2024/favourite.jpg")
+        _ = try await fixture.add([Array((fixture.originals + "/favorite.jpg").utf8)], to: try await fixture.album())
+        #expect(try fixture.target("0001-favorite.jpg") == "../../2024/favorite.jpg")
         try witness.check()
     }
 

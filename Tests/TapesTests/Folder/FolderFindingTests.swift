@@ -38,7 +38,7 @@ import Testing
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
     }
 
-    /// A folder with the title but without a manifest, with one of another ID, with an invalid one.
+    /// A folder with the title but without a manifest, with the manifest of another album, or with an invalid one.
     @Test(
         "R3: a folder with only the right name is not the album",
         arguments: ["none", "other", "broken", "directory", "fifo"]

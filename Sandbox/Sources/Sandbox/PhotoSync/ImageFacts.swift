@@ -10,7 +10,7 @@ struct ImageFacts: Equatable {
     var size: Size?
     var takenAt: Timestamp?
 
-    /// Reads the first 128 KiB; other formats have neither.
+    /// Reads the first 128 KiB; both are nil for formats other than JPEG.
     init(fileAt path: String) {
         guard let bytes = try? OpenFile(path, O_RDONLY).read(at: 0, count: 128 * 1024),
             let segments = JPEG.segments(bytes, isWhole: false)

@@ -1,6 +1,6 @@
 import CLibcrypto
 
-/// SHA-256 of OpenSSL.
+/// SHA-256, computed by OpenSSL.
 struct Digest: ~Copyable {
     /// Owned by this value alone: created in `init`, freed in `deinit`, never handed out.
     private let context: OpaquePointer?

@@ -77,7 +77,7 @@ enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// Also as RFC 8785 section 3.2.2.2 requires.
+    /// RFC 8785 section 3.2.2.2 requires the same form.
     private static func quote(_ string: String, to text: inout String) {
         guard string.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) else {
             text += "\"" + string + "\""

@@ -13,7 +13,7 @@ struct Netrc {
 
     /// An unterminated quote.
     struct SyntaxError: Error, Equatable {
-        /// First line is 1.
+        /// Counted from 1.
         var line: Int
     }
 
