@@ -24,7 +24,7 @@ SYSTEMS = {
     "HashCapture": f"CaptureSubmission CImages CImageShims CPlaces {FOUNDATIONS}",
 }
 
-# Each module and its permitted imports besides SYSTEM. Imports only point upwards in this table, never within a tier.
+# Each module and its permitted imports besides SYSTEM. Imports only point upward in this table, never within a tier.
 TABLE = {
     # C
     "CCurl": "",

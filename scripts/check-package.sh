@@ -3,8 +3,8 @@
 # the root with its earlier state. Without an argument: the package in dist/packages.
 #
 # Requires root privileges, debootstrap and the Debian mirror of this machine; changes nothing outside its temporary
-# directory. CHECK_ROOT=DIR keeps the fresh root there and reuses it in the next run. CHECK_SUITE selects another
-# release than this machine's.
+# directory. CHECK_ROOT=DIR keeps the fresh root there and reuses it in the next run. CHECK_SUITE selects a
+# release other than this machine's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

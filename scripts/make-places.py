@@ -246,7 +246,7 @@ def rows(header, lines):
 
 
 def large_cities(places):
-    """GeoNames' own list of cities above 100,000 inhabitants."""
+    """GeoNames' own list of cities with more than 100,000 inhabitants."""
     return rows(
         ("id", "name", "country", "latitude", "longitude", "population"),
         [
@@ -258,7 +258,7 @@ def large_cities(places):
 
 
 def border_villages(places):
-    """300 random villages below 1,000 inhabitants with a foreign place within 20 km."""
+    """300 random villages with fewer than 1,000 inhabitants and a foreign place within 20 km."""
     grid = Grid(places)
     chance = random.Random(20261124)
     villages = [place for place in places if 0 < place.population < 1_000]

@@ -63,12 +63,12 @@ def large_cities(everything, grid, named):
             tally.count(found, place.country, name(place))
             if found and found[0] == "place" and found[1] not in (place.name, place.city.name):
                 others.append(f"{name(place)} -> {found[1]}")
-    tally.print("cities above 100,000 inhabitants, at their positions")
+    tally.print("cities with more than 100,000 inhabitants, at their positions")
     print(f"  wrong city: {len(others)} {others[:12]}")
 
 
 def held_out(everything, named, chance):
-    """Villages below 1,000 inhabitants, one tenth at a time, looked up in a table of all other places."""
+    """Villages with fewer than 1,000 inhabitants, one tenth at a time, looked up in a table of all other places."""
     villages = [place for place in everything if 0 < place.population < 1_000]
     chance.shuffle(villages)
     tally, near = Tally(), Tally()
@@ -82,7 +82,7 @@ def held_out(everything, named, chance):
             tally.count(found, place.country, name(place))
             if any(other.country != place.country for _, other in full.near(place.latitude, place.longitude, 20)):
                 near.count(found, place.country, name(place))
-    tally.print("held-out villages below 1,000 inhabitants")
+    tally.print("held-out villages with fewer than 1,000 inhabitants")
     near.print("of these, villages with a foreign place within 20 km")
 
 

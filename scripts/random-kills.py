@@ -113,7 +113,7 @@ class Sandbox:
         self.directory.cleanup()
 
     def objects(self, digest):
-        """Ids of the stored files with this digest, after checking that each is served with the right bytes."""
+        """IDs of the stored files with this digest, after checking that each is served with the right bytes."""
         ids, page, pages = [], 1, 1
         while page <= pages:
             listing = json.loads(self.get(f"/db/database.php?format=json&view=librarian&page={page}"))

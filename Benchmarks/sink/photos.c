@@ -47,7 +47,7 @@ static unsigned legacy_tenths = 1; // tenths of the photos that have no device
 // Lines of 64 characters, or NULL.
 static char *digests;
 
-// A bijection (the finalizer of SplitMix64): ids are unordered, but their row can be computed.
+// A bijection (the finalizer of SplitMix64): IDs are unordered, but their row can be computed.
 static uint64_t scatter(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
@@ -60,14 +60,14 @@ static uint64_t gather(uint64_t x) {
     return x ^ (x >> 30) ^ (x >> 60);
 }
 
-// Both id and number count from 1, since zero is mapped to zero.
+// Both ID and number count from 1, since zero is mapped to zero.
 static void write_id(char id[37], uint64_t row) {
     uint64_t high = scatter(row + 1), low = scatter(~row);
     snprintf(id, 37, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64, high >> 32,
         high >> 16 & 0xffff, high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
-// The row of an id, or `capacity` if the id is invalid.
+// The row of an ID, or `capacity` if the ID is invalid.
 static uint64_t row_of(const char *id) {
     unsigned a, b, c;
     if (sscanf(id, "%8x-%4x-%4x", &a, &b, &c) != 3) return listing.capacity;

@@ -98,13 +98,13 @@ class Sandbox:
 
 
 def token_hashes(data):
-    """SHA-256 of the delete tokens that a sandbox accepts, by the id of the file."""
+    """SHA-256 of the delete tokens that a sandbox accepts, by the ID of the file."""
     with contextlib.closing(sqlite3.connect(pathlib.Path(data) / "sandbox.sqlite", timeout=30)) as database:
         return dict(database.execute("SELECT id, delete_token_hash FROM asset"))
 
 
 def assets(data):
-    """The files of a sandbox: id and SHA-256, one pair per file."""
+    """The files of a sandbox: ID and SHA-256, one pair per file."""
     with contextlib.closing(sqlite3.connect(pathlib.Path(data) / "sandbox.sqlite", timeout=30)) as database:
         return [(int(number), digest) for number, digest in database.execute("SELECT id, checksum FROM asset")]
 

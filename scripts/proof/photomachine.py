@@ -48,7 +48,8 @@ class PhotoMachine(Machine):
         self.copies = {}
         # Photos that a killed command may have recorded as the file at a path without printing it.
         self.possible = collections.defaultdict(set)
-        # Photos shown to this machine by a complete listing; those with accepted deletion; those deleted by a repair.
+        # Photos shown to this machine by a complete listing; those whose deletion was accepted; those deleted by a
+        # repair.
         self.seen, self.accepted, self.repaired = set(), set(), set()
         # Files created by mediactl under names that are not final.
         self.temporary = set()

@@ -86,7 +86,7 @@ class PhotoServer:
     # Actual state
 
     def rows(self):
-        """All rows, by id."""
+        """All rows, by ID."""
         uri = f"file:{self.data}/photosync.sqlite?mode=ro"
         with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=30)) as database:
             found = database.execute(
@@ -132,7 +132,7 @@ class PhotoServer:
     # Changes
 
     def upload(self, name, content, email=ALICE):
-        """Uploads as another device of the user; returns the id."""
+        """Uploads as another device of the user; returns the ID."""
         boundary = uuid.uuid4().hex
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
         body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()

@@ -30,7 +30,7 @@ class Whole:
 
 
 def token_pairs(value):
-    """The ids and delete tokens in a response, at any depth."""
+    """The IDs and delete tokens in a response, at any depth."""
     found = []
     if isinstance(value, dict):
         if isinstance(value.get("delete_token"), str):
@@ -98,7 +98,7 @@ class Recording:
         return disk
 
     def _responses(self):
-        """The server's responses by stage: ids and tokens."""
+        """The server's responses by stage: IDs and tokens."""
         self.issued = {}
         for number, (_, _, status, body) in enumerate(self.front.responses, 1):
             try:

@@ -11,7 +11,8 @@ from trial import SETTLE_OPTIONS, Trial
 
 # Requests to stop: the program waits for the response and its token, and exits with 128 + number (docs/exit-codes.md).
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU)
-# These signals do not stop it: a closed pipe is a write error, SIGUSR1 prints the status, SIGWINCH has no effect.
+# These signals do not stop the program: a closed pipe is a write error, SIGUSR1 prints the status, and SIGWINCH has
+# no effect.
 IGNORED = (signal.SIGPIPE, signal.SIGUSR1, signal.SIGWINCH)
 # The program does not wait; the next command determines the outcome.
 ABRUPT = (signal.SIGQUIT, signal.SIGKILL)

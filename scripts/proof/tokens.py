@@ -15,7 +15,7 @@ SHORT_TIMEOUT = ("--settle-timeout", "0.01")
 
 
 def stored_tokens(directory):
-    """Ids and tokens from a database in the directory, which saves a process for each of many states. None if no table
+    """IDs and tokens from a database in the directory, which saves a process for each of many states. None if no table
     contains tokens; mediactl is run instead."""
     for path in sorted(pathlib.Path(directory).rglob("*")):
         if not path.is_file() or path.open("rb").read(6) != b"SQLite":
@@ -103,7 +103,7 @@ class TokenScenario:
         return {item["file_id"]: item["delete_token"] for item in listed.items}
 
     def _compare(self, case, tokens, reported):
-        """No token may have a wrong id, be lost silently, or reappear after it was discarded."""
+        """No token may have a wrong ID, be lost silently, or reappear after it was discarded."""
         recording, duties = case.recording, case.duties
         for identity, token in tokens.items():
             if not case.is_token(identity, token):

@@ -135,7 +135,7 @@ class Server:
 
 
 def rows_of_command(command):
-    """Rows printed by a shell command: date, organization, id, SHA-256 and label, separated by tabs."""
+    """Rows printed by a shell command: date, organization, ID, SHA-256 and label, separated by tabs."""
 
     def rows():
         printed = subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout

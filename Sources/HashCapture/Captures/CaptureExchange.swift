@@ -255,7 +255,7 @@ extension CaptureExchange {
         CaptureFailpoint.queued.reach()
     }
 
-    /// `submitted`: from here on, the server may have received it.
+    /// `submitted`: from here on, the server may have received the request.
     func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
         try keep(&progress) { record in
             record.state = .submitted

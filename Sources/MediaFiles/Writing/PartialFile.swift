@@ -140,7 +140,7 @@ package final class PartialFile: Sendable {
     /// `UTIME_OMIT` of utimensat(2), a macro that is not imported into Swift.
     private static let unchanged = (1 << 30) - 2
 
-    /// Nanoseconds count upwards, even before 1970.
+    /// Nanoseconds count upward, even before 1970.
     private static func time(_ microseconds: Int64) -> timespec {
         var (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         if rest < 0 {

@@ -42,7 +42,7 @@ struct Fault: Sendable, Equatable {
         case wrongLength = "wrong-length", contentType = "content-type", endlessJSON = "endless-json"
         case fileLimit = "file-limit", postLimit = "post-limit", bodyTimeout = "body-timeout", corruptByte =
             "corrupt-byte", ignoreRange = "ignore-range"
-        // Changes of the fields of a 2xx JSON response.
+        // Changes to the fields of a 2xx JSON response.
         case noToken = "no-token", oddToken = "odd-token", wrongTypes = "wrong-types", noChecksum = "no-checksum",
             corrupt
         // A page of PhotoSync's listing.

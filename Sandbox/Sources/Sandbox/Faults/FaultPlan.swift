@@ -197,7 +197,7 @@ extension FaultPlan {
 final class Waits: Sendable {
     private let state = Mutex<(isOver: Bool, sleeps: [Task<Void, any Error>])>((false, []))
 
-    /// Returns at once after the end. Throws `CancellationError`.
+    /// Returns immediately once the waits have ended. Throws `CancellationError`.
     func wait(seconds: Double) async throws {
         let sleep = state.withLock { state -> Task<Void, any Error>? in
             guard !state.isOver else { return nil }

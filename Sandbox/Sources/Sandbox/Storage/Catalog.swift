@@ -153,9 +153,9 @@ struct Catalog: Sendable {
         return Int(db.lastInsertedRowID)
     }
 
-    /// Stores a complete tus upload of D4 (gighive-d4 contract 4.6, 6), and returns the ID of its asset, which may be an existing one.
-    /// The file is moved first: after a refused event it is served, but not listed. The row has its duration at once; on the real
-    /// server, a job adds it later.
+    /// Stores a complete tus upload of D4 (gighive-d4 contract 4.6, 6), and returns the ID of its asset, which may be
+    /// an existing one. The file is moved first: after a refused event it is served, but not listed. The row has its
+    /// duration immediately; on the real server, a job adds it later.
     func store(_ file: IncomingFile, _ checksum: String, _ upload: BlockUpload) throws -> Int {
         let fileName = Asset.fileName(checksum, upload.fileExtension)
         try file.keep(at: folder.mediaPath(upload.kind, fileName))

@@ -13,7 +13,7 @@ struct UploadArguments: ParsableArguments, Sendable {
     @Option(help: "Seconds between the last byte and the record that finalize needs (default: 0; not d4).")
     var hookDelay: Double?
 
-    @Option(help: "Seconds that finalize waits for it: 2, or 0 as on servers before 2026-04-21 and d1 (not d4).")
+    @Option(help: "Seconds finalize waits for the record: 2, or 0 as on servers before 2026-04-21 and d1 (not d4).")
     var hookWait: Double?
 
     @Option(help: "Seconds between lookup and insert, during which overlapping uploads collide as on the real servers.")

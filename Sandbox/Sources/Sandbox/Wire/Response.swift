@@ -143,7 +143,7 @@ struct ResponseRenderer: Sendable {
         /// Bytes of endless text after ``bytes``.
         var padding = 0
 
-        /// Sends it instead of the response of the site, and closes the connection.
+        /// Sends this response instead of that of the site, and closes the connection.
         func send(instead context: ChannelHandlerContext) {
             context.write(NIOAny(HTTPResponsePart.head(head)), promise: nil)
             context.write(NIOAny(HTTPResponsePart.body(bytes)), promise: nil)
