@@ -43,10 +43,18 @@ protocol ContextCommand: ParsableCommand {
 
     var global: GlobalOptions { get }
 
+    associatedtype Connection: ConnectionFlags = NoConnectionOptions
+    /// The connection options of the command.
+    var connection: Connection { get }
+
     /// A thrown error ends the whole command.
     func run(in console: Console) async throws -> ExitCode
 }
 
 extension ContextCommand {
     var recordSchema: String { Self.schema }
+}
+
+extension ContextCommand where Connection == NoConnectionOptions {
+    var connection: NoConnectionOptions { NoConnectionOptions() }
 }

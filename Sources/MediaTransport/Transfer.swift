@@ -116,7 +116,8 @@ extension Transfer {
     private static let smallBodyBytes: Int64 = 65_536
     /// The same for servers that accepted the last body, so a refusal is unlikely.
     private static let smallBodyBytesOnceFamiliar: Int64 = 1 << 20
-    private static let uploadBufferBytes = 262_144
+    /// The lower bound is the smallest buffer that libcurl accepts (CURLOPT_UPLOAD_BUFFERSIZE(3)).
+    private static let uploadBufferBytes = 16_384...262_144
     /// For a response that is written to a file; libcurl's own 16 KiB cost four times as many system calls.
     private static let downloadBufferBytes = 131_072
 
@@ -193,8 +194,11 @@ extension Transfer {
             let lengthOption = request.method == .post ? CURLOPT_POSTFIELDSIZE_LARGE : CURLOPT_INFILESIZE_LARGE
             try check(shim_setopt_off(handle, lengthOption, bodyByteCount))
         }
-        if bodyByteCount > Self.smallBodyBytes {
-            try set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
+        if reader != nil {
+            // No larger than the body: libcurl allocates the buffer for each transfer.
+            let sizes = Self.uploadBufferBytes
+            let size = min(max(Int(clamping: bodyByteCount), sizes.lowerBound), sizes.upperBound)
+            try set(CURLOPT_UPLOAD_BUFFERSIZE, size)
         }
         // If a connection is lost before the response, libcurl silently sends a request again. A body that has begun
         // cannot be sent twice (`seekCallback`); a request without one, and a large one, get a new connection.

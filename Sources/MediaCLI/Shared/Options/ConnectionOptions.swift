@@ -7,6 +7,11 @@ protocol ConnectionFlags {
     var flags: SettingsFlags { get }
 }
 
+/// For commands without a connection.
+struct NoConnectionOptions: ConnectionFlags {
+    var flags: SettingsFlags { SettingsFlags() }
+}
+
 /// The upload server and its connection.
 struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions

@@ -101,6 +101,9 @@ struct SettingsFlags: Sendable, Equatable {
         self.values = values.compactMapValues { $0 }
     }
 
+    /// The flags that were given, such as `--server`.
+    var names: Set<String> { Set(values.keys.map(\.flag) + (profile == nil ? [] : ["--profile"])) }
+
     /// nil if the flag was not given.
     subscript(key: SettingKey) -> String? {
         get { values[key] }
