@@ -49,6 +49,7 @@ def batch(name, count, *options, transport="multipart", prepared=False):
 batch("12 files into a new event", 12)
 batch("12 files into a new event, 1 job", 12, "-j", "1")
 batch("12 files into a new event, 16 jobs", 12, "-j", "16")
+batch("100 files into a new event, 16 jobs", 100, "-j", "16")
 batch("8 files into an existing event", 8, "-j", "8", prepared=True)
 batch("6 files into a new event over tus", 6, transport="tus")
 batch("6 files into an existing event over tus", 6, "-j", "6", transport="tus", prepared=True)
