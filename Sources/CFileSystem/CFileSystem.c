@@ -68,3 +68,8 @@ int open_memory_file(void) {
 void use_one_arena(void) {
     mallopt(M_ARENA_MAX, 1);
 }
+
+void keep_freed_memory(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
+}

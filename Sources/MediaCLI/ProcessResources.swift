@@ -16,7 +16,7 @@ enum ProcessResources {
 
     /// nil if nothing is missing.
     static func shortage() -> UserFacingError? {
-        AddressSpace.saveIfLimited()
+        MemoryAllocator.configure()
         if let code = missingDescriptors() {
             return UserFacingError(
                 .resourcesExhausted,
