@@ -188,9 +188,11 @@ extension Transfer {
         }
     }
 
-    /// Whether the content is the purpose of the request, which has no time limit while there is progress.
+    /// Whether the content is the purpose of the request, which has no time limit while there is progress. The content
+    /// of a refusal has one, as have the heads.
     private var isDownload: Bool {
-        if case .receiver = request.destination { request.method == .get } else { false }
+        guard case .receiver = request.destination, request.method == .get, isHeadComplete else { return false }
+        return head?.status == 200 || head?.status == 206
     }
 
     /// Whether the whole body of an at-most-once request was sent.

@@ -74,11 +74,14 @@ struct ResponseBoundTests {
         func receive(_: UnsafeRawBufferPointer) {}
     }
 
-    @Test("the response to an upload is limited even if a receiver reads it")
-    func upload() async throws {
-        let server = try endless("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", " ", pause: 50_000)
+    @Test(
+        "the response to an upload and a refusal are limited even if a receiver reads them",
+        arguments: [(.post, 200), (.get, 403), (.get, 503)] as [(HTTPMethod, Int)]
+    )
+    func otherResponses(method: HTTPMethod, status: Int) async throws {
+        let server = try endless("HTTP/1.1 \(status) X\r\nContent-Length: 1000000\r\n\r\n", " ", pause: 50_000)
         let timeouts = TransferTimeouts(stall: .seconds(600), response: .milliseconds(500))
-        #expect(try await failure(of: server, timeouts, .post, .receiver(Sink()))?.kind == .responseTimeout)
+        #expect(try await failure(of: server, timeouts, method, .receiver(Sink()))?.kind == .responseTimeout)
     }
 
     @Test("a download has no time limit while bytes arrive")
