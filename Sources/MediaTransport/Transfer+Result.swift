@@ -67,7 +67,8 @@ extension Transfer {
     }
 
     private func kind(of code: CURLcode) -> TransportError.Kind {
-        switch code {
+        if isRefusedByProxy { return .cannotConnect }
+        return switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .unknownHost
         case CURLE_COULDNT_CONNECT, CURLE_PROXY: .cannotConnect
         case CURLE_OPERATION_TIMEDOUT: .connectTimeout
@@ -82,6 +83,13 @@ extension Transfer {
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT, CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT: .unusable
         default: .connectionLost
         }
+    }
+
+    /// Whether a proxy refused the connection to the server: libcurl's code is that of a lost connection.
+    private var isRefusedByProxy: Bool {
+        var status = 0
+        shim_getinfo_long(handle, CURLINFO_HTTP_CONNECTCODE, &status)
+        return status >= 300
     }
 
     /// libcurl has one code for an unknown issuer and for a wrong name, but sets OpenSSL's result only for the former;
@@ -102,10 +110,12 @@ extension Duration {
 
 extension Transfer {
     /// Whether the request line and header fields were sent, for requests without a body.
+    ///
+    /// libcurl measures the time until then. The size of the request includes a CONNECT, which only the proxy gets.
     var isRequestOut: Bool {
-        var requestSize = 0
-        shim_getinfo_long(handle, CURLINFO_REQUEST_SIZE, &requestSize)
-        return requestSize > 0
+        var microseconds: Int64 = 0
+        shim_getinfo_off(handle, CURLINFO_PRETRANSFER_TIME_T, &microseconds)
+        return microseconds > 0
     }
 
     /// Body bytes written to the socket.

@@ -140,6 +140,8 @@ extension Transfer {
             // An empty text overrides the environment.
             try set(CURLOPT_PROXY, "")
         }
+        // A proxy's response to CONNECT is not the server's.
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_TCP_KEEPIDLE, 30)
