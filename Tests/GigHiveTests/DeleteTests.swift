@@ -36,6 +36,26 @@ import Testing
         )
     }
 
+    /// The entry of a deleted file stays if the store cannot be changed, and so does that of a rejected token.
+    @Test(
+        arguments: [
+            (#"{"success":true,"deleted_count":1,"results":{"deleted":[{"asset_id":18}]}}"#, 200, .deleted),
+            (#"{"error":"Forbidden","message":"Invalid delete token"}"#, 403, .failed),
+        ] as [(String, Int, DeleteResult.State)]
+    )
+    func anEntryThatCannotBeRemovedIsReported(_ body: String, _ status: Int, _ state: DeleteResult.State) async throws {
+        let (bench, entry) = try await uploaded { request, connection, _, _ in
+            guard request.path == "/db/delete_media_files.php" else { return false }
+            try connection.respond(status, body)
+            return true
+        }
+        try bench.execute("CREATE TRIGGER no BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'no'); END")
+        let result = await bench.deleter.delete(entry) { _ in .remove }
+        #expect(result.state == state)
+        #expect(result.error?.code == .storeUnusable)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
     struct Response: Sendable, CustomTestStringConvertible {
         var status: Int
         var body = "<title>Oh</title>"

@@ -273,6 +273,7 @@ public struct Deleter: Sendable {
             }
         } catch {
             result.error = .store(error)
+            if state == .entryRemoved { result.state = .failed }
         }
         return result
     }

@@ -92,7 +92,7 @@ struct MediaDeletionRun: Sendable {
         /// The error, if `result` has none.
         var refusal: UserFacingError?
 
-        var error: (any Error)? { refusal ?? result.error }
+        var error: UserFacingError? { refusal ?? result.userFacingError }
 
         var exitCode: ExitCode { refusal?.exitCode ?? result.exitCode }
     }
@@ -243,7 +243,7 @@ struct MediaDeletionRun: Sendable {
             TextRenderer.mediaDeletion(outcome, on: session.server, style: console.outputStyle)
         )
         if let error = outcome.error {
-            console.error(ErrorCatalog.userFacingError(of: error))
+            console.error(error)
         }
     }
 }

@@ -383,8 +383,8 @@ struct DeleteRun: Sendable {
             )
             if let refusal {
                 console.error(refusal)
-            } else if let error = result.error, result.state == .failed {
-                console.error(ErrorCatalog.userFacingError(of: error))
+            } else if let error = result.userFacingError {
+                console.error(error)
             }
         case .hiding(let hiding):
             console.result(JSONRenderer.hiding(hiding), TextRenderer.hiding(hiding, style: console.outputStyle))
@@ -398,11 +398,21 @@ struct DeleteRun: Sendable {
 extension DeleteResult {
     /// The exit code for this deletion alone.
     var exitCode: ExitCode {
-        switch state {
+        if let error { return ExitCode(error.code) }
+        return switch state {
         case .deleted, .gone, .entryRemoved, .planned: .success
-        case .declined: .failure
-        case .failed: error.map { ExitCode($0.code) } ?? .failure
+        case .declined, .failed: .failure
         }
+    }
+
+    /// Why the deletion failed, or why the local entry of the deleted file is still there.
+    var userFacingError: UserFacingError? {
+        guard let error else { return nil }
+        var userFacingError = ErrorCatalog.userFacingError(of: error)
+        if state != .failed {
+            userFacingError.message = "the local entry of \(fileID) was not removed: \(userFacingError.message)"
+        }
+        return userFacingError
     }
 }
 
@@ -419,7 +429,7 @@ extension JSONRenderer {
             result.entry.map { KeptUpload($0) },
             httpStatus: result.httpStatus,
             refusal?.exitCode ?? result.exitCode,
-            refusal ?? result.error
+            refusal ?? result.userFacingError
         )
         // Without a local entry, the server's details are used.
         guard result.entry == nil, let file else { return members }
@@ -470,7 +480,7 @@ extension TextRenderer {
         let host = TerminalText.escaped(result.host)
         return switch result.state {
         case .deleted: ["\(style.green("deleted")) \(file) from \(host)"]
-        case .gone where result.entry == nil: ["\(file) was already deleted from \(host)"]
+        case .gone where result.entry == nil || result.error != nil: ["\(file) was already deleted from \(host)"]
         case .gone: ["\(file) was already deleted from \(host); removed the local entry"]
         case .entryRemoved: ["removed the local entry of \(file); the file is still on \(host)"]
         case .planned: ["\(file) would be deleted from \(host)"]

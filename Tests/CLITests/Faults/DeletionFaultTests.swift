@@ -62,6 +62,42 @@ import Testing
 
     private static let other = String(repeating: "0", count: 64)
 
+    // MARK: The local entry
+
+    /// The next deletion finds that the file is gone, and removes the entry.
+    @Test(arguments: ["uploads", "media"])
+    func anEntryThatStaysIsAnError(_ noun: String) async throws {
+        let fixture = try await Fixture()
+        let database = fixture.client.dataDirectory + "/tokens.sqlite"
+        func change(_ sql: String) async throws {
+            let script = "import sqlite3,sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
+            let python = try await ChildProcess.run("python3", ["-c", script, database, sql])
+            #expect(python.status == 0, "\(python.errors)")
+        }
+        try await change("CREATE TRIGGER no BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'no'); END")
+        let user = noun == "media" ? "admin" : "uploader"
+        func delete() async throws -> FaultReport {
+            FaultReport(
+                try await fixture.client.runner.run(
+                    [noun, "delete", "1", "--yes", "--json", "--user", user],
+                    extra: ["MEDIACTL_PASSWORD": user]
+                )
+            )
+        }
+        let report = try await delete()
+        report.expect(ExpectedFault(12, "store_unusable", "the local entry of 1 was not removed: "))
+        #expect(report.items.map(\.state) == ["deleted"])
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
+        #expect(try fixture.client.tokens().count == 1)
+        guard noun == "uploads" else { return }
+        let again = try await fixture.client.runner.run(["uploads", "delete", "1", "--yes", "--user", user])
+        #expect(again.exitCode == 12, "\(again.errors)")
+        #expect(again.output.contains("was already deleted from") && !again.output.contains("removed the local entry"))
+        try await change("DROP TRIGGER no")
+        try await delete().expectSuccess("gone")
+        #expect(try fixture.client.tokens().isEmpty)
+    }
+
     // MARK: Rejected tokens
 
     @Test(arguments: [[], ["--on-invalid-token", "keep"]])
