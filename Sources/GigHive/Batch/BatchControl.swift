@@ -2,8 +2,13 @@ internal import MediaTransport
 internal import Synchronization
 
 /// Stops a batch, gracefully or immediately, from any thread; the request is passed to every running transfer.
+///
+/// Batches with the same control run as one: they protect their events from each other (`EventGate`), test the server
+/// once, and a failure that ends one ends all.
 public final class BatchControl: Sendable {
     private struct State {
+        /// Number of items of all batches.
+        var itemCount = 0
         /// Whether no further transfer may start.
         var isClosed = false
         var onClose: (@Sendable () -> Void)?
@@ -11,6 +16,9 @@ public final class BatchControl: Sendable {
     }
 
     private let state = Mutex(State())
+    let gate = EventGate()
+    let contact = ServerContact()
+    let failure = RunFailure()
 
     /// Creates a control without a request.
     public init() {}
@@ -34,6 +42,16 @@ public final class BatchControl: Sendable {
     /// Starts no further transfers, and lets the running ones finish.
     public func drain() {
         _ = close()
+    }
+
+    /// Numbers the items of a batch; `contact` and `failure` identify an item by its number.
+    ///
+    /// - Returns: The number of the first.
+    func add(_ count: Int) -> Int {
+        state.withLock { state in
+            defer { state.itemCount += count }
+            return state.itemCount
+        }
     }
 
     /// nil if no further transfer may start.
@@ -67,7 +85,9 @@ public final class BatchControl: Sendable {
             state.isClosed = true
             return (state.onClose, Array(state.running.values))
         }
+        contact.close()
         onClose?()
+        gate.close()
         return running
     }
 }

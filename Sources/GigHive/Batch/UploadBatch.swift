@@ -103,7 +103,7 @@ public struct UploadBatch: Sendable {
     ///
     /// - Parameters:
     ///   - items: The inputs.
-    ///   - control: Stops it: nothing new is started, and running transfers stop as `BatchControl` specifies.
+    ///   - control: Stops it, and all batches with the same control: nothing new is started, and running transfers stop as `BatchControl` specifies.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
     public func run(
         _ items: [Item],
@@ -126,7 +126,7 @@ public struct UploadBatch: Sendable {
 }
 
 /// The first failure that stopped a run.
-private final class RunFailure: Sendable {
+final class RunFailure: Sendable {
     private let first = Mutex<(item: Int, error: GigHiveError)?>(nil)
     /// Items that found the server unavailable and were not retried, since the last item that found it available.
     private let outages = Mutex<Set<Int>>([])
@@ -168,9 +168,8 @@ private final class BatchRun: Sendable {
     private let events: BatchEvents
     private let slots: TransferSlots
     private let lookups: TransferSlots
-    private let gate = EventGate()
-    private let contact = ServerContact()
-    private let failure = RunFailure()
+    /// The number of the first item among those of all batches with this control.
+    private let firstNumber: Int
     fileprivate let rescueLog: RescueLog
 
     init(
@@ -188,17 +187,16 @@ private final class BatchRun: Sendable {
         rescueLog = RescueLog(in: batch.uploader.directory, isOpen: true)
         var uploader = batch.uploader
         uploader.rescueLog = rescueLog
-        uploader.events = gate
+        uploader.events = control.gate
         uploader.groupsCommits = Self.overlapsUploads(options)
         uploader.lookups = lookups
         self.uploader = uploader
         self.control = control
+        firstNumber = control.add(items.count)
         // Interrupts the waits of items that may no longer start.
-        control.whenClosed { [slots, lookups, gate, contact] in
-            contact.close()
+        control.whenClosed { [slots, lookups] in
             lookups.close()
             slots.close()
-            gate.close()
         }
     }
 
@@ -234,13 +232,18 @@ private final class BatchRun: Sendable {
     /// Stops the run: no further item starts. Without retries, a single 503 shows nothing about the server; three items
     /// in a row do. Returns whether the run stops.
     @discardableResult private func endRun(_ error: GigHiveError, of index: Int) -> Bool {
-        if error.code == .serverUnavailable, uploader.options.retry.retries == 0, failure.noteOutage(of: index) < 3 {
+        let number = firstNumber + index
+        if error.code == .serverUnavailable, uploader.options.retry.retries == 0,
+            control.failure.noteOutage(of: number) < 3
+        {
             return false
         }
-        failure.note(error, of: index)
+        control.failure.note(error, of: number)
         control.drain()
         return true
     }
+
+    private func otherFailure(than index: Int) -> GigHiveError? { control.failure.other(than: firstNumber + index) }
 
     /// - Returns: nil if the item was not started, or not yet, or sent nothing before the run stopped.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
@@ -252,7 +255,7 @@ private final class BatchRun: Sendable {
                 events.began(index)
                 return UploadResult(upload, endingLike: first)
             }
-            let pass = ContactPass(contact, index)
+            let pass = ContactPass(control.contact, firstNumber + index)
             var last: UploadResult?
             defer { pass.end(last) }
             guard await pass.enter() else { return nil }
@@ -262,7 +265,7 @@ private final class BatchRun: Sendable {
             uploader.permit = permit
             uploader.contact = pass
             uploader.onRunFailure = { [self] in endRun($0, of: index) }
-            uploader.runFailure = { [failure] in failure.other(than: index) }
+            uploader.runFailure = { [self] in otherFailure(than: index) }
             // If several items have this file, another one may have computed its digest since the start.
             uploader.queriedDigest = queue.isNamedOnce(index) ? .some(digests[index]) : nil
             var result = await uploader.send(upload, control: transfer) { [events] event in
@@ -274,10 +277,10 @@ private final class BatchRun: Sendable {
             if let error = result.error, error.endsRun {
                 result.error?.isIsolated = !endRun(error, of: index)
             } else {
-                failure.endOutage()
+                control.failure.endOutage()
             }
             last = result
-            if let other = failure.other(than: index), !transfer.isStopRequested, result.isUnfinished {
+            if let other = otherFailure(than: index), !transfer.isStopRequested, result.isUnfinished {
                 guard result.hasSentContent else {
                     events.withdrew(index)
                     return nil

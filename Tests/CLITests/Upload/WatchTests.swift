@@ -29,6 +29,19 @@ import Testing
         #expect((try BatchFixture.report(report)["items"] as? [Any])?.count == 2)
     }
 
+    /// The server fails uploads that create the same event at the same time (trap T19).
+    @Test func theFirstUploadOfAnEventIsAlone() async throws {
+        let fixture = try await BatchFixture(arguments: ["--races", "0.5"])
+        for number in 1...4 { try fixture.file("drop/\(number).mp4") }
+        let command = ["upload", "--watch", fixture.runner.home.file("drop"), "--json"] + fixture.login
+        let child = try fixture.runner.start(command)
+        for number in 1...4 { try await child.wait(for: #"/drop/\#(number).mp4","upload_id""#) }
+        child.signal(SIGINT)
+        let items = try BatchFixture.records(try await child.finish(), "item")
+        #expect(items.compactMap { $0["state"] as? String } == ["done", "done", "done", "done"])
+        #expect(items.compactMap { $0["attempts"] as? Int } == [1, 1, 1, 1])
+    }
+
     /// The event of the second write arrives while the first content is being uploaded; no other process has the
     /// file open.
     @Test func aFileWrittenDuringItsUploadIsUploadedAgain() async throws {
