@@ -16,20 +16,36 @@ public final class TransferControl: Sendable {
     private struct State {
         var stopRequest = StopRequest.none
         var wake: (@Sendable () -> Void)?
-        var linked: [TransferControl] = []
+        var linked: [ObjectIdentifier: Link] = [:]
         var observers: [StopObserver] = []
     }
 
+    private struct Link: Sendable {
+        weak var control: TransferControl?
+    }
+
     private let state = Mutex(State())
+    /// The control that this one is linked to.
+    private let source: TransferControl?
 
     /// A control without a stop.
-    public init() {}
+    public init() {
+        source = nil
+    }
 
-    /// Another control, which receives every stop of this one and can be stopped separately. This one retains it.
+    private init(linkedTo source: TransferControl) {
+        self.source = source
+    }
+
+    deinit {
+        source?.state.withLock { $0.linked[ObjectIdentifier(self)] = nil }
+    }
+
+    /// Another control, which receives every stop of this one and can be stopped separately. It retains this one.
     public func linked() -> TransferControl {
-        let control = TransferControl()
+        let control = TransferControl(linkedTo: self)
         let stopRequest = state.withLock { state in
-            state.linked.append(control)
+            state.linked[ObjectIdentifier(control)] = Link(control: control)
             return state.stopRequest
         }
         if stopRequest != .none {
@@ -118,7 +134,7 @@ public final class TransferControl: Sendable {
         }
         for observer in observers { observer.fire() }
         wake?()
-        for control in linked { control.set(stopRequest) }
+        for link in linked.values { link.control?.set(stopRequest) }
     }
 
     var stopRequest: StopRequest {

@@ -137,6 +137,19 @@ import Testing
         #expect(other.isAbandoned)
         #expect(outer.linked().isAbandoned)
     }
+
+    /// A run with many transfers has one control.
+    @Test func aLinkedControlEndsWithItsTransfer() {
+        let outer = TransferControl()
+        weak var ended: TransferControl?
+        do {
+            let inner = outer.linked()
+            ended = inner
+            outer.stop()
+            #expect(inner.isStopRequested)
+        }
+        #expect(ended == nil)
+    }
 }
 
 extension Uploader {
