@@ -506,9 +506,9 @@ extension UploadOutcomeRecorder {
     /// Reports an upload from this machine that left these bytes on the server without a token.
     private mutating func warnOfLostToken() {
         guard !result.hasDeleteToken, let checksum = record.checksumSHA256,
-            let lost = try? store.uploads(states: [.tokenLost], host: record.host),
-            lost.contains(where: {
-                $0.checksumSHA256 == checksum
+            let uploads = try? store.uploads(checksumSHA256: checksum, host: record.host),
+            uploads.contains(where: {
+                $0.state == .tokenLost
                     && ($0.fileID == nil || result.fileID == nil || $0.fileID == result.fileID)
             })
         else { return }
