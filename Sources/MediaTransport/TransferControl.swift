@@ -82,7 +82,7 @@ public final class TransferControl: Sendable {
     public func waitForStop(upTo limit: Duration) async -> Bool {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Task.sleep(for: limit) }
-            group.addTask { await self.stopRequested() }
+            group.addTask { await self.waitForStop() }
             await group.next()
             group.cancelAll()
         }
@@ -92,17 +92,13 @@ public final class TransferControl: Sendable {
     /// Waits for a stop, without a time limit.
     ///
     /// - Returns: False if the task was canceled before.
+    @discardableResult
     public func waitForStop() async -> Bool {
-        await stopRequested()
-        return isStopRequested
-    }
-
-    /// Returns when a stop is requested or the task is canceled.
-    private func stopRequested() async {
         let (stops, continuation) = AsyncStream<Void>.makeStream()
         let observer = observeStop { continuation.finish() }
         defer { endObserving(observer) }
         for await _ in stops {}
+        return isStopRequested
     }
 
     /// Calls `action` once, in its own task, when a stop is requested, or immediately if it already was. Costs less

@@ -282,7 +282,7 @@ public struct SmokeTest: Sendable {
                 waiting.withLock { $0.take() }?.resume(returning: result)
             }
             let limit = Task { [finishTime] in
-                _ = await control.waitForStop()
+                await control.waitForStop()
                 try? await Task.sleep(for: finishTime)
                 end(nil)
             }

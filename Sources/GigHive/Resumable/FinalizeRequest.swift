@@ -47,7 +47,7 @@ struct FinalizeRequest {
         var request = uploader.client.post("/api/uploads/finalize", json: body)
         request.timeouts = timeouts
         let watcher = Task {
-            _ = await control.waitForStop()
+            await control.waitForStop()
             // The wait also ends when this task is canceled.
             if control.isStopRequested, !Task.isCancelled {
                 onEvent(.waitingForToken)

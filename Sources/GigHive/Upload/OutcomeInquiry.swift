@@ -244,7 +244,7 @@ extension TransferControl {
         let inner = TransferControl()
         let watcher = Task {
             if evenIfStopped {
-                _ = await waitForStop()
+                await waitForStop()
             } else {
                 while !isAbandoned {
                     guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
