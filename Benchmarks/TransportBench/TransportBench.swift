@@ -40,7 +40,6 @@ enum TransportBench {
         )
         let upload = try await tus.create(byteCount: byteCount, metadata: [TusMetadata("filename", "bench.mp4")])
         _ = try await tus.send(content, to: upload.id, options: TusSendOptions(isNew: true))
-        http.shutdown()
     }
 
     private static func sendForm(to server: ServerURL, path: String) async throws {
@@ -64,7 +63,6 @@ enum TransportBench {
                 repeatability: .atMostOnce
             )
         )
-        client.shutdown()
         guard response.status == 201 else {
             throw Failure("status \(response.status)")
         }

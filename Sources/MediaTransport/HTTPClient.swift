@@ -79,11 +79,6 @@ public final class HTTPClient: Sendable {
         return configuration.waitsForRetryAfter || cooldown.requested == nil ? cooldown.rest : .zero
     }
 
-    /// Refuses new requests and cancels running ones.
-    public func shutdown() {
-        loop.shutdown()
-    }
-
     /// Waits before a retry. Throws if a stop interrupts the wait.
     private func rest(
         _ wait: Duration,
@@ -248,7 +243,7 @@ public struct HTTPClientConfiguration: Sendable {
     /// Maximum time that a kept connection may have been idle (whole seconds) to be used for an at-most-once request.
     /// Servers close idle connections after 5 s (Apache's default) or more; a request sent while a connection closes
     /// has an unknown outcome.
-    public var idleLimit: Duration
+    public var idleLimit = Duration.seconds(3)
     /// Value of `User-Agent`.
     public var userAgent: String
     /// The origins to which no password is sent. Responses add to it.
@@ -272,7 +267,6 @@ public struct HTTPClientConfiguration: Sendable {
         http2: Bool = false,
         retry: RetryPolicy = RetryPolicy(),
         maximumSendRate: Int64? = nil,
-        idleLimit: Duration = .seconds(3),
         userAgent: String = "mediactl",
         observer: (@Sendable (ExchangeRecord) -> Void)? = nil
     ) {
@@ -282,7 +276,6 @@ public struct HTTPClientConfiguration: Sendable {
         self.http2 = http2
         self.retry = retry
         self.maximumSendRate = maximumSendRate
-        self.idleLimit = idleLimit
         self.userAgent = userAgent
         self.observer = observer
     }

@@ -22,6 +22,7 @@ final class TransferLoop: Sendable {
     private struct Inbox {
         var submissions: [(Submission, Completion)] = []
         var isRunning = false
+        /// Set when the client is deallocated, which every request retains.
         var isShutDown = false
     }
 
@@ -50,11 +51,10 @@ final class TransferLoop: Sendable {
     /// Hands a request to the loop, starting its thread if necessary, and waits for the result. Canceling the task abandons
     /// the request, or stops one that may be sent only once.
     func send(_ submission: Submission) async -> Result<HTTPResponse, TransportError> {
-        enum Action { case start, wake, wait, refuse }
+        enum Action { case start, wake, wait }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let action = inbox.withLock { inbox -> Action in
-                    if inbox.isShutDown { return .refuse }
                     // Called exactly once, on the loop's thread.
                     inbox.submissions.append((submission, { continuation.resume(returning: $0) }))
                     defer { inbox.isRunning = true }
@@ -66,9 +66,6 @@ final class TransferLoop: Sendable {
                 case .start: start()
                 case .wake: wake()
                 case .wait: break
-                case .refuse:
-                    let error = TransportError(.unusable, detail: "the client was shut down")
-                    continuation.resume(returning: .failure(error))
                 }
             }
         } onCancel: {
@@ -92,7 +89,7 @@ final class TransferLoop: Sendable {
         for (_, complete) in waiting { complete(.failure(error)) }
     }
 
-    /// Refuses new requests, cancels running ones and stops the thread.
+    /// Stops the thread, after the last request.
     func shutdown() {
         inbox.withLock { $0.isShutDown = true }
         wake()
@@ -125,9 +122,6 @@ final class TransferLoop: Sendable {
         }
         for (submission, complete) in arrived {
             add(submission, complete, to: &transfers)
-        }
-        if isShutDown {
-            transfers.values.forEach { $0.control.abandon() }
         }
         stopWhereRequested(&transfers, isWaiting: false)
 

@@ -44,7 +44,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case rateLimited(status: Int, rest: Duration)
         /// The caller canceled.
         case cancelled
-        /// libcurl could not be set up, or the client was shut down.
+        /// libcurl could not be set up.
         case unusable
     }
 

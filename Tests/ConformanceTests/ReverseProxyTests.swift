@@ -38,7 +38,6 @@ struct ReverseProxyTests {
                     http2: http2
                 )
             )
-            defer { client.shutdown() }
             return try await client.execute(
                 HTTPRequest(
                     .post,

@@ -173,17 +173,6 @@ struct ExchangeTests {
         }
         #expect(server.connectionCount == 8)
     }
-
-    @Test("a client that was shut down rejects requests")
-    func shutDown() async throws {
-        let http = try client()
-        http.shutdown()
-        let url = try ServerURL("http://127.0.0.1:1").resource("/")
-        let error = await transportError { () async throws(TransportError) in
-            try await http.execute(HTTPRequest(.get, url, repeatability: .safe))
-        }
-        #expect(error?.kind == .unusable)
-    }
 }
 
 /// Stores the bytes passed to a receiver.

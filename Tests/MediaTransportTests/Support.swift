@@ -12,15 +12,14 @@ func client(
     rate: Int64? = nil,
     idleLimit: Duration = .seconds(3600)
 ) throws -> HTTPClient {
-    try HTTPClient(
-        configuration: HTTPClientConfiguration(
-            trust: trust,
-            http2: http2,
-            retry: RetryPolicy(retries: retries, base: .zero),
-            maximumSendRate: rate,
-            idleLimit: idleLimit
-        )
+    var configuration = HTTPClientConfiguration(
+        trust: trust,
+        http2: http2,
+        retry: RetryPolicy(retries: retries, base: .zero),
+        maximumSendRate: rate
     )
+    configuration.idleLimit = idleLimit
+    return try HTTPClient(configuration: configuration)
 }
 
 extension ScriptedServer {

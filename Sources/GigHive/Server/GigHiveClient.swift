@@ -324,12 +324,8 @@ extension GigHiveClient {
         return true
     }
 
-    /// Whether the server has logins: without credentials, `GET /api/verify.php` is refused by the application itself.
-    public func offersLogin() async throws(GigHiveError) -> Bool {
-        try await loginSupport() == .login
-    }
-
-    /// The credentials that the login check requires from a request without any; nil for other responses.
+    /// The credentials that the login check (`GET /api/verify.php`) requires from a request without any; nil for other
+    /// responses.
     package func loginSupport() async throws(GigHiveError) -> LoginChallenge? {
         let response = try await send(request(.get, "/api/verify.php", isAuthorized: false))
         let challenge = LoginChallenge.of(response.head, body: response.body)

@@ -338,7 +338,7 @@ public struct UploadOptions: Sendable {
     public var guest: GuestAccess?
     /// From this size in bytes on, a file that is sent slowly is hashed ahead of its transfer, so that a copy on the
     /// server is found before all of it was sent.
-    public var lookAheadBytes: Int64
+    public var lookAheadBytes: Int64 = 8 << 20
 
     /// The choice of transport.
     public enum TransportChoice: String, Sendable, CaseIterable {
@@ -361,8 +361,7 @@ public struct UploadOptions: Sendable {
         transport: TransportChoice = .auto,
         chunks: TusSendOptions = TusSendOptions(),
         parallelParts: Int = 1,
-        guest: GuestAccess? = nil,
-        lookAheadBytes: Int64 = 8 << 20
+        guest: GuestAccess? = nil
     ) {
         self.maximumBytes = maximumBytes
         self.anyExtension = anyExtension
@@ -374,6 +373,5 @@ public struct UploadOptions: Sendable {
         self.chunks = chunks
         self.parallelParts = parallelParts
         self.guest = guest
-        self.lookAheadBytes = lookAheadBytes
     }
 }

@@ -54,7 +54,6 @@ final class ParserServers: Sendable {
         let directory = try TemporaryDirectory()
         let body = try form.body(contentAt: directory.file("content"))
         let client = try HTTPClient()
-        defer { client.shutdown() }
         let response = try await client.execute(
             HTTPRequest(
                 .post,

@@ -40,7 +40,6 @@ final class TusBench: Sendable {
         _ body: (TusClient) async throws -> Result
     ) async throws -> Result {
         let http = try HTTPClient(configuration: configuration)
-        defer { http.shutdown() }
         return try await body(
             TusClient(
                 http: http,
