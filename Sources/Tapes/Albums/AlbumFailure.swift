@@ -16,6 +16,8 @@ struct AlbumFailure: Error, Equatable {
     var refusedByteCount: Int64?
     /// Whether nothing was attempted, since an earlier refusal still applies (rule R10).
     var isBelieved = false
+    /// The library's error; nil for a decision of the service.
+    var cause: AlbumError?
 
     init(_ reason: AssociationReason, detail: String = "", missing: [String] = [], isLibraryWide: Bool = true) {
         self.reason = reason
@@ -42,6 +44,7 @@ struct AlbumFailure: Error, Equatable {
     /// Converts a library's error; `refusal` is the reason for a refusal of this request. Not for `.cancelled`.
     init(_ error: AlbumError, refusal: AssociationReason = .internalError) {
         self.init(refusal, detail: error.detail)
+        cause = error
         switch error.kind {
         case .unauthorized: reason = .accessDenied
         case .insufficient(let names): (reason, missingPermissions) = (.accessLimited, names)

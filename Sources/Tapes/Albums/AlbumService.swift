@@ -319,7 +319,8 @@ extension AlbumService {
                 verifiedAt: now()
             )
         case .missing: throw TapesError(.albumNotFound, value: albumID)
-        case .damaged(let detail): throw TapesError(.libraryUnusable, detail: detail, value: albumID)
+        case .damaged(let detail):
+            throw TapesError(.libraryUnusable, value: albumID, underlying: AlbumError(.albumDamaged, detail: detail))
         case .unknown: throw TapesError(.libraryUnusable, detail: "reading albums is not permitted", value: albumID)
         }
     }
@@ -356,7 +357,7 @@ extension AlbumService {
     }
 
     /// Runs an explicitly requested operation, so that a failure of the library is an error. `value` of such an error
-    /// is the code of the reason.
+    /// is the code of the reason, and `underlying` the library's error, if any.
     func usable<Value>(_ body: () async throws -> Value) async throws(TapesError) -> Value {
         do {
             return try await body()
@@ -366,7 +367,8 @@ extension AlbumService {
                 .libraryUnusable,
                 detail: failure.detailOrPermissions,
                 value: failure.reason.rawValue,
-                candidates: failure.missingPermissions
+                candidates: failure.missingPermissions,
+                underlying: failure.cause
             )
         }
     }

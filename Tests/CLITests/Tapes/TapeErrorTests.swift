@@ -37,8 +37,10 @@ import Testing
             userFacingError.exitCode == .network && userFacingError.isRetryable
                 && userFacingError.message.hasSuffix(": No way")
         )
-        let other = TapesError(.libraryUnusable, underlying: AlbumError(.libraryChanged))
-        #expect(ErrorCatalog.userFacingError(of: other).exitCode == .conflict)
+        for other in [
+            TapesError(.libraryUnusable, underlying: AlbumError(.libraryChanged)),
+            TapesError(.libraryUnusable, value: "library_changed"),
+        ] { #expect(ErrorCatalog.userFacingError(of: other).exitCode == .conflict) }
     }
 
     // Contract 2.3: each reason has one sentence.

@@ -162,6 +162,30 @@ import Testing
         #expect(!added.result.errors.contains("unreachable"))
     }
 
+    // 6.4: the exit code is that of the status, and 6 for no response or a page of a proxy.
+    @Test(
+        arguments: [
+            (503, 7, true), (429, 6, true), (404, 5, false), (302, 1, false), (401, 4, false), (200, 6, true),
+            (nil, 6, true),
+        ] as [(Int?, Int32, Bool)]
+    )
+    func failuresOfTheLibraryHaveTheirExitCode(_ status: Int?, _ exitCode: Int32, _ isRetryable: Bool) async throws {
+        let environment = ["MEDIACTL_API_KEY": "key-1"]
+        _ = try await fixture.run("create", "T")
+        _ = try await fixture.run("add", "T", try fixture.original("a.jpg"), extra: environment)
+        let album = try #require(try await server.report().albums.first?.id)
+        try await server.add(faults: [
+            "method": "GET", "status": status ?? 200, "drop": status == nil, "times": -1, "type": "text/html",
+            "body": "<html></html>",
+        ])
+        for words in [["verify", "T"], ["repair", "T"], ["reconcile", "--verify"], ["album", "link", "T", album]] {
+            let result = try await fixture.runner.run(["tapes"] + words + ["--json"], extra: environment)
+            let error = try SyncFixture.report(of: result).error
+            #expect(error["code"] as? String == "library_unusable", "\(words): \(result)")
+            #expect(result.exitCode == exitCode && error["retryable"] as? Bool == isRetryable, "\(words): \(result)")
+        }
+    }
+
     @Test func addressesAreNeeded() async throws {
         let nowhere = ["MEDIACTL_LIBRARY_URL": "", "MEDIACTL_ALBUMS_LIBRARY": "immich"]
         let result = try await fixture.json("library", "status", extra: nowhere)

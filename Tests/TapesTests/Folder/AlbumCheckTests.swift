@@ -213,6 +213,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: bench.fixture.root, withIntermediateDirectories: false)
         let verification = await #expect(throws: TapesError.self) { try await bench.service.verify(bench.tape) }
         #expect(verification?.code == .libraryUnusable)
+        #expect((verification?.underlying as? AlbumError)?.kind == .libraryChanged)
         let repair = await #expect(throws: TapesError.self) { try await bench.service.repair(bench.tape) }
         #expect(repair?.code == .libraryUnusable)
         #expect(try await bench.seen() == nil)

@@ -9,10 +9,10 @@ extension TapesError: CatalogedError {
 
     /// The error's own detail, otherwise that of the library.
     var explanation: String { detail.isEmpty ? album?.detail ?? "" : detail }
-    var httpStatus: Int? { nil }
+    var httpStatus: Int? { album?.httpStatus }
     var isRetryable: Bool {
-        if case .unreachable? = album?.kind { return true }
-        return false
+        guard let album, case .unreachable = album.kind else { return false }
+        return album.httpStatus.map { OutcomeTable.outcome(of: $0, from: .immich).isRetryable } ?? true
     }
     var userFacingError: UserFacingError { ErrorCatalog.described(self) }
 }
@@ -55,9 +55,10 @@ extension ErrorCatalog {
             + "then add the JPEG and remove the clip"
     }
 
-    /// The exit code for the library's status or failure; nil if the error does not concern the library.
+    /// The exit code for the library's status or failure; nil for the code's own.
     private static func libraryExitCode(of error: TapesError) -> ExitCode? {
-        guard error.code == .libraryUnusable, let album = error.underlying as? AlbumError else { return nil }
+        guard error.code == .libraryUnusable else { return nil }
+        guard let album = error.underlying as? AlbumError else { return reason(of: error)?.exitCode }
         return switch album.kind {
         case .albumMissing: .notFound
         case .libraryChanged: .conflict
@@ -68,6 +69,10 @@ extension ErrorCatalog {
         case .unreachable: album.httpStatus.map { exitCode(ofStatus: $0) } ?? .network
         case .rejected(let status): status.map { exitCode(ofStatus: $0) } ?? .failure
         }
+    }
+
+    private static func reason(of error: TapesError) -> AssociationReason? {
+        error.value.flatMap(AssociationReason.init(rawValue:))
     }
 
     private static func exitCode(ofStatus status: Int) -> ExitCode {
@@ -91,11 +96,7 @@ extension ErrorCatalog {
             )
         case .fileUnreadable: .unreadable(error)
         case .libraryUnusable:
-            .table(
-                error,
-                hint: error.value.flatMap(AssociationReason.init(rawValue:))?.hint
-                    ?? "mediactl tapes library status shows what is missing"
-            )
+            .table(error, hint: reason(of: error)?.hint ?? "mediactl tapes library status shows what is missing")
         case .renderFailed where error.path != nil: Text("ffmpeg could not render \(error.file)" + error.suffix)
         case .targetExists: .table(error, hint: "choose another name, or replace it with --force")
         case .targetUnusable: Text("cannot write \(error.file)" + error.suffix)
