@@ -427,7 +427,7 @@ extension AlbumAttempt {
             case .added, .alreadyInAlbum: succeed(clip, asset)
             case .notAllowed, .notFound: refused.append(clip)
             case .failed(let detail): postpone(clip, AlbumFailure(.internalError, detail: detail))
-            case .notNow(let error): fail(clip, AlbumFailure(error), isAlone: true)
+            case .notNow(let error): postpone(clip, AlbumFailure(error))
             case nil: break
             }
         }

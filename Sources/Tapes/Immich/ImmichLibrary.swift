@@ -308,7 +308,7 @@ extension ImmichLibrary {
             case .refused("not_found")?: .notFound
             case .refused(let reason)?: .failed(reason)
             case .notNow(let error)?: .notNow(error)
-            case nil: .failed("no result in the response")
+            case nil: .notNow(Self.noResponse)
             }
         }
     }

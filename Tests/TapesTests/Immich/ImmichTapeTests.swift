@@ -143,6 +143,22 @@ struct ImmichTapeTests {
         #expect(try bench.states(tape) == [.linked, .pending])
     }
 
+    @Test("6.2: a response without results is unexpected, and the next attempt adds the clips")
+    func noResults() async throws {
+        let bench = try Bench(try await ImmichBench())
+        let tape = try bench.tape("Summer", ["a", "b"])
+        try await bench.immich.server.add(faults: ["method": "PUT", "body": "[]"])
+        let outcome = try await bench.service().associate(tape)
+        #expect(outcome.state == .partly && outcome.reason == .unreachable)
+        #expect(outcome.detail == "no result in the response")
+        #expect(try await bench.service().associate(tape, isRequested: true).state == .associated)
+        let video = try bench.immich.clip("f.mp4", "f").source ?? []
+        try await bench.immich.server.add(faults: ["method": "PUT", "body": "[]"])
+        let filed = try await bench.service().file(video, into: tape)
+        #expect(filed.state == .partly && filed.reason == .unreachable && !filed.isFiled)
+        #expect(try await bench.service().file(video, into: tape).isFiled)
+    }
+
     @Test("R11, acceptance 4: deleting with the flag deletes the album, but no assets")
     func deletion() async throws {
         let bench = try Bench(try await ImmichBench())
