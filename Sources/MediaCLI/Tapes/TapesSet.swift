@@ -51,7 +51,7 @@ struct TapesSet: ContextCommand {
         let clipChange = try ofClips.change(scale: scale)
         let session = try await TapesSession.open(console, global, connection)
         var tape = try session.tape(tape)
-        let named = try clips.map { try session.clip($0, of: tape) }
+        let named = try clips.map { try session.clip($0, of: tape) }.uniqued { $0.id }
         try console.requireOutput()
         var changed: [ClipRecord] = []
         if !dryRun {

@@ -82,7 +82,8 @@ import Testing
         let clip = try #require(changed.items.first)
         #expect(clip["trim_start_ms"] as? Int == 500 && clip["trim_end_ms"] as? Int == 1000)
         #expect(clip["rotate"] as? Int == 270 && clip["volume"] as? Double == 0.5 && clip["scale"] as? String == "fill")
-        _ = try await fixture.run("set", "T", "--clip", "#2", "--image-duration", "1.5")
+        let twice = try await fixture.json("set", "T", "--clip", "#2", "--clip", "2", "--image-duration", "1.5")
+        #expect(twice.items.count == 1 && twice.count("items") == 1)
         let tape = try await fixture.json(
             "set",
             "T",
