@@ -91,8 +91,26 @@ struct TapesLibraryInit: ContextCommand {
         if isUsable, !dryRun {
             try session.store.keep(Login(server: address, apiKey: key))
             session.console.note("stored the key for \(ErrorCatalog.clean(address))")
+            try await noteUnusedServer(session)
         }
         return run.finish(status, extra: ["key_kept": .bool(isUsable && !dryRun), "dry_run": .bool(dryRun)])
+    }
+
+    /// Prints how to use the server if commands without `--library-url` use another library.
+    private func noteUnusedServer(_ session: TapesSession) async throws {
+        let (settings, environment) = (session.settings, session.console.context.environment)
+        let usual = try await Settings.resolve(
+            flags: SettingsFlags(profile: settings.flags.profile),
+            environment: environment,
+            locations: settings.locations
+        )
+        guard let server = settings.settings.addresses[.libraryURL]?.value,
+            usual.addresses[.libraryURL]?.value != server || usual.albumsLibrary.value != .immich
+        else { return }
+        session.console.note(
+            "without --library-url, commands use another library; to use this server, set "
+                + "library_url: \(ErrorCatalog.clean(server)) in \(settings.locations.configFile), or MEDIACTL_LIBRARY_URL"
+        )
     }
 }
 

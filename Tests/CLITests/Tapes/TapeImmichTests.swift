@@ -52,6 +52,22 @@ import Testing
         )
     }
 
+    /// The name of the setting is in the note if the server is specified only on the command line.
+    @Test(
+        arguments: [
+            ([:], true), (["MEDIACTL_LIBRARY_URL": "http://127.0.0.1:9"], true), (["MEDIACTL_LIBRARY_URL": nil], false),
+        ] as [([String: String?], Bool)]
+    )
+    func aServerOfTheCommandLineIsNotSelected(_ environment: [String: String?], _ isNoted: Bool) async throws {
+        var fixture = fixture
+        fixture.runner.environment["MEDIACTL_LIBRARY_URL"] = nil
+        for (name, value) in environment { fixture.runner.environment[name] = value ?? server.address }
+        let words = ["tapes", "library", "init", "--library-url", server.address, "--api-key-file", try key("key-1")]
+        let result = try await fixture.runner.run(words)
+        #expect(result.exitCode == 0 && result.errors.contains("stored the key"), "\(result)")
+        #expect(result.errors.contains("set library_url: \(server.address) in ") == isNoted, "\(result.errors)")
+    }
+
     // R9, R11: deleting without the flag sends no request; listing never does.
     @Test func unreachableLibrariesDoNotPreventTapeChanges() async throws {
         let environment = ["MEDIACTL_API_KEY": "key-1"]
