@@ -153,7 +153,7 @@ final class ScriptedLibrary: AlbumLibrary {
         try await begin(.album(id))
         guard script.withLock({ $0.mayLook }) else { return .unknown }
         guard let album = albums[id] else { return .missing }
-        return .found(title: album.title, hint: hint)
+        return .found(title: album.title, hint: hint, count: album.assets.count)
     }
 
     func albumMarked(_ tapeID: String) async throws(AlbumError) -> MadeAlbum? {

@@ -228,6 +228,16 @@ public final class ImmichStandIn: Sendable {
         _ = try await change("forget", ["album": album])
     }
 
+    /// Deletes an asset directly on the server.
+    public func delete(asset: String) async throws {
+        _ = try await change("delete", ["asset": asset])
+    }
+
+    /// Moves an asset to the server's trash.
+    public func trash(asset: String) async throws {
+        _ = try await change("trash", ["asset": asset])
+    }
+
     /// Discards the recorded requests.
     public func clearRequests() async throws {
         _ = try await change("clear", [String: String]())

@@ -148,6 +148,7 @@ extension TextRenderer {
         return switch finding.kind {
         case .albumMissing: "album missing" + (path.isEmpty ? "" : ": \(path)")
         case .albumUnreadable: "album unreadable: \(ErrorCatalog.clean(finding.detail))"
+        case .assetsMissing: "assets missing from the album, or in the trash: \(ErrorCatalog.clean(finding.detail))"
         case .albumUnknown: "album not checked: reading albums is not permitted"
         case .clipFailed: "\(clip) was refused by the library"
         case .clipPending: "\(clip) is not in the album yet"

@@ -11,7 +11,7 @@ struct TapesRepair: ContextCommand {
         commandName: "repair",
         abstract: "Repair the problems that tapes verify reports.",
         discussion: """
-            Adds clips that are not in the album yet or that the library refused, restores deleted and renamed links, their \
+            Adds clips that are not in the album, or that the library refused, restores deleted and renamed links, their \
             numbers and playlists, removes links that have neither clip nor original and recreates missing albums; without a \
             tape also removes files left by interrupted commands. Originals and other files in albums are never changed. \
             Each repair is confirmed by a second check. Missing originals are found by mediactl tapes relink; tapes that \

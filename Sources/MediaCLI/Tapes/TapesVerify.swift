@@ -11,7 +11,8 @@ struct TapesVerify: ContextCommand {
         discussion: """
             Reports clips that are not in the album yet or that the library refused, missing originals and albums, links \
             that were deleted, renamed or replaced by hand, wrong numbers and outdated playlists; without a tape also files \
-            left by interrupted commands. Exits with 1 if there are any. To repair them, use mediactl tapes repair.
+            left by interrupted commands. For an album of a server, compares the number of its assets. Exits with 1 if there \
+            are any. To repair them, use mediactl tapes repair.
 
             Examples:
               mediactl tapes verify

@@ -220,7 +220,7 @@ extension AlbumAttempt {
             presence = .missing
         }
         switch presence {
-        case .found(_, let hint):
+        case .found(_, let hint, _):
             known.hint = hint ?? known.hint
             known.verifiedAt = service.now()
             try use(known)

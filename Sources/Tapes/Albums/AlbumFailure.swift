@@ -86,8 +86,8 @@ extension AssociationReason {
 
 /// Whether an album exists.
 public enum AlbumPresence: Sendable, Equatable {
-    /// The album exists; `hint` is its current path, if known.
-    case found(title: String, hint: [UInt8]?)
+    /// The album exists; `hint` is its current path, `count` the number of its assets outside the trash, if known.
+    case found(title: String, hint: [UInt8]?, count: Int? = nil)
     /// The album does not exist: a definite result of the expected library.
     case missing
     /// Unknown: no permission to check.

@@ -103,7 +103,7 @@ extension AlbumService {
             try await confirm(opened)
             try store.setTapeAssociation(link.tapeID, .pending, .albumMissing)
             report(.pending, link.tapeID, album: link.albumID, "album no longer exists")
-        case .found(_, let hint):
+        case .found(_, let hint, _):
             var current = current
             current.hint = hint ?? current.hint
             current.verifiedAt = now()

@@ -57,10 +57,15 @@ extension AlbumService {
         guard let link, let opened else {
             return (AlbumCheck(tape: tape, hasAlbum: false, findings: findings), clips, nil)
         }
+        let linked = Set(try linkedAssets(of: clips, in: link).map(\.asset)).count
         do throws(AlbumError) {
             switch try await library.album(link.albumID, hint: link.hint) {
-            case .found(_, let hint):
+            case .found(_, let hint, let count):
                 let hint = hint ?? link.hint
+                if let count, count < linked {
+                    let detail = "the album has \(count) of \(linked)"
+                    findings.append(AlbumFinding(.assetsMissing, path: hint, detail: detail))
+                }
                 findings += try await library.check(
                     link.albumID,
                     hint: hint,
@@ -85,6 +90,29 @@ extension AlbumService {
         return (AlbumCheck(tape: tape, hasAlbum: true, findings: findings), clips, link)
     }
 
+    /// The clips in the album, with their assets; several clips can have one asset.
+    private func linkedAssets(
+        of clips: [ClipRecord],
+        in link: AlbumLink
+    ) throws(TapesError) -> [(clip: ClipRecord, asset: [UInt8])] {
+        let assets = try stored(store.clipAssets(of: link.tapeID, in: link.libraryID))
+        return clips.compactMap { clip in
+            guard clip.association == .linked, let asset = assets[clip.id] else { return nil }
+            return (clip, asset)
+        }
+    }
+
+    /// Adds the assets of linked clips again. The clips of assets that the library no longer has become pending.
+    private func restoreAssets(of clips: [ClipRecord], in link: AlbumLink) async throws {
+        let linked = try linkedAssets(of: clips, in: link)
+        let assets = linked.map { AlbumAsset(id: $0.asset, kind: $0.clip.kind) }
+        let results = try await library.add(assets, to: link.albumID, hint: link.hint)
+        let lost = zip(linked, results).filter { [.notAllowed, .notFound].contains($0.1) }
+            .map { ClipOutcome(clipID: $0.0.clip.id, association: .pending) }
+        try store.recordOutcomes(lost, in: link.libraryID, at: now())
+        for case .notNow(let error) in results { throw error }
+    }
+
     /// Missing originals. A clip in an album with its own copies does not need its original.
     private func missingOriginals(
         of clips: [ClipRecord],
@@ -102,7 +130,7 @@ extension AlbumService {
     }
 
     /// Repairs the album of a tape, and confirms the repair by a second check: restores links, numbers and playlist,
-    /// adds pending and failed clips, removes links with neither clip nor original, and recreates a missing album.
+    /// adds pending and failed clips and missing assets, removes links with neither clip nor original, and recreates a missing album.
     /// Requires `.readWrite`. A tape without an album does not get one: `reconcile` creates it.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
@@ -113,7 +141,10 @@ extension AlbumService {
             try await usable { try await mend(tapeID, opened) }
         }
         var reason = failure
-        if before.hasAlbum, before.findings.contains(where: { $0.isOfAbsentClip || $0.kind == .albumMissing }) {
+        let isIncomplete = before.findings.contains { finding in
+            finding.isOfAbsentClip || [.albumMissing, .assetsMissing].contains(finding.kind)
+        }
+        if before.hasAlbum, isIncomplete {
             let outcome = try await attempt(tapeID, isRequested: true).outcome
             if outcome.state != .associated, let why = outcome.reason {
                 reason = AlbumFailure(why, detail: outcome.detail)
@@ -147,6 +178,9 @@ extension AlbumService {
             return (check, nil)
         }
         do {
+            if check.findings.contains(where: { $0.kind == .assetsMissing }) {
+                try await restoreAssets(of: clips, in: link)
+            }
             _ = try await library.remove(dead, from: link.albumID, hint: link.hint)
             try await library.mend(link.albumID, hint: link.hint, tape: check.tape, clips: clips)
             report(.reuse, tapeID, album: link.albumID, "repaired")

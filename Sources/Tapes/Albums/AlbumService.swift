@@ -308,7 +308,7 @@ extension AlbumService {
             }
         }
         switch presence {
-        case .found(let title, let hint):
+        case .found(let title, let hint, _):
             return AlbumLink(
                 tapeID: tapeID,
                 libraryID: opened.id,

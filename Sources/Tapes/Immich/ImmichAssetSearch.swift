@@ -108,6 +108,8 @@ struct ImmichAlbum {
     var ownerID: String?
     /// As in the response; sortable by time.
     var createdAt: String
+    /// Assets outside the trash (trap 10).
+    var assetCount: Int?
 
     init?(_ value: JSONValue) {
         guard let members = value.members, let id = members["id"]?.text, let title = members["albumName"]?.text else {
@@ -119,6 +121,7 @@ struct ImmichAlbum {
         let first = members["albumUsers"]?.elements.first?.members?["user"]?.members?["id"]?.text
         ownerID = members["ownerId"]?.text ?? first
         createdAt = members["createdAt"]?.text ?? ""
+        assetCount = members["assetCount"]?.wholeNumber.map(Int.init(clamping:))
     }
 
     /// Whether a line of the description is this mark; the user may have added other lines.

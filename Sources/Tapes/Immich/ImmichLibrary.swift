@@ -253,7 +253,7 @@ extension ImmichLibrary {
         do throws(AlbumError) {
             let response = try await json(client.request(.get, path), needing: .readWrite)
             guard let album = ImmichAlbum(response) else { throw Self.noAlbum }
-            return .found(title: album.title, hint: nil)
+            return .found(title: album.title, hint: nil, count: album.assetCount)
         } catch {
             switch error.kind {
             case .albumMissing: return .missing

@@ -178,6 +178,18 @@ import Testing
         #expect(!added.result.errors.contains("unreachable"))
     }
 
+    @Test func assetsInTheTrashAreMissing() async throws {
+        let environment = ["MEDIACTL_API_KEY": "key-1"]
+        _ = try await fixture.run("create", "T")
+        _ = try await fixture.run("add", "T", try fixture.original("a.jpg"), extra: environment)
+        try await server.trash(asset: try #require(try await server.report().assets.first?.id))
+        let text = try await fixture.run("verify", "T", extra: environment)
+        #expect(text.exitCode == 1, "\(text)")
+        #expect(text.output == "\"T\": assets missing from the album, or in the trash: the album has 0 of 1\n")
+        let json = try await fixture.json("repair", "T", extra: environment)
+        #expect(json.items.first?["finding"] as? String == "assets_missing" && json.result.exitCode == 1)
+    }
+
     // 6.4: the exit code is that of the status, and 6 for no response or a page of a proxy.
     @Test(
         arguments: [

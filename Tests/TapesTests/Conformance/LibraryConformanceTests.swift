@@ -59,7 +59,7 @@ import Testing
         #expect(try await bench.titles() == [Self.title, Self.title])
         for made in [first, second] {
             for hint in [nil, made.hint] {
-                guard case .found(let title, _) = try await bench.open().album(made.id, hint: hint) else {
+                guard case .found(let title, _, _) = try await bench.open().album(made.id, hint: hint) else {
                     Issue.record("\(made) was not found")
                     continue
                 }

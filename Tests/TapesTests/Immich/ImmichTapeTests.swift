@@ -159,6 +159,40 @@ struct ImmichTapeTests {
         #expect(try await bench.service().file(video, into: tape).isFiled)
     }
 
+    @Test("clips whose assets were removed from the album or deleted are found, and added again", arguments: [2, 3])
+    func removedAssets(major: Int) async throws {
+        let bench = try Bench(try await ImmichBench(major: major))
+        let tape = try bench.tape("Summer", ["a", "a", "b", "c"])
+        let link = try #require(try await bench.service().associate(tape).link)
+        #expect(try await bench.service().verify(tape).findings.isEmpty)
+        let assets = try await bench.immich.report().assets.map(\.id)
+        let removed = assets.prefix(2).map { Array($0.utf8) }
+        _ = try await bench.immich.library().remove(removed, from: link.albumID, hint: nil)
+        try await bench.immich.server.delete(asset: assets[1])
+        let check = try await bench.service().verify(tape)
+        #expect(check.findings.map(\.kind) == [.assetsMissing] && check.findings[0].detail == "the album has 1 of 3")
+        #expect(check.isRepairable(check.findings[0]))
+        // An asset that is still on the server needs no original.
+        try FileManager.default.removeItem(atPath: bench.immich.directory.file("a.jpg"))
+        let repair = try await bench.service().repair(tape)
+        #expect(repair.repaired.map(\.kind) == [.assetsMissing] && repair.remaining.isEmpty)
+        let report = try await bench.immich.report()
+        #expect(report.albums.first?.assets.count == 3 && report.assets.map(\.name) == ["a.jpg", "c.jpg", "b.jpg"])
+        #expect(try bench.states(tape).allSatisfy { $0 == .linked })
+    }
+
+    @Test("trap 10: an asset in the trash is found, and not repaired: only the user can restore it")
+    func trashedAsset() async throws {
+        let bench = try Bench(try await ImmichBench())
+        let tape = try bench.tape("Summer", ["a"])
+        _ = try await bench.service().associate(tape)
+        let asset = try #require(try await bench.immich.report().assets.first?.id)
+        try await bench.immich.server.trash(asset: asset)
+        let repair = try await bench.service().repair(tape)
+        #expect(repair.repaired.isEmpty && repair.remaining.map(\.kind) == [.assetsMissing])
+        #expect(try bench.states(tape) == [.linked])
+    }
+
     @Test("R11, acceptance 4: deleting with the flag deletes the album, but no assets")
     func deletion() async throws {
         let bench = try Bench(try await ImmichBench())

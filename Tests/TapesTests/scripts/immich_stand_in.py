@@ -395,6 +395,10 @@ def change_world(name, what):
             del world.keys[given["secret"]]
         elif what == "forget":
             del world.albums[given["album"]]
+        elif what == "delete":
+            del world.assets[given["asset"]]
+        elif what == "trash":
+            world.assets[given["asset"]]["trashed"] = True
         elif what == "clear":
             world.requests.clear()
         else:
