@@ -92,7 +92,9 @@ struct TapeInputOptions: ParsableArguments {
     @Flag(help: "Add the file that was uploaded last from this machine.")
     var uploadedLast = false
 
-    @Flag(help: "Add missing files as well, recognized by their extension; tapes relink finds them later.")
+    @Flag(
+        help: "Add missing files as well, recognized by their extension; tapes relink finds only uploaded ones later."
+    )
     var allowMissing = false
 
     @Flag(help: "Combine each photo and video with the same name and directory into one live photo.")
@@ -157,17 +159,17 @@ struct TapeAdditionRun: Sendable {
     private var console: Console { session.console }
 
     /// - Throws: `TapesError` if the tape no longer exists or the store cannot be used.
-    func run(_ tape: TapeRecord, _ paths: [[UInt8]]) async throws -> ExitCode {
+    func run(_ tape: TapeRecord, _ inputs: [TapeInput]) async throws -> ExitCode {
         try console.start([
-            "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(paths.count),
+            "tape_id": .string(tape.id), "title": .string(tape.title), "items": JSONValue(inputs.count),
             "dry_run": .bool(options.dryRun),
         ])
         // A signal between two steps ends the work but not the program, so that committed changes are reported.
         return try await console.context.interruption.handling({ _ in }) {
-            let (clips, refused) = await inspect(paths)
+            let (clips, refused) = await inspect(inputs)
             for item in refused { report(item) }
             guard console.mayContinue else {
-                return finish(tape, refused, nil, notStarted: paths.count - refused.count)
+                return finish(tape, refused, nil, notStarted: inputs.count - refused.count)
             }
             guard !options.dryRun else { return rehearse(tape, clips, refused) }
             return try await add(clips, to: tape, beside: refused)
@@ -176,17 +178,20 @@ struct TapeAdditionRun: Sendable {
 
     // MARK: Checking
 
-    private func inspect(_ paths: [[UInt8]]) async -> (clips: [ClipRecord], refused: [AddedClip]) {
+    private func inspect(_ inputs: [TapeInput]) async -> (clips: [ClipRecord], refused: [AddedClip]) {
         let (editor, allowsMissing, interruption) = (session.editor, input.allowMissing, console.context.interruption)
         let isPairing = input.live
         return await BlockingWork.run {
             var clips: [ClipRecord] = []
             var refused: [AddedClip] = []
-            for path in paths where interruption.signal == nil {
+            for input in inputs where interruption.signal == nil {
                 do throws(TapesError) {
-                    clips.append(try editor.inspect(path, allowingMissing: allowsMissing))
+                    var clip = try editor.inspect(input.path, allowingMissing: allowsMissing)
+                    // Without a time, so that those of an existing file are computed.
+                    (clip.size, clip.sha256) = (input.uploaded?.size, input.uploaded?.sha256)
+                    clips.append(clip)
                 } catch {
-                    refused.append(AddedClip(path: path, state: .failed, error: error))
+                    refused.append(AddedClip(path: input.path, state: .failed, error: error))
                 }
             }
             return (isPairing ? editor.pairingLivePhotos(clips) : clips, refused)
@@ -228,6 +233,7 @@ struct TapeAdditionRun: Sendable {
         }
         let items = items(kept, of: tape)
         for item in items { report(item) }
+        warnOfChanged(kept, items)
         if let outcome {
             console.text(TextRenderer.album(outcome, style: console.outputStyle))
         }
@@ -246,6 +252,13 @@ struct TapeAdditionRun: Sendable {
         let byID = Dictionary(now.map { ($0.id, $0) }) { $1 }
         return kept.map { clip in
             AddedClip(path: clip.source ?? [], state: .added, clip: byID[clip.id] ?? clip)
+        }
+    }
+
+    /// Warns of files that are no longer as they were uploaded: the clip shows them as they are now.
+    private func warnOfChanged(_ uploaded: [ClipRecord], _ items: [AddedClip]) {
+        for (clip, item) in zip(uploaded, items) where clip.sha256 != nil && item.clip?.sha256 != clip.sha256 {
+            console.warning("\(ErrorCatalog.quoted(item.path)) was changed since its upload")
         }
     }
 

@@ -4,6 +4,18 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaSystem
 
+/// A file to add to a tape.
+struct TapeInput: Sendable {
+    var path: [UInt8]
+    /// Length and SHA-256 of the bytes that were uploaded from it; nil if unknown.
+    var uploaded: (size: Int64, sha256: String)?
+
+    init(_ path: [UInt8], size: Int64? = nil, sha256: String? = nil) {
+        self.path = path
+        if let size, let sha256 { uploaded = (size, sha256) }
+    }
+}
+
 /// Files that were uploaded from this machine, from the upload's output, its report, or the journal.
 struct UploadedFiles: Sendable {
     let console: Console
@@ -17,7 +29,7 @@ struct UploadedFiles: Sendable {
     /// The files of uploads, by their ID on the server or in the journal.
     ///
     /// - Throws: `UserFacingError` for an unknown upload or one without a file; `StoreError`.
-    func named(_ ids: [String]) throws -> [[UInt8]] {
+    func named(_ ids: [String]) throws -> [TapeInput] {
         try ids.map { id in
             let record =
                 if let number = Int64(id) {
@@ -32,21 +44,21 @@ struct UploadedFiles: Sendable {
                     hint: "to list uploads: mediactl uploads list"
                 )
             }
-            return try path(of: record)
+            return try input(record)
         }
     }
 
     /// The most recently uploaded file.
     ///
     /// - Throws: `UserFacingError` if there is none; `StoreError`.
-    func last() throws -> [[UInt8]] {
+    func last() throws -> [TapeInput] {
         guard let record = try store.uploads(states: Self.onServer, host: nil).first else {
             throw UserFacingError(.unknownUpload, "nothing was uploaded from this machine")
         }
-        return [try path(of: record)]
+        return [try input(record)]
     }
 
-    private func path(of record: UploadRecord) throws(UserFacingError) -> [UInt8] {
+    private func input(_ record: UploadRecord) throws(UserFacingError) -> TapeInput {
         guard Self.onServer.contains(record.state) else {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was not uploaded (state: \(record.state.rawValue))")
         }
@@ -60,7 +72,7 @@ struct UploadedFiles: Sendable {
                 hint: "specify the file itself, or change to the directory of the upload"
             )
         }
-        return record.path
+        return TapeInput(record.path, size: record.sizeBytes, sha256: record.checksumSHA256)
     }
 
     private static func `is`(_ path: [UInt8], _ identity: FileIdentity) -> Bool {
@@ -79,13 +91,13 @@ struct UploadedFiles: Sendable {
     /// messages. Relative paths are relative to the current directory.
     ///
     /// - Throws: `UserFacingError` (usage) for other input; `StoreError`.
-    func read(_ bytes: [UInt8], name: String) throws -> [[UInt8]] {
+    func read(_ bytes: [UInt8], name: String) throws -> [TapeInput] {
         if let report = ReportDocument(bytes) {
             return try report.items.filter(Self.isOnServer).compactMap {
-                try path(of: $0, from: report.workingDirectory)
+                try input($0, from: report.workingDirectory)
             }
         }
-        var paths: [[UInt8]] = []
+        var inputs: [TapeInput] = []
         var isUpload = false
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             guard let item = ReportedUpload(JSONReader.value(of: line)), let schema = item.schema else {
@@ -93,16 +105,16 @@ struct UploadedFiles: Sendable {
             }
             isUpload = isUpload || schema == Upload.schema || schema == UploadsResume.schema
             guard item.type == "item", Self.isOnServer(item) else { continue }
-            if let path = try path(of: item, from: nil) {
-                paths.append(path)
+            if let input = try input(item, from: nil) {
+                inputs.append(input)
             }
         }
         guard isUpload else { throw notOurs(name) }
-        return paths
+        return inputs
     }
 
     /// Text cannot represent every path; for uploads in the journal, the exact bytes are read from there.
-    private func path(of item: ReportedUpload, from directory: String?) throws -> [UInt8]? {
+    private func input(_ item: ReportedUpload, from directory: String?) throws -> TapeInput? {
         guard let text = item.path, text != "-" else {
             console.warning("skipped an upload from standard input, which is not a file")
             return nil
@@ -110,9 +122,9 @@ struct UploadedFiles: Sendable {
         let exact = item.exactBytes
         let kept =
             exact == nil && text.contains("\u{fffd}") ? try item.uploadID.flatMap { try store.upload($0)?.path } : nil
-        let path = exact ?? kept ?? Array(text.utf8)
-        guard let directory, directory != console.context.workingDirectory else { return path }
-        return path.absolute(from: directory)
+        var path = exact ?? kept ?? Array(text.utf8)
+        if let directory, directory != console.context.workingDirectory { path = path.absolute(from: directory) }
+        return TapeInput(path, size: item.sizeBytes, sha256: item.checksumSHA256)
     }
 
     private func notOurs(_ name: String) -> UserFacingError {
@@ -132,11 +144,11 @@ extension UploadedFiles {
         _ files: [String],
         _ input: TapeInputOptions,
         session: TapesSession
-    ) async throws -> [[UInt8]] {
+    ) async throws -> [TapeInput] {
         let console = session.console
-        var paths = files.map { RawArguments.bytes(of: $0) }
-        paths += try await input.fileLists.paths(in: console.context)
-        guard input.fromUpload != nil || !input.uploaded.isEmpty || input.uploadedLast else { return paths }
+        let paths = files.map { RawArguments.bytes(of: $0) } + (try await input.fileLists.paths(in: console.context))
+        var inputs = paths.map { TapeInput($0) }
+        guard input.fromUpload != nil || !input.uploaded.isEmpty || input.uploadedLast else { return inputs }
         let source: [UInt8]? =
             if let name = input.fromUpload {
                 // A pipe ends when the upload is complete, so the journal is opened afterwards.
@@ -144,9 +156,9 @@ extension UploadedFiles {
             } else { nil }
         let uploads = UploadedFiles(console: console, store: try await StoreSession.open(session.settings).store)
         if let source, let name = input.fromUpload {
-            paths += try uploads.read(source, name: name)
+            inputs += try uploads.read(source, name: name)
         }
-        paths += try uploads.named(input.uploaded)
-        return try paths + (input.uploadedLast ? uploads.last() : [])
+        inputs += try uploads.named(input.uploaded)
+        return try inputs + (input.uploadedLast ? uploads.last() : [])
     }
 }

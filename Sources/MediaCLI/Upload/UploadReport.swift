@@ -84,6 +84,7 @@ struct ReportedUpload: Sendable {
     var uploadID: String? { members["upload_id"]?.text }
     var state: String? { members["state"]?.text }
     var fileID: Int64? { members["file_id"]?.wholeNumber }
+    var sizeBytes: Int64? { members["size_bytes"]?.wholeNumber }
     var checksumSHA256: String? { members["checksum_sha256"]?.text }
 
     /// The exact path; nil if there is none.

@@ -119,4 +119,38 @@ import Testing
         #expect(other.result.exitCode == 2 && (other.error["message"] as? String)?.contains("--from-upload") == true)
         #expect(try await fixture.names("T").count == 6)
     }
+
+    // R14: the checksum of the upload finds a file that was missing when it was added.
+    @Test(arguments: [["--uploaded", "1"], ["--uploaded-last"], ["--from-upload", "-"], ["--from-upload", "r.json"]])
+    func missingUploadedFilesAreFoundLater(_ source: [String]) async throws {
+        let path = try fixture.original("a.mp4")
+        let report = fixture.runner.home.file("r.json")
+        let sent = try await upload(path, "--json", "--report", report)
+        let archive = fixture.runner.home.file("archive")
+        try FileManager.default.createDirectory(atPath: archive, withIntermediateDirectories: false)
+        try FileManager.default.moveItem(atPath: path, toPath: archive + "/b.mp4")
+        _ = try await fixture.run("create", "T")
+        let words = source.map { $0 == "r.json" ? report : $0 }
+        let added = try await fixture.runner.run(["tapes", "add", "T", "--allow-missing"] + words, input: sent.output)
+        #expect(added.exitCode == 0 && !added.errors.contains("was changed"), "\(added)")
+        let found = try await fixture.run("relink", "T", "--in", archive)
+        #expect(found.exitCode == 0, "\(found)")
+        #expect(try await fixture.names("T") == ["b.mp4"])
+    }
+
+    @Test func filesThatChangedSinceTheirUploadAreReported() async throws {
+        let path = try fixture.original("a.mp4")
+        let sent = try await upload(path, "--json")
+        _ = try await fixture.run("create", "T")
+        let same = try await fixture.run("add", "T", "--uploaded-last")
+        #expect(same.exitCode == 0 && !same.errors.contains("was changed"), "\(same)")
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data("more".utf8))
+        try file.close()
+        for source in [["--uploaded-last"], ["--from-upload", "-"]] {
+            let added = try await fixture.runner.run(["tapes", "add", "T"] + source, input: sent.output)
+            #expect(added.exitCode == 0 && added.errors.contains("a.mp4\" was changed since its upload"), "\(added)")
+        }
+    }
 }
