@@ -177,6 +177,7 @@ struct TapeExportRun: Sendable {
         case .text(let format): outcome = try await write(format, tape, clips)
         case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
         }
+        await warnOfReplaced(clips)
         if !isDryRun, service != nil, outcome?.isComplete != true {
             console.warn(AlbumWarning(saved: target.map { ErrorCatalog.quoted($0) }, count: nil, outcome))
         }
@@ -233,6 +234,25 @@ struct TapeExportRun: Sendable {
             "\(Formats.count(count, "original")) of the tape cannot be found",
             hint: ErrorCatalog.relinkingHint
         )
+    }
+
+    /// Trims and transitions were chosen for another video, and the length of the tape is that of the former one.
+    private func warnOfReplaced(_ clips: [ClipRecord]) async {
+        let editor = session.editor
+        let replaced = await BlockingWork.run {
+            clips.filter { clip in
+                guard clip.kind == .video, let source = clip.source, let length = clip.durationMilliseconds,
+                    let now = try? editor.inspect(source, allowingMissing: false).durationMilliseconds
+                else { return false }
+                return now != length
+            }
+        }
+        for clip in replaced {
+            console.warning(
+                "clip \(clip.number) (\(TextRenderer.name(of: clip))) has another length than when it was added",
+                hint: ErrorCatalog.replacedHint
+            )
+        }
     }
 
     private func associate(_ tape: TapeRecord) async throws -> AlbumOutcome? {

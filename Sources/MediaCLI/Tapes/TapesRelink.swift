@@ -12,7 +12,7 @@ struct TapesRelink: ContextCommand {
         abstract: "Find originals that were moved or renamed, by their checksums.",
         discussion: """
             Only files of the same length are read. Originals that are not missing are skipped, and so are missing ones \
-            without a stored checksum.
+            without a stored checksum. With --changed, also finds the former files of originals that were replaced.
 
             Examples:
               mediactl tapes relink --in /mnt/archive --dry-run
@@ -30,6 +30,9 @@ struct TapesRelink: ContextCommand {
     )
     var directories: [String] = []
 
+    @Flag(help: "Search also for the former content of originals that were changed or replaced.")
+    var changed = false
+
     @Flag(name: .dryRun, help: "Show what was found, without changing anything.")
     var dryRun = false
 
@@ -45,9 +48,9 @@ struct TapesRelink: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         let named = try tapes.map { try session.tape($0) }
         try console.start(["dry_run": .bool(dryRun)])
-        let (editor, places, isDryRun) = (session.editor, try self.places(), dryRun)
+        let (editor, places, includesChanged, isDryRun) = (session.editor, try self.places(), changed, dryRun)
         let results = try await console.context.interruption.canceling {
-            try await editor.relink(named, in: places, isDryRun: isDryRun)
+            try await editor.relink(named, in: places, includesChanged: includesChanged, isDryRun: isDryRun)
         }
         for result in results {
             console.result(

@@ -7,7 +7,7 @@ internal import MediaSystem
 public struct RelinkResult: Sendable, Equatable {
     /// The state of an original.
     public enum State: Sendable, Equatable {
-        /// Still at its path, or on a file system that does not respond; not changed.
+        /// Still at its path, or on a file system that does not respond; the clip is not changed.
         case present
         /// Found at this path, as bytes; the clip is relinked to it.
         case found([UInt8])
@@ -25,8 +25,8 @@ public struct RelinkResult: Sendable, Equatable {
 
 extension TapeEditor {
     /// Finds moved originals by checksum: walks directories, reads only files of the right size, and relinks the clips
-    /// to the files found. Originals still at their paths are not changed. Of several equal files, one with the same
-    /// name is preferred, otherwise the first.
+    /// to the files found. Originals still at their paths are not changed, unless `includesChanged` is true and their
+    /// content is another. Of several equal files, one with the same name is preferred, otherwise the first.
     ///
     /// The video of a live photo is searched for by its name in the directory of the still.
     ///
@@ -35,18 +35,20 @@ extension TapeEditor {
     /// - Parameters:
     ///   - tapes: Tapes whose clips to relink; all tapes if empty.
     ///   - directories: Directories to search, as bytes.
+    ///   - includesChanged: Whether to search also for the former content of originals that were changed or replaced.
     ///   - isDryRun: Whether to change nothing.
     /// - Returns: A result for each clip that has a source.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func relink(
         _ tapes: [TapeRecord],
         in directories: [[UInt8]],
+        includesChanged: Bool = false,
         isDryRun: Bool
     ) async throws(TapesError) -> [RelinkResult] {
         let wanted = Set(tapes.map(\.id))
         let all = try stored(store.clipsWithSources())
         var search = OriginalSearch(clips: all.filter { wanted.isEmpty || wanted.contains($0.tapeID) })
-        try await search.run(in: directories)
+        try await search.run(in: directories, includesChanged: includesChanged)
         if !isDryRun { try keep(search.found) }
         return search.results
     }
@@ -84,8 +86,8 @@ private struct OriginalSearch {
         self.clips = clips
     }
 
-    mutating func run(in directories: [[UInt8]]) async throws(TapesError) {
-        let missing = try await missingClips()
+    mutating func run(in directories: [[UInt8]], includesChanged: Bool) async throws(TapesError) {
+        let missing = try await missingClips().union(includesChanged ? changedClips() : [])
         let sizes = Set(clips.filter { missing.contains($0.id) && $0.isIdentified }.compactMap(\.size))
         let files = sizes.isEmpty ? [:] : try await Self.files(of: sizes, below: directories)
         for clip in clips {
@@ -108,6 +110,23 @@ private struct OriginalSearch {
     private func missingClips() async throws(TapesError) -> Set<String> {
         let missing = try await OriginalReading.missing(among: clips.compactMap(\.source))
         return Set(clips.filter { clip in clip.source.map(missing.contains) ?? false }.map(\.id))
+    }
+
+    /// IDs of the clips whose originals have other content than their checksums. Reads only files of the same length with
+    /// another time.
+    private func changedClips() async throws(TapesError) -> Set<String> {
+        var changed: Set<String> = []
+        for clip in clips where clip.isIdentified {
+            guard let source = clip.source,
+                let original = try await OriginalReading.read(
+                    source,
+                    unless: { $0.size != clip.size || clip.isUnchanged($0) }
+                ),
+                original.digests.map({ !clip.isMade(of: $0) }) ?? (original.status.size != clip.size)
+            else { continue }
+            changed.insert(clip.id)
+        }
+        return changed
     }
 
     /// Absolute paths of all files of these sizes, by size.

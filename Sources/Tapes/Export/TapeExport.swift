@@ -24,7 +24,8 @@ public enum TapeExport: String, Sendable, CaseIterable {
     ///   - clips: Its clips in order.
     ///   - media: Properties of their files by clip ID, for a timeline; without them, its times are in milliseconds.
     /// - Returns: UTF-8, except that the paths in a playlist may contain arbitrary bytes.
-    /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path.
+    /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path; `.trimTooLong` with the file of a video
+    ///   that, by `media`, is shorter than when it was trimmed.
     public func bytes(
         of tape: TapeRecord,
         clips: [ClipRecord],
@@ -36,7 +37,11 @@ public enum TapeExport: String, Sendable, CaseIterable {
         switch self {
         case .m3u8: return Self.playlist(of: tape, clips: clips).bytes
         case .json: return Array((TapeDocument(tape: tape, clips: clips).value.indented + "\n").utf8)
-        case .otio: return Array((TapeTimeline(tape: tape, clips: clips, media: media).value.indented + "\n").utf8)
+        case .otio:
+            for clip in clips {
+                if let length = media[clip.id]?.milliseconds { _ = try clip.shownMilliseconds(ofFile: length) }
+            }
+            return Array((TapeTimeline(tape: tape, clips: clips, media: media).value.indented + "\n").utf8)
         }
     }
 
@@ -59,6 +64,17 @@ public enum TapeExport: String, Sendable, CaseIterable {
 
 extension ClipRecord {
     var fileName: [UInt8] { source?.nameOfPath ?? Array(id.utf8) }
+
+    /// Shown duration of a video whose file has this length now, in milliseconds.
+    ///
+    /// - Throws: `.trimTooLong` with the path, if the file was replaced by a shorter one since it was trimmed.
+    func shownMilliseconds(ofFile length: Int64) throws(TapesError) -> Int64 {
+        let shown = length - trimStartMilliseconds - trimEndMilliseconds
+        guard shown > 0 else {
+            throw TapesError(.trimTooLong, detail: "the trims exceed its length of \(length) ms", path: source)
+        }
+        return shown
+    }
 }
 
 /// A tape with all properties as one JSON object, schema `mediactl.tape-export/1`. All keys are always present; unknown

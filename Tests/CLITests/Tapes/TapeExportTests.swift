@@ -161,6 +161,32 @@ import Testing
         #expect(full.output.contains("\"kind\": \"Audio\""))
     }
 
+    // The trims were chosen for another video.
+    @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
+    func replacedOriginalsAreReportedAndFound() async throws {
+        let (fixture, originals) = try await twoTapes()
+        #expect(try await fixture.run("set", "T", "--clip", "1", "--trim-start", "2").exitCode == 0)
+        let former = fixture.runner.home.file("former")
+        try FileManager.default.createDirectory(atPath: former, withIntermediateDirectories: false)
+        try FileManager.default.moveItem(atPath: originals[0], toPath: former + "/a.mp4")
+        let video = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=red:s=64x36:r=25:d=1", originals[0]]
+        try #require(try await ChildProcess.run("/usr/bin/env", video).exitCode == 0)
+        let film = fixture.runner.home.file("t.mp4")
+        for words in [["--format", "otio"], ["--render", "-o", film]] {
+            let refused = try await fixture.runner.run(["tapes", "export", "T", "--no-album"] + words)
+            #expect(refused.exitCode == 2 && refused.output.isEmpty, "\(refused)")
+            #expect(refused.errors.contains("the trim range exceeds the length of \"\(originals[0])\": "), "\(refused)")
+            #expect(refused.errors.contains("mediactl tapes relink TAPE --changed --in DIR"))
+        }
+        let playlist = try await fixture.run("export", "T", "--no-album")
+        #expect(playlist.exitCode == 0, "\(playlist)")
+        #expect(playlist.errors.contains("clip 1 (\(originals[0])) has another length than when it was added"))
+        #expect(try await fixture.json("relink", "T", "--in", former).states == ["present"])
+        #expect(try await fixture.json("relink", "T", "--in", former, "--changed").states == ["relinked"])
+        let timeline = try await fixture.run("export", "T", "--format", "otio", "--no-album")
+        #expect(timeline.exitCode == 0 && timeline.errors.isEmpty, "\(timeline)")
+    }
+
     // R16, issue 20: a film is added to the album of its clips only on request.
     @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
     func aFilmIsAddedToTheAlbumOnRequest() async throws {

@@ -242,6 +242,17 @@ import Testing
         #expect(missing?.code == .programMissing && missing?.value == "ffprobe")
     }
 
+    /// Length of the current file; trims of 3 s.
+    @Test(arguments: [(2000, false), (3000, false), (3001, true)] as [(Int64, Bool)])
+    func aVideoReplacedByAShorterOneIsAnError(_ length: Int64, _ isExported: Bool) throws {
+        let clip = ExportFixtures.video("/b.mp4", 4000, trim: (2500, 500))
+        let media = [clip.id: ClipMedia(frameRate: .init(25), milliseconds: length, hasSound: false)]
+        func export() throws { _ = try TapeExport.otio.bytes(of: ExportFixtures.tape(), clips: [clip], media: media) }
+        guard !isExported else { return try export() }
+        let error = #expect(throws: TapesError.self, performing: export)
+        #expect(error?.code == .trimTooLong && error?.path == clip.source)
+    }
+
     @Test func oddTransitionsLoseNothing() async throws {
         let tape = ExportFixtures.tape(transition: .crossfade, milliseconds: 333)
         let clips = [ExportFixtures.video("/a.mov", 1000), ExportFixtures.video("/b.mov", 1000)]

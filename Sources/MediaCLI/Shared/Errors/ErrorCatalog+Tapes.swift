@@ -97,6 +97,11 @@ extension ErrorCatalog {
         case .fileUnreadable: .unreadable(error)
         case .libraryUnusable:
             .table(error, hint: reason(of: error)?.hint ?? "mediactl tapes library status shows what is missing")
+        case .trimTooLong where error.path != nil:
+            Text(
+                "the trim range exceeds the length of \(error.file)" + error.suffix,
+                hint: replacedHint
+            )
         case .renderFailed where error.path != nil: Text("ffmpeg could not render \(error.file)" + error.suffix)
         case .targetExists: .table(error, hint: "choose another name, or replace it with --force")
         case .targetUnusable: Text("cannot write \(error.file)" + error.suffix)
@@ -105,6 +110,10 @@ extension ErrorCatalog {
         default: Text(error)
         }
     }
+
+    /// For originals that are shorter or longer than when they were added.
+    static let replacedHint =
+        "if another file replaced it, find the former one with: mediactl tapes relink TAPE --changed --in DIR"
 
     /// For originals that are missing at their stored path.
     static let relinkingHint = "find moved originals with: mediactl tapes relink TAPE --in DIR"

@@ -106,13 +106,10 @@ struct RenderClipReader: Sendable {
 
     private func read(_ clip: ClipRecord, number: Int) async throws(TapesError) -> RenderClip {
         if clip.kind == .live, let video = clip.pairedSource, FileIdentity(ofRegularFile: video) != nil {
-            return try await readVideo(clip, video, number, trim: (0, 0))
+            return try await readVideo(clip, video, number)
         }
         let source = clip.source ?? []
-        if clip.kind == .video {
-            let trim = (clip.trimStartMilliseconds, clip.trimEndMilliseconds)
-            return try await readVideo(clip, source, number, trim: trim)
-        }
+        if clip.kind == .video { return try await readVideo(clip, source, number) }
         let still = RenderClip(clip, of: tape, source, input: try await link(source, number))
         do throws(TapesError) {
             let probe = MediaProbe(try await ffmpeg.probe(still.input))
@@ -130,8 +127,7 @@ struct RenderClipReader: Sendable {
     private func readVideo(
         _ clip: ClipRecord,
         _ source: [UInt8],
-        _ number: Int,
-        trim: (start: Int64, end: Int64)
+        _ number: Int
     ) async throws(TapesError) -> RenderClip {
         let input = try await link(source, number)
         do throws(TapesError) {
@@ -142,15 +138,13 @@ struct RenderClipReader: Sendable {
             var length = probe.milliseconds ?? clip.durationMilliseconds
             if length == nil { length = try await measure(input) }
             guard let length else { throw TapesError(.renderFailed, detail: "its length is unknown") }
-            guard length - trim.start - trim.end > 0 else {
-                throw TapesError(.trimTooLong, detail: "the trims exceed its length of \(length) ms")
-            }
+            let shown = try clip.shownMilliseconds(ofFile: length)
             var video = RenderClip(clip, of: tape, source, input: input)
             video.isStill = false
             // Audio that is muted need not be decodable.
             video.hasSound = probe.hasSound && video.volume > 0
             video.videoEnd = probe.videoMilliseconds ?? length
-            (video.start, video.length) = (trim.start, length - trim.start - trim.end)
+            (video.start, video.length) = (clip.trimmedStart, shown)
             try await decode(video)
             return video
         } catch {
