@@ -29,8 +29,8 @@ package struct StoreBackups {
         self.directory = directory
     }
 
-    /// Newest first.
-    package func all() throws(StoreError) -> [Backup] {
+    /// Newest first. Those of the future, created while the clock was wrong, are last.
+    package func all(now: Date = Date()) throws(StoreError) -> [Backup] {
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
         var backups: [Backup] = []
@@ -41,8 +41,12 @@ package struct StoreBackups {
             else { continue }
             backups.append(Backup(path: folder + "/" + name, createdAt: date, byteCount: status.size))
         }
-        return backups.sorted { $0.createdAt > $1.createdAt }
+        let rank = { (backup: Backup) in (Self.isOfFuture(backup, now) ? 0 : 1, backup.createdAt) }
+        return backups.sorted { rank($0) > rank($1) }
     }
+
+    /// A day is tolerated: a clock that was set back a little must not make two copies of one day.
+    private static func isOfFuture(_ backup: Backup, _ now: Date) -> Bool { backup.createdAt > now + 86_400 }
 
     /// The newest copy that has a token or an upload, and the errors of the newer copies that cannot be read.
     package func newestWithRows() -> (backup: Backup?, errors: [StoreError]) {
@@ -87,7 +91,7 @@ package struct StoreBackups {
         defer { lock.remove() }
         let path = try directory.make(.backups) + "/" + Self.prefix + FileTime.text(now) + Self.suffix
         try Self.copy(store, to: path, isReplacing: true)
-        for old in try all().dropFirst(Self.keptCount) { unlink(old.path) }
+        for old in try all(now: now).filter({ $0.path != path }).dropFirst(Self.keptCount - 1) { unlink(old.path) }
         let size = try FileStatus(at: path)?.size ?? 0
         return Backup(path: path, createdAt: now, byteCount: size)
     }
@@ -103,7 +107,9 @@ package struct StoreBackups {
         let path = directory.file(schema.fileName)
         let log = try FileStatus(at: path + "-wal")?.size ?? 0
         guard let status = try FileStatus(at: path), status.size + log <= Self.largestAutomatic else { return false }
-        if let last = try all().first { return Self.day(last.createdAt) < Self.day(now) }
+        if let last = try all(now: now).first, !Self.isOfFuture(last, now) {
+            return Self.day(last.createdAt) < Self.day(now)
+        }
         // If its creation time is unknown, a copy does no harm.
         let born = birth_time(path)
         return born < 0 || Self.day(Date(timeIntervalSince1970: Double(born))) < Self.day(now)

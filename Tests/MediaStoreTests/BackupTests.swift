@@ -74,6 +74,32 @@ struct BackupTests {
         #expect(try backups.createIfDue(from: store, now: date(4)) == nil, "the clock was set back")
     }
 
+    @Test("copies dated in the future are the first to be removed, and do not stop the daily copies")
+    func wrongClock() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        let backups = StoreBackups(in: fixture.directory)
+        for day in 101...103 { _ = try backups.create(from: store, now: date(day)) }
+        #expect(try backups.createIfDue(from: store, now: date(1)) != nil)
+        #expect(try backups.all(now: date(1)).map(\.createdAt) == [date(1), date(103), date(102)])
+        #expect(try backups.createIfDue(from: store, now: date(1)) == nil, "one a day")
+        for day in 2...3 { #expect(try backups.createIfDue(from: store, now: date(day)) != nil) }
+        #expect(try backups.all(now: date(3)).map(\.createdAt) == [date(3), date(2), date(1)])
+    }
+
+    @Test("a copy that was just made is kept, although the others are dated later")
+    func clockSetBack() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry())
+        let backups = StoreBackups(in: fixture.directory)
+        for hour in 1...3 { _ = try backups.create(from: store, now: date(1) + Double(hour) * 3600) }
+        let backup = try backups.create(from: store, now: date(1))
+        #expect(FileManager.default.fileExists(atPath: backup.path))
+        #expect(try backups.all(now: date(1)).count == 3)
+    }
+
     @Test("a store created today is not backed up automatically")
     func newStore() throws {
         let fixture = try fixture.get()
