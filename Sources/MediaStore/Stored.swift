@@ -139,8 +139,14 @@ extension KeyedEncodingContainer {
 }
 
 extension Date {
-    /// As stored: milliseconds since 1970.
-    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+    /// The stored times that are valid: the years 0 to 9999, as in RFC 3339, which an import may contain.
+    static let validMilliseconds: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+    /// As stored: milliseconds since 1970, or the nearest number that can be stored.
+    var milliseconds: Int64 {
+        let milliseconds = (timeIntervalSince1970 * 1000).rounded()
+        return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
+    }
 
     init(milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)

@@ -9,14 +9,17 @@ extension StoreSchema {
         contentCheck: "integrity_check",
         // Few uploads are a guest's, so that the index stays small.
         indexes: ["CREATE INDEX IF NOT EXISTS uploads_of_guests ON uploads (file_id) WHERE is_guest = 1"],
-        rowChecks: [unusableToken, unreadableUpload],
+        rowChecks: [unreadableToken, unreadableUpload],
         remembersChecks: true
     )
 
-    /// Rows that `DeleteToken` refuses. GLOB stops at a zero byte, hence the search for it.
-    private static let unusableToken = """
-        SELECT 'row ' || row_id || ' has no usable token' FROM tokens
-        WHERE length(token) NOT BETWEEN 1 AND 512 OR instr(token, char(0)) > 0
+    private static let validTime =
+        "BETWEEN \(Date.validMilliseconds.lowerBound) AND \(Date.validMilliseconds.upperBound)"
+
+    /// Rows that `DeleteToken` refuses, or whose time is invalid. GLOB stops at a zero byte, hence the search for it.
+    private static let unreadableToken = """
+        SELECT 'row ' || row_id || ' has no usable token or no valid time' FROM tokens
+        WHERE created_at NOT \(validTime) OR length(token) NOT BETWEEN 1 AND 512 OR instr(token, char(0)) > 0
             OR token GLOB '*[' || char(1) || '-' || char(32) || char(127) || ']*'
         LIMIT 1
         """
@@ -26,6 +29,7 @@ extension StoreSchema {
         SELECT 'upload ' || upload_id || ' cannot be read' FROM uploads
         WHERE state NOT IN (\(UploadRow.names(of: UploadState.allCases)))
             OR transport NOT IN (\(UploadTransport.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")))
+            OR created_at NOT \(validTime) OR updated_at NOT \(validTime)
             OR NOT json_valid(fields) OR json_type(fields) <> 'array'
             OR EXISTS (
                 SELECT 1 FROM json_each(fields) AS field

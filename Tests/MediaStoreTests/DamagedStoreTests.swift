@@ -243,4 +243,47 @@ struct DamagedStoreTests {
         _ = try StoreRepair(in: fixture.directory).run(isDryRun: false)
         #expect(try fixture.store().uploads(states: [], host: nil).isEmpty)
     }
+
+    @Test(
+        "a row with an invalid time is detected by both, and neither a repair nor a restore loses it",
+        arguments: ["tokens SET created_at", "uploads SET created_at", "uploads SET updated_at"],
+        [Int64.max, .min, 253_402_300_800_000, -62_167_219_200_001]
+    )
+    func invalidTime(column: String, time: Int64) throws {
+        let fixture = try StoreFixture()
+        do {
+            let store = try fixture.store()
+            _ = try store.add(sampleEntry())
+            try store.insert(sampleRecord())
+            let other = try fixture.rawDatabase()
+            try other.write { try $0.execute(sql: "UPDATE \(column) = ?", arguments: [time]) }
+            try other.close()
+        }
+        #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
+        #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .corrupt)
+        let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
+        #expect(report.tokens == 1 && report.uploads == 1)
+        let store = try fixture.store()
+        #expect(try store.tokens(host: nil).map(\.token) == [sampleEntry().token])
+        let restored = try StoreFixture()
+        let kept = try #require(report.kept.first)
+        #expect(try StoreRestore.run(from: kept, to: restored.store(), isDryRun: false).tokens == 1)
+    }
+
+    @Test(
+        "the first and the last valid time are accepted",
+        arguments: [-62_167_219_200_000, 253_402_300_799_999] as [Int64]
+    )
+    func validTime(time: Int64) throws {
+        let fixture = try StoreFixture()
+        var entry = try sampleEntry()
+        entry.createdAt = Date(milliseconds: time)
+        _ = try fixture.store().add(entry)
+        #expect(try fixture.store().tokens(host: nil).map(\.createdAt) == [entry.createdAt])
+    }
+
+    @Test("no time causes a crash", arguments: [(Double.infinity, Int64.max), (-.infinity, .min), (1e300, .max)])
+    func milliseconds(seconds: Double, milliseconds: Int64) {
+        #expect(Date(timeIntervalSince1970: seconds).milliseconds == milliseconds)
+    }
 }

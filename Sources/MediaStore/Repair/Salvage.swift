@@ -31,8 +31,10 @@ enum SalvagedRow {
         self = found
     }
 
-    /// Milliseconds since 1970, up to the year 9999.
-    private static func isTime(_ value: Int64) -> Bool { (0...253_402_300_799_999).contains(value) }
+    private static func isTime(_ value: Int64) -> Bool { Date.validMilliseconds.contains(value) }
+
+    /// 1970 for an invalid time: the row is still useful, and must not replace another.
+    private static func time(_ value: Int64) -> Date { Date(milliseconds: isTime(value) ? value : 0) }
 
     private static func isChecksum(_ text: String) -> Bool { text.isEmpty || SHA256Text.isLowerCase(text) }
 
@@ -47,7 +49,7 @@ enum SalvagedRow {
     private static func token(_ values: [RecordValue], _ rowID: Int64, _ isTrusted: Bool) -> SalvagedRow? {
         // The row number is stored as null in its column.
         guard values[0].isNull, let host = values[1].text, !host.isEmpty, let fileID = values[2].integer, fileID > 0,
-            let token = values[3].text.flatMap(DeleteToken.init), let createdAt = values[4].integer, isTime(createdAt),
+            let token = values[3].text.flatMap(DeleteToken.init), let createdAt = values[4].integer,
             let eventDate = values[5].text, let orgName = values[6].text, let eventType = values[7].text,
             let label = optional(values[8]), let fileName = values[9].text, let fileType = values[10].text,
             let checksum = values[11].text, isChecksum(checksum), let size = values[12].integer, size >= 0,
@@ -59,7 +61,7 @@ enum SalvagedRow {
             host: host,
             fileID: fileID,
             token: token,
-            createdAt: Date(milliseconds: createdAt),
+            createdAt: time(createdAt),
             eventDate: eventDate,
             orgName: orgName,
             eventType: eventType,
@@ -81,7 +83,7 @@ enum SalvagedRow {
             let fields = try? ColumnJSON.decoder.decode([UploadField].self, from: Data(json.utf8)),
             let size = values[11].integer, let checksum = optional(values[12]), let fileID = number(values[13]),
             let attempts = values[14].integer, let status = number(values[15]), let failure = optional(values[16]),
-            let createdAt = values[17].integer, isTime(createdAt), let updatedAt = values[18].integer, isTime(updatedAt)
+            let createdAt = values[17].integer, let updatedAt = values[18].integer
         else { return nil }
         // Rows of 0.1.0 may lack these columns.
         let name = values.count == 21 ? values[19].text : UploadTransport.multipart.rawValue
@@ -99,8 +101,8 @@ enum SalvagedRow {
             fileID: fileID,
             transport: transport,
             isGuest: values.count == 21 && values[20].integer == 1,
-            createdAt: Date(milliseconds: createdAt),
-            updatedAt: Date(milliseconds: updatedAt)
+            createdAt: time(createdAt),
+            updatedAt: time(updatedAt)
         )
         record.attempts = Int(clamping: attempts)
         record.httpStatus = status.map { Int(clamping: $0) }
