@@ -239,7 +239,7 @@ struct ChunkSize {
         run += 1
         guard run >= runNeeded else { return }
         run = 0
-        current = min(current * 2, ceiling)
+        current = current > ceiling / 2 ? ceiling : current * 2
     }
 
     /// A chunk was interrupted. Returns whether the next one will be smaller.

@@ -56,7 +56,7 @@ struct TusSender {
             if !options.isNew {
                 offset = try await queryStatus().offset
                 // The chunk of an earlier run may still arrive.
-                sentEnd = offset + options.longestChunk
+                sentEnd = end(ofChunk: options.longestChunk)
                 try await verifyPrefix()
                 if let last = content.lastChunk { size.resume(after: last, at: offset) }
             }
@@ -135,7 +135,7 @@ struct TusSender {
         try throwIfStopped()
         try await keepBeginning()
         let started = ContinuousClock.now
-        let chunk = offset..<min(offset + size.current, content.byteCount)
+        let chunk = offset..<end(ofChunk: size.current)
         let body = try ChunkBody(chunk, of: content, pipeline)
         let outcome = await client.patch(
             id,
@@ -166,6 +166,9 @@ struct TusSender {
         }
         try await resume(at: try await queryStatus().offset, chunk, isKept: outcome.isKept)
     }
+
+    /// The end of a chunk that begins here, which may be longer than the rest of the content.
+    private func end(ofChunk byteCount: Int64) -> Int64 { offset + min(byteCount, content.byteCount - offset) }
 
     /// Stores which chunk comes next. Chunks of a fixed size do not adapt.
     private func keepBeginning() async throws(TusError) {

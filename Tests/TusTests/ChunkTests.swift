@@ -24,6 +24,24 @@ struct ChunkTests {
         #expect(sizes == [8, 16, 16, 32, 32, 64, 64, 64, 64])
     }
 
+    @Test("a size larger than any file means one chunk", arguments: [0, 1000])
+    func largestSize(stored: Int) async throws {
+        let source = try Source(3000)
+        let server = try TusServer(length: 3000, stored: Array(source.bytes[..<stored])) { request, number in
+            request.method == "PATCH" && number < 3 ? .reset(afterBytes: 500, storing: true) : .obey
+        }
+        let delivery = try await server.client().send(
+            source.content(proofs: [try source.proof(at: stored)]),
+            to: "abc",
+            options: plainOptions(chunk: .max)
+        )
+        #expect(server.stored == source.bytes)
+        #expect(delivery.digest == (try source.digest))
+        var size = ChunkSize(options(.max, 1, .max))
+        for _ in 0..<5 { size.completed(in: .seconds(1)) }
+        #expect(size.current == .max)
+    }
+
     @Test("slow chunks do not grow")
     func slowGrowth() {
         var size = ChunkSize(options(8, 1, 64))
