@@ -168,6 +168,27 @@ struct FirstContactTests {
         }
     }
 
+    @Test(
+        "options of hash-only retry and verify apply to the server of the capture",
+        arguments: ["", "https://127.0.0.1:9"]
+    )
+    func serverOfCaptures(configured: String) async throws {
+        var fixture = try await Fixture()
+        fixture.runner.environment["MEDIACTL_SERVER"] = configured
+        let trust = ["--cacert", fixture.proxy.authority]
+        let registered = try await fixture.runner.run(["hash-only", "register", "--server", fixture.server] + trust)
+        #expect(registered.exitCode == 0, "\(registered.errors)")
+        let photo = try fixture.file("a photo", name: "photo.jpg")
+        let send = ["hash-only", "send", photo, "--media-type", "photo", "--no-depth", "--server", fixture.server]
+        #expect(try await fixture.runner.run(send).exitCode == 6)
+        let refused = try await fixture.runner.run(["hash-only", "retry", "--all"])
+        #expect(refused.exitCode == 6 && refused.errors.contains("hint: use --cacert FILE"), "\(refused.errors)")
+        let retried = try await fixture.runner.run(["hash-only", "retry", "--all"] + trust)
+        #expect(retried.exitCode == 0, "\(retried.errors)")
+        let verified = try await fixture.runner.run(["hash-only", "verify", photo] + trust)
+        #expect(verified.exitCode == 0, "\(verified.errors)")
+    }
+
     @Test("doctor prints the pin every time, and the command that works with it")
     func doctorHint() async throws {
         let fixture = try await Fixture()

@@ -3,6 +3,7 @@ internal import CaptureSubmission
 internal import HashCapture
 internal import MediaCore
 internal import MediaStore
+internal import MediaTransport
 
 struct HashOnlyRetry: ContextCommand {
     static let schema = "mediactl.hash-only-retry/1"
@@ -93,16 +94,25 @@ struct RetryRun: Sendable {
         if records.isEmpty {
             console.note("no unfinished captures")
         }
+        let origins = Set(records.compactMap { try? ServerURL($0.server, allowingPath: true).origin })
+        let isOneServer = origins.count == 1
+        // No other server is contacted, so the connection options can only be for this one.
+        if isOneServer, let origin = origins.first { context.settings.trusts.name(origin) }
         let run = CaptureRun(context.settings, writesRecords: writesProgressRecords)
         let jobs = records.map { record in
             CaptureRun.Job(path: record.path, readsMedia: false) { [context, choice, isDryRun] control, _ in
                 guard !isDryRun else { return CaptureItem(planned: record) }
+                var item: CaptureItem
                 do {
                     let session = try context.confidential(try context.session(for: record))
-                    return CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)
+                    item = CaptureItem(try await session.retry(record.id, choice, control: control), path: record.path)
                 } catch {
-                    return CaptureItem(failure: error, path: record.path, record: record)
+                    item = CaptureItem(failure: error, path: record.path, record: record)
                 }
+                if !isOneServer, item.error?.code == OutcomeCode.certificateUntrusted.rawValue {
+                    item.error?.hint = "to trust its CA: mediactl hash-only retry \(record.id.prefix(8)) --cacert FILE"
+                }
+                return item
             }
         }
         let isDone = await run.run(jobs) { report($0, isBatch: records.count > 1) }

@@ -89,6 +89,7 @@ struct HashOnlyVerify: ContextCommand {
         let querying: CaptureSession
         do {
             let own = try context.session(for: match.record)
+            context.settings.trusts.name(own.client.server.origin)
             querying = offline ? own : try context.confidential(own)
         } catch {
             let failure = ErrorCatalog.userFacingError(of: error)
