@@ -168,6 +168,7 @@ import Testing
     @Test(arguments: [
         (FileWriteError.Kind.full, "disk_full", ExitCode.store), (.io(errno: EIO), "output_failed", .failure),
         (.exists, "target_exists", .conflict), (.denied, "output_unusable", .usage),
+        (.unsynced(reason: ""), "output_failed", .failure),
     ])
     func exportsThatCannotBeWritten(_ kind: FileWriteError.Kind, _ code: String, _ exitCode: ExitCode) {
         let userFacingError = ExportFile.userFacingError(of: FileWriteError(kind, path: []), Array("out.jsonl".utf8))

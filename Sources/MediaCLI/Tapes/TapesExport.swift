@@ -329,7 +329,8 @@ struct TapeExportRun: Sendable {
 
 /// A file for other programs, with default permissions: complete, or not created.
 enum ExportedFile {
-    /// - Throws: `.targetExists`, `.targetUnusable`, `.diskFull`; no partial file is left behind.
+    /// - Throws: `.targetExists`, `.targetUnusable` (also if only the sync failed), `.diskFull`; no partial file is left
+    ///   behind.
     static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
         do throws(FileWriteError) {
             let (file, name) = try WholeFile.at(path, audience: .everyone)

@@ -152,7 +152,8 @@ package final class PartialFile: Sendable {
 
     /// Gives the file its final name without replacing anything, and syncs the name to disk. Blocks.
     ///
-    /// - Throws: `.exists` if a file with this name exists; the file then keeps its temporary name.
+    /// - Throws: `.exists` if a file with this name exists; `.unsynced` if only the sync failed. After any other error,
+    ///   the file has its temporary name.
     package func publish(as name: String) throws(FileWriteError) -> FileIdentity {
         try publish(as: Array(name.utf8))
     }
@@ -161,8 +162,16 @@ package final class PartialFile: Sendable {
     @discardableResult
     package func publish(as name: [UInt8]) throws(FileWriteError) -> FileIdentity {
         try directory.rename(self.name, to: name)
-        try directory.synchronize()
+        try syncName(name)
         return try status()
+    }
+
+    private func syncName(_ name: [UInt8]) throws(FileWriteError) {
+        do throws(FileWriteError) {
+            try directory.synchronize()
+        } catch {
+            throw FileWriteError(.unsynced(reason: error.detail), path: directory.path(of: name))
+        }
     }
 
     package func discard() throws(FileWriteError) { try directory.remove(name) }
@@ -172,12 +181,12 @@ extension PartialFile {
     /// Gives the file its final name, replacing any existing file, and syncs the name to disk. Blocks. `new` need not
     /// be UTF-8. Readers find the old file or this one, never a partial one.
     ///
-    /// - Throws: Also if only the sync failed; the file may then have its final name.
+    /// - Throws: `.unsynced` if only the sync failed. After any other error, the file has its temporary name.
     package func publish(replacing new: [UInt8]) throws(FileWriteError) {
         try directory.check(new) {
             renameat(directory.descriptor, name.cString, directory.descriptor, new.cString)
         }
-        try directory.synchronize()
+        try syncName(new)
     }
 }
 
@@ -214,6 +223,8 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case busy
         /// An entry that must not be written through: a symbolic link, a device, another user's file.
         case unsafe
+        /// The file is complete and has its name, but a crash may lose the name.
+        case unsynced(reason: String)
         /// Any other system error.
         case io(errno: Int32)
     }
@@ -244,7 +255,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
     package var code: OutcomeCode {
         switch kind {
         case .full: .diskFull
-        case .denied, .unsafe, .io: .targetUnusable
+        case .denied, .unsafe, .unsynced, .io: .targetUnusable
         case .exists: .targetExists
         case .busy: .busy
         }
@@ -258,6 +269,7 @@ package struct FileWriteError: Error, Sendable, Equatable {
         case .exists: "a file with this name exists"
         case .busy: "another process is writing it"
         case .unsafe: "a link or a file of another type has this name"
+        case .unsynced(let reason): "it is complete, but could not be synced to disk: \(reason)"
         case .io(let code): SystemError.words(code)
         }
     }

@@ -41,7 +41,8 @@ package struct WholeFile: Sendable {
     /// Writes the file, renames it, and syncs it to disk. Blocks. `name` need not be UTF-8. If `isReplacing` is true,
     /// readers find the old file or the new one, even after a crash.
     ///
-    /// - Throws: `.exists` if the name is taken and nothing is replaced. Nothing has changed after an error.
+    /// - Throws: `.exists` if the name is taken and nothing is replaced; `.unsynced` if the file is complete, and only
+    ///   the sync of its name failed. After any other error, nothing has changed.
     package func write(_ bytes: [UInt8], as name: [UInt8], replacing isReplacing: Bool) throws(FileWriteError) {
         let file = try PartialFile.open(temporaryName, in: directory)
         do throws(FileWriteError) {
@@ -55,7 +56,7 @@ package struct WholeFile: Sendable {
 
     /// Writes a file as above from chunks, of which only one is in memory. `nextBytes` returns nil after the last one.
     ///
-    /// - Throws: `FileWriteError` as above, and errors thrown by `nextBytes`. Nothing has changed then.
+    /// - Throws: `FileWriteError` as above, and errors thrown by `nextBytes`.
     package func write(
         as name: [UInt8],
         replacing isReplacing: Bool,

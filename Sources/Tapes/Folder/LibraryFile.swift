@@ -44,7 +44,7 @@ extension AlbumError {
             case .full: .quota
             case .denied: .unauthorized(level)
             // The user can fix these errors, or they are temporary.
-            case .busy, .io, .exists, .unsafe: .unreachable(retryAfter: nil)
+            case .busy, .io, .exists, .unsafe, .unsynced: .unreachable(retryAfter: nil)
             }
         self.init(kind, detail: error.detail)
     }

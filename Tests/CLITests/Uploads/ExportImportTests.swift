@@ -196,6 +196,29 @@ import Testing
         #expect(written < named && named < kept && kept < announced)
     }
 
+    @Test(
+        .enabled(if: access("/usr/bin/strace", X_OK) == 0, "requires strace: scripts/setup.sh test"),
+        arguments: ["EIO", "ENOSPC"]
+    )
+    func aFileWhoseNameCannotBeSyncedIsReportedAsComplete(error: String) async throws {
+        let machine = try Machine()
+        try fill(machine, [entry(1)])
+        let directory = machine.file("backup")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        let file = directory + "/tokens.jsonl"
+        // The sync of the file succeeds, that of its directory fails.
+        let strace = ["/usr/bin/strace", "-f", "-P", directory, "-e", "trace=fsync", "-o", machine.file("trace")]
+        let result = try await machine.runner.run(
+            ["uploads", "export", "--output", file],
+            through: strace + ["-e", "inject=fsync:error=\(error)"]
+        )
+        #expect(result.exitCode == 1)
+        let message = "cannot write \"\(file)\": it is complete, but could not be synced to disk: "
+        #expect(result.errors.contains(message) && !result.errors.contains("removed"), "\(result.errors)")
+        #expect(try Data(contentsOf: url(file)) == Data(TokenExport.line(entry(1)) + [UInt8(ascii: "\n")]))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["tokens.jsonl"])
+    }
+
     // MARK: Import
 
     @Test func removedTokensStayRemovedAndBothOfAConflictAreKept() async throws {

@@ -53,7 +53,7 @@ struct LoginStore: Sendable {
     /// Changes the entry of an origin and returns whether anything changed. An empty entry is removed. Other processes
     /// wait until the change is complete.
     ///
-    /// - Throws: `StoreError`; in this case nothing was changed.
+    /// - Throws: `StoreError`; nothing was changed, unless only the sync failed.
     @discardableResult
     func update(_ origin: Origin, _ change: (inout Entry) -> Void) throws(StoreError) -> Bool {
         try update { entries in
@@ -161,7 +161,7 @@ struct LoginStore: Sendable {
             case .denied: .notWritable
             case .busy: .busy
             case .unsafe: .unsafe
-            case .exists, .io: .other
+            case .exists, .unsynced, .io: .other
             }
         return StoreError(kind, path: String(decoding: error.path, as: UTF8.self), detail: error.detail)
     }

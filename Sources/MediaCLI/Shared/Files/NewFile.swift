@@ -40,7 +40,7 @@ struct NewFile: Sendable {
 
     /// Creates the file with the permissions of the umask, because it contains no secret.
     ///
-    /// - Throws: `UserFacingError` with code `report_failed`; in this case the target is unchanged.
+    /// - Throws: `UserFacingError` with code `report_failed`; the target is unchanged, unless only the sync failed.
     func write(_ text: String) throws(UserFacingError) {
         guard !isStream else { return try writeStream(text) }
         do throws(FileWriteError) {
@@ -101,8 +101,8 @@ enum ExportFile {
     /// Writes the chunks returned by `nextBytes`, until it returns nil. A signal takes effect after everything is
     /// written.
     ///
-    /// - Throws: `UserFacingError`, and the errors of `nextBytes`; in this case no file is left behind, and an existing file
-    ///   is unchanged.
+    /// - Throws: `UserFacingError`, and the errors of `nextBytes`; no file is left behind, unless only the sync failed, and
+    ///   an existing file is unchanged.
     static func write(
         to path: [UInt8],
         until interruption: Interruption,
@@ -135,7 +135,7 @@ enum ExportFile {
         )
     }
 
-    /// The error for a failed write, after the incomplete file was removed.
+    /// The error for a failed write, after an incomplete file was removed.
     static func userFacingError(of error: FileWriteError, _ path: [UInt8]) -> UserFacingError {
         let name = ErrorCatalog.quoted(path)
         return switch error.kind {
@@ -146,6 +146,12 @@ enum ExportFile {
                 .outputFailed,
                 "cannot write \(name): \(error.detail)",
                 hint: "choose another directory; the incomplete file was removed"
+            )
+        case .unsynced:
+            UserFacingError(
+                .outputFailed,
+                "cannot write \(name): \(error.detail)",
+                hint: "copy it to another disk: a crash may lose it"
             )
         case .denied, .busy, .unsafe, .io:
             UserFacingError(.outputUnusable, "cannot create \(name): \(error.detail)")
