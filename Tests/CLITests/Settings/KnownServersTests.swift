@@ -1,5 +1,6 @@
 import Foundation
 import MediaTransport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -46,6 +47,20 @@ import Testing
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.file("config")) == ["known_servers"])
+    }
+
+    @Test func parallelAdditionsWaitForEachOther() throws {
+        let origins = try (0..<8).map { try ServerURL("https://\($0).example").origin }
+        let failures = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: origins.count) { [path] index in
+            do {
+                _ = try KnownServers.add(origins[index], Self.pin, to: path)
+            } catch {
+                failures.withLock { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try Set(KnownServers.read(path).pins.keys) == Set(origins))
     }
 
     /// Lines written by others are not changed.

@@ -72,9 +72,7 @@ struct LoginStore: Sendable {
             guard let directory = try TargetDirectory.open(Array(data.path.utf8), creating: false) else {
                 throw FileWriteError(.denied, path: Array(data.path.utf8))
             }
-            // The temporary file is locked, so that no change by another process is lost.
-            let file = try locked(in: directory)
-            return try file.publish(replacing: Self.fileName) {
+            return try PartialFile.replace(Self.fileName, in: directory) {
                 let old = try entries(in: directory)
                 var new = old
                 change(&new)
@@ -83,18 +81,6 @@ struct LoginStore: Sendable {
         } catch {
             throw storeError(error)
         }
-    }
-
-    /// Waits for the lock, which other processes hold for a few milliseconds.
-    private func locked(in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
-        for _ in 0..<200 {
-            do {
-                return try PartialFile.open(".\(Self.fileName).new", in: directory)
-            } catch  where error.kind == .busy {
-                usleep(10_000)
-            }
-        }
-        throw FileWriteError(.busy, path: directory.path(of: Array(Self.fileName.utf8)))
     }
 
     private func entries(in directory: TargetDirectory) throws -> [String: Entry] {

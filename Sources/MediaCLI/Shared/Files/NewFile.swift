@@ -67,23 +67,42 @@ struct NewFile: Sendable {
 
 extension PartialFile {
     /// Replaces the file of this name with a text that only its owner can read, or keeps it if `text` returns nil. No
-    /// temporary file is left behind, even after an error.
+    /// temporary file is left behind, even after an error. Other processes wait meanwhile, so that no change is lost;
+    /// `text` therefore reads the file again.
     ///
     /// - Returns: Whether the file was replaced.
-    func publish(replacing name: String, with text: () throws -> String?) throws -> Bool {
+    /// - Throws: `FileWriteError`, `.busy` after 2 seconds; the errors of `text`.
+    static func replace(
+        _ name: String,
+        in directory: TargetDirectory,
+        with text: () throws -> String?
+    ) throws -> Bool {
+        let file = try locked(name, in: directory)
         do {
             guard let text = try text() else {
-                try discard()
+                try file.discard()
                 return false
             }
-            try write(all: Array(text.utf8))
-            try makePrivate()
-            try publish(replacing: Array(name.utf8))
+            try file.write(all: Array(text.utf8))
+            try file.makePrivate()
+            try file.publish(replacing: Array(name.utf8))
             return true
         } catch {
-            try? discard()
+            try? file.discard()
             throw error
         }
+    }
+
+    /// Waits for the lock, which other processes hold for a few milliseconds.
+    private static func locked(_ name: String, in directory: TargetDirectory) throws(FileWriteError) -> PartialFile {
+        for _ in 0..<200 {
+            do {
+                return try PartialFile.open(".\(name).new", in: directory)
+            } catch  where error.kind == .busy {
+                usleep(10_000)
+            }
+        }
+        throw FileWriteError(.busy, path: directory.path(of: Array(name.utf8)))
     }
 }
 

@@ -203,10 +203,8 @@ struct KnownServers: Sendable, Equatable {
             guard let directory = try TargetDirectory.open(Array(parent.utf8), creating: true) else {
                 throw SettingsError(file: path, rule: "cannot be written: no such directory")
             }
-            // The temporary file is locked, so that no line of another process is lost.
-            let file = try PartialFile.open(".\(name).new", in: directory)
             var known = KnownServers()
-            _ = try file.publish(replacing: name) {
+            _ = try PartialFile.replace(name, in: directory) {
                 let text = try content(path)
                 known = try KnownServers(text: text, path: path)
                 guard known.pins[origin] == nil else { return nil }
