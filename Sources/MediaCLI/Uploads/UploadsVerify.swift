@@ -56,7 +56,7 @@ struct UploadsVerify: ContextCommand {
         try console.start(["server": .string(server.description), "items": JSONValue(files.count)])
         let client = try await ServerSession(settings, credentials: credentials).client(
             for: server,
-            retryCommand: "mediactl uploads verify" + (report.map { " --report \(HintOptions.word($0))" } ?? "")
+            retryCommand: "mediactl uploads verify" + (report.map { " --report \(ShellWord.quoted($0))" } ?? "")
         )
         let verification = try await console.context.interruption.canceling {
             await UploadVerification.of(files, UploadVerifier(client: client))
@@ -120,7 +120,7 @@ extension ReportDocument {
         guard self.server == server.description else {
             throw .usage(
                 "the report is for \(ErrorCatalog.clean(self.server)), not for \(server)",
-                hint: "omit --server: mediactl uploads verify --report \(HintOptions.word(name))"
+                hint: "omit --server: mediactl uploads verify --report \(ShellWord.quoted(name))"
             )
         }
         return stored

@@ -227,6 +227,17 @@ import Testing
         #expect(HintOptions(server: "https://h").addingFiles(to: line) == line)
     }
 
+    /// A name with a control character is not escaped as in messages: that would be another directory.
+    @Test(arguments: [
+        ("", "''"), ("/d", "/d"), ("d d", "'d d'"), ("d'd", #"'d'\''d'"#), ("d\u{1b}d", #"$'d\033d'"#),
+        (RawArguments.text(of: [0xff]), #"$'\377'"#),
+    ])
+    func valuesOfPrintedCommandsAreQuoted(_ value: String, _ word: String) {
+        let completed = HintOptions(dataDirectory: value).addingFiles(to: "mediactl sync")
+        #expect(completed == "mediactl --data-dir \(word) sync")
+        #expect(HintOptions(user: value).added(to: "mediactl media list") == "mediactl media list --user \(word)")
+    }
+
     /// Every command that an upload prints works when it is pasted.
     @Test func printedCommandsFindTheirTokens() async throws {
         let fixture = try await BatchFixture(faults: ["tus-patch:stall,skip=3"])

@@ -96,7 +96,7 @@ struct CredentialError: Error, Sendable, Equatable {
         CredentialError(
             exitCode: 4,
             message: "the stored login for \(origin) belongs to \(email), not to \(user); nothing was sent",
-            hint: "\(loginCommand(origin)) --user \(HintOptions.word(user))",
+            hint: "\(loginCommand(origin)) --user \(ShellWord.quoted(user))",
             code: .loginRequired
         )
     }
@@ -111,5 +111,5 @@ struct CredentialError: Error, Sendable, Equatable {
         )
     }
 
-    static func loginCommand(_ origin: Origin) -> String { "mediactl login --server \(HintOptions.word("\(origin)"))" }
+    static func loginCommand(_ origin: Origin) -> String { "mediactl login --server \(ShellWord.quoted("\(origin)"))" }
 }

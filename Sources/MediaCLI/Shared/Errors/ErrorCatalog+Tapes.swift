@@ -50,7 +50,7 @@ extension ErrorCatalog {
         guard let path = String(validating: path, as: UTF8.self) else { return nil }
         let type = MediaType.pathExtension(of: path)
         guard ["heic", "heif", "hif", "avif"].contains(type.lowercased()) else { return nil }
-        let (photo, copy) = (HintOptions.word(path), HintOptions.word(path.dropLast(type.count) + "jpg"))
+        let (photo, copy) = (ShellWord.quoted(path), ShellWord.quoted(path.dropLast(type.count) + "jpg"))
         return "heif-convert \(photo) \(copy) makes a JPEG (Debian: libheif-examples); "
             + "then add the JPEG and remove the clip"
     }

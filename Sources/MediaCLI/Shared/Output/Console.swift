@@ -314,7 +314,7 @@ struct HintOptions: Sendable {
             let words = line[end..<(index + 1 < starts.count ? starts[index + 1].lowerBound : line.endIndex)]
             for (name, value) in [("--data-dir", dataDirectory), ("--config", settingsFile)] {
                 guard let value, !words.contains(name) else { continue }
-                completed += "\(name) \(Self.word(value)) "
+                completed += "\(name) \(ShellWord.quoted(value)) "
             }
         }
         return completed + line[end...]
@@ -323,15 +323,15 @@ struct HintOptions: Sendable {
     /// Adds the missing options to the command at the end of a hint, if it connects to a server.
     func added(to hint: String) -> String {
         if let dataDirectory, hint.contains(/mediactl store (repair$|restore )/) {
-            return "\(hint) --data-dir \(Self.word(dataDirectory))"
+            return "\(hint) --data-dir \(ShellWord.quoted(dataDirectory))"
         }
         let form =
             /mediactl (media (?:show|list|find|delete)|uploads delete)(?: (?:[0-9a-f]+|--[a-z0-9-]+|keep|remove))*$/
         guard let match = hint.firstMatch(of: form) else { return hint }
-        var options = server.map { " --server \(Self.word($0))" } ?? ""
+        var options = server.map { " --server \(ShellWord.quoted($0))" } ?? ""
         if let user {
             // A hint for the administrator requires the login of another user.
-            options += " --user \(match.0.contains("--as-admin") ? "admin" : Self.word(user))"
+            options += " --user \(match.0.contains("--as-admin") ? "admin" : ShellWord.quoted(user))"
         }
         return hint + options
     }
@@ -356,16 +356,6 @@ struct HintOptions: Sendable {
             record = record.replacing(["warnings": .array(completed)])
         }
         return record
-    }
-
-    /// Quotes a value for a shell.
-    static func word(_ value: String) -> String {
-        let isPlain = { (scalar: Unicode.Scalar) in
-            scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-                || "._:/@%+-".unicodeScalars.contains(scalar)
-        }
-        guard !value.unicodeScalars.allSatisfy(isPlain) else { return value }
-        return "'" + TerminalText.escaped(value).replacing("'", with: "'\\''") + "'"
     }
 }
 

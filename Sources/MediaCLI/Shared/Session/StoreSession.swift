@@ -85,7 +85,7 @@ extension Console {
             warning("a backup cannot be read: \(ErrorCatalog.userFacingError(of: error).message)")
         }
         guard let backup else { return }
-        hint("restore the newest backup: mediactl store restore \(HintOptions.word(backup.path))")
+        hint("restore the newest backup: mediactl store restore \(ShellWord.quoted(backup.path))")
     }
 
     /// Completes the removals of a command. Prints an error and returns its exit code.
