@@ -6,7 +6,7 @@ import Synchronization
 
 /// An open file with an exclusive `flock`, which shows whether its owner is alive. The lock is released with the
 /// process in any case, and is not inherited by programs that it starts.
-final class LockedFile: Sendable {
+package final class LockedFile: Sendable {
     private struct Name {
         var path: String
         var isRemoved = false
@@ -124,8 +124,9 @@ final class LockedFile: Sendable {
         }
     }
 
-    /// Releases the lock. The file is kept.
-    func unlock() { flock(descriptor, LOCK_UN) }
+    /// Releases the lock. The file is kept. Also happens when the last reference is released; a caller that must not
+    /// lose the lock earlier keeps the object alive by calling this at the end.
+    package func unlock() { flock(descriptor, LOCK_UN) }
 
     /// Gives the file another new name (`prefix` and random characters). Not synced.
     func rename(prefix: String, in directory: String) throws(StoreError) {
@@ -145,6 +146,17 @@ final class LockedFile: Sendable {
 }
 
 extension LockedFile {
+    /// Locks the registration of this machine with a capture server: a second registration in the meantime would leave
+    /// a device on the server that no machine uses. Waits for the present owner, without blocking a thread; canceling
+    /// interrupts the wait.
+    ///
+    /// - Throws: `StoreError`, `.busy` after a minute; `CancellationError`.
+    package static func ofRegistration(with server: String, in directory: DataDirectory) async throws -> LockedFile {
+        let name = "registration-" + String(server.utf8.fnv1a, radix: 16)
+        let reason = "another process is registering this machine"
+        return try await awaiting(directory.lockFile(name), timeout: .seconds(60), reason)
+    }
+
     func readAll() throws(StoreError) -> [UInt8] {
         guard let status = FileStatus(descriptor: descriptor) else {
             throw StoreError(errno: errno, path: path, action: "cannot examine")

@@ -79,7 +79,7 @@ public struct DeviceEnrolment: Sendable {
         }
         try Self.checkEvidence(plan)
         let lock = try await control.canceling { () throws(CaptureError) in try await self.lock() }
-        defer { lock.release() }
+        defer { lock.unlock() }
         if let certificates = plan.endorsementCertificates {
             return try await registerTPM(plan, certificates, control: control)
         }
@@ -118,7 +118,7 @@ public struct DeviceEnrolment: Sendable {
             throw CaptureError(.keyUnusable, detail: "an enrolled device requires its existing key")
         }
         let lock = try await lock()
-        defer { lock.release() }
+        defer { lock.unlock() }
         let earlier = try checkPlace(plan)
         let (source, signer) = try await key(plan)
         let device = try keep(id, plan, .enrolledElsewhere, source, signer)
@@ -130,9 +130,9 @@ public struct DeviceEnrolment: Sendable {
 
     private var keys: DeviceKey { DeviceKey(session.dependencies.directory) }
 
-    private func lock() async throws(CaptureError) -> RegistrationLock {
+    private func lock() async throws(CaptureError) -> LockedFile {
         do {
-            return try await RegistrationLock.lock(server: session.server, in: session.dependencies.directory)
+            return try await LockedFile.ofRegistration(with: session.server, in: session.dependencies.directory)
         } catch let error as StoreError {
             throw CaptureError(error)
         } catch {
