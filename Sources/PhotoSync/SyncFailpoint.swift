@@ -34,6 +34,4 @@ enum SyncFailpoint: String, CaseIterable, Failpoint {
     case downloadRenamed
     /// Repair: the damaged photo is deleted on the server; the original is not uploaded yet.
     case repairDeleted
-
-    static let ofPull: [SyncFailpoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
 }

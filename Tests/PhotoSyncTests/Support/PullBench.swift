@@ -5,6 +5,10 @@ import TestSupport
 
 @testable import PhotoSync
 
+extension SyncFailpoint {
+    static let ofPull: [SyncFailpoint] = [.betweenPageAndCommit, .afterPage, .beforeFinish, .afterFinish]
+}
+
 /// A server, and this machine's index of it.
 final class PullBench: Sendable {
     let server: PullServer
