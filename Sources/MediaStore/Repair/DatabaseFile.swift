@@ -37,8 +37,7 @@ final class DatabaseBytes {
     /// - Returns: -1 if there is no regular file.
     private static func open(_ path: String) throws(StoreError) -> Int32 {
         guard let status = try FileStatus(at: path), status.isRegularFile else { return -1 }
-        let descriptor = try openFile(path, O_RDONLY)
-        return descriptor
+        return try openFile(path, O_RDONLY)
     }
 
     /// The size in the header if it is valid; otherwise SQLite's default, since mediactl never sets another.
