@@ -36,7 +36,8 @@ import Testing
 
     @Test(
         arguments: [
-            (-5.0, "just now"), (59, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (86_400, "1 day ago"),
+            (-5.0, "just now"), (-86_400, "just now"), (-86_401, "in the future"),
+            (59, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (86_400, "1 day ago"),
             (14 * 86_400, "2 weeks ago"), (61 * 86_400, "2 months ago"), (365 * 86_400, "11 months ago"),
             (731 * 86_400, "2 years ago"),
         ] as [(Double, String)]

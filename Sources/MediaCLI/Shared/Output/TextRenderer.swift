@@ -77,10 +77,11 @@ enum Formats {
     }
 
     /// `just now`, `5 minutes ago`, `3 days ago`, `2 years ago`. A time in the future, possible if the clock was set
-    /// back, is `just now`.
+    /// back, is `just now` up to a day, otherwise `in the future`.
     static func age(of date: Date, now: Date) -> String {
-        let seconds = Int64(max(0, now.timeIntervalSince(date)))
+        let seconds = Int64(now.timeIntervalSince(date))
         switch seconds {
+        case ..<(-86_400): return "in the future"
         case ..<60: return "just now"
         case ..<3600: return count(seconds / 60, "minute") + " ago"
         case ..<86_400: return count(seconds / 3600, "hour") + " ago"
