@@ -164,7 +164,6 @@ extension OutcomeTable.Server {
                 // The request is well-formed, so the server expects another format.
                 Refinement(422...422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
                 Refinement(409...409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
-                Refinement(409...409, .any, "hash-only 1.3", .duplicate, when: isSubmission),
                 // The server, or a server behind a proxy, may have processed the request before the failure: the reference
                 // server responds with 500 to a duplicate. A 503 means that nothing was processed.
                 Refinement(500...502, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
@@ -173,6 +172,14 @@ extension OutcomeTable.Server {
                 // request.
                 Refinement(
                     408...408,
+                    .any,
+                    "hash-only 1.3",
+                    .unknownOutcome,
+                    isRetryable: false,
+                    when: isWholeSubmission
+                ),
+                Refinement(
+                    409...409,
                     .any,
                     "hash-only 1.3",
                     .unknownOutcome,
@@ -222,9 +229,6 @@ extension OutcomeTable.Server {
     private static let isLogin: @Sendable (OutcomeTable.Call) -> Bool = { if case .login = $0 { true } else { false } }
     private static let isRegistration: @Sendable (OutcomeTable.Call) -> Bool = {
         if case .registration = $0 { true } else { false }
-    }
-    private static let isSubmission: @Sendable (OutcomeTable.Call) -> Bool = {
-        if case .submission = $0 { true } else { false }
     }
     private static let isWholeSubmission: @Sendable (OutcomeTable.Call) -> Bool = {
         if case .submission(isWhole: true) = $0 { true } else { false }

@@ -16,6 +16,9 @@ struct CaptureRefusal {
 
     private let head: HTTPResponseHead
     let serverCode: String?
+    /// Whether the response has the form of the server's own errors, not of a proxy's page: the error envelope, or the
+    /// plain text of its framework (contract 1.3).
+    private let isFromServer: Bool
     /// The server's message; empty if there is none.
     private let sentence: String
 
@@ -26,11 +29,13 @@ struct CaptureRefusal {
         self.head = head
         let text = body.prefix(Self.longestBody)
         if let error = JSONValue.object(in: text)?["error"]?.members {
+            isFromServer = true
             serverCode = error["code"]?.text.flatMap(Self.code)
             sentence = ServerText.sentence(error["message"]?.text ?? "")
         } else {
             serverCode = nil
             let isPlain = head.mediaType == "text/plain"
+            isFromServer = isPlain && [400, 413, 415, 422].contains(head.status)
             sentence =
                 isPlain
                 ? ServerText.sentence(String(decoding: text, as: UTF8.self))
@@ -60,9 +65,14 @@ struct CaptureRefusal {
             detail: sentence.isEmpty ? "status \(head.status), \(form)" : sentence,
             httpStatus: head.status,
             serverCode: serverCode,
-            isRetryable: outcome.isRetryable,
+            isRetryable: outcome.isRetryable || (call == .submission && isForeign(outcome.code)),
             value: value(outcome.code)
         )
+    }
+
+    /// A refusal of a proxy: the server has not seen the capture, and may accept it.
+    private func isForeign(_ code: OutcomeCode) -> Bool {
+        !isFromServer && [.badRequest, .payloadTooLarge, .unsupportedMedia].contains(code)
     }
 
     private func value(_ code: OutcomeCode) -> String? {

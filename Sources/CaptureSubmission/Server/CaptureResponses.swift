@@ -20,7 +20,8 @@ package struct RegistrationResponse: Sendable, Equatable {
 package enum SubmissionResponse: Sendable, Equatable {
     /// 202.
     case accepted(captureID: String, verificationURL: String?)
-    /// 409: already on the server, with the ID if the server sends it (contract 3.4 no. 4).
+    /// 409 with an ID or the code of a duplicate: already on the server. The ID is sent only to the device that owns the
+    /// capture (contract 3.4 no. 4).
     case duplicate(captureID: String?)
 }
 
@@ -81,9 +82,11 @@ extension SubmissionResponse {
         case 200..<300:
             throw CaptureResponse.lost("unexpected response to a capture", response)
         case 409:
-            let members = CaptureResponse.members(of: response)
-            guard members["error"]?.members != nil else { fallthrough }
-            self = .duplicate(captureID: CaptureResponse.existingID(in: members))
+            let id = CaptureResponse.existingID(in: CaptureResponse.members(of: response))
+            let refusal = CaptureRefusal(response.head, body: response.body)
+            // Also sent for other conflicts, and by proxies.
+            guard id != nil || refusal.serverCode == "DUPLICATE_CAPTURE" else { fallthrough }
+            self = .duplicate(captureID: id)
         default:
             throw CaptureRefusal(response.head, body: response.body)
                 .error(of: .submission, isBodyComplete: response.metrics.bodyComplete)

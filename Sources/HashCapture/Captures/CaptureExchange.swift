@@ -327,7 +327,11 @@ enum SubmissionVerdict: Equatable {
         case .serverError, .rateLimited, .requestTimeout, .locked, .clockWrong, .redirected, .busy: self = .again
         case .assertionRefused, .requestSignatureRefused, .counterOutdated, .unauthorized, .forbidden: self = .again
         case .deviceUnknown, .deviceUnverified, .notRegistered: self = .again
-        case .badRequest, .unsupportedMedia, .duplicate, .conflict, .payloadTooLarge: self = .rejected
+        case .duplicate: self = .rejected
+        // Not about the capture: a duplicate has its own code.
+        case .conflict: self = .again
+        // Retryable if a proxy refused the request.
+        case .badRequest, .unsupportedMedia, .payloadTooLarge: self = error.isRetryable ? .again : .rejected
         case .unexpectedResponse, .notFound, .captureNotFound: self = Self.ofUnexpected(error.httpStatus)
         case .storeUnusable, .diskFull, .recordUnusable, .internalError: self = .again
         // Detected before anything was sent.

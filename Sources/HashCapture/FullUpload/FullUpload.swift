@@ -279,6 +279,7 @@ extension CaptureExchange {
         }
         var error = error
         error.code = .payloadTooLarge
+        error.isRetryable = false
         error.detail =
             "the body has \(byteCount) bytes, and this server accepts 2 MiB in total, although it documents 10 MiB "
             + "for a photo: \(error.detail)"

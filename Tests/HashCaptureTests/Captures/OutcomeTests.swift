@@ -36,6 +36,10 @@ import Testing
             submissions: 1
         ),
         Failure(fault: "capture:status=502,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
+        // Not a duplicate: the response has another code.
+        Failure(fault: "capture:status=409,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
+        // A proxy's page.
+        Failure(fault: "capture:status=413,times=1", state: .queued, code: .payloadTooLarge, submissions: 0),
     ])
     func failuresLeaveACorrectStateThatARetryResolves(_ failure: Failure) async throws {
         let bench = try await CaptureBench()
