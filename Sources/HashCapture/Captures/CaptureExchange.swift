@@ -141,7 +141,7 @@ struct CaptureExchange: Sendable {
 extension CaptureExchange {
     /// Resolves the unknown outcome of a record without sending it. `error` is the error that made it unknown. The
     /// record becomes `accepted` if it is on the server and `queued` if it cannot be; otherwise it is unchanged and the
-    /// outcome has the error.
+    /// outcome has the error. A 500 without a capture is an error of the server.
     ///
     /// - Throws: `CaptureError` if the store fails.
     func query(_ progress: Progress, _ error: CaptureError) async throws(CaptureError) -> CaptureOutcome {
@@ -168,7 +168,10 @@ extension CaptureExchange {
         }
         // The server has finished without a capture. A request whose response was lost may still be in transit; a full
         // upload is not repeated until the user requests it, and would then be a duplicate.
-        if SubmissionVerdict(error) == .failedInside || progress.record.mode == .full {
+        var error = error
+        let hasFailed = SubmissionVerdict(error) == .failedInside
+        if hasFailed { (error.code, error.isRetryable) = (.serverError, true) }
+        if hasFailed || progress.record.mode == .full {
             try keep(&progress, error) { record in
                 record.state = .queued
                 record.submissions -= 1

@@ -23,7 +23,7 @@ import Testing
         Failure(fault: "capture:status=503,times=1", state: .queued, code: .serverError, submissions: 0),
         Failure(fault: "capture:status=429,times=1", state: .queued, code: .rateLimited, submissions: 0),
         // The query by hash reports no capture.
-        Failure(fault: "capture:status=500,times=1", state: .queued, code: .unknownOutcome, submissions: 0),
+        Failure(fault: "capture:status=500,times=1", state: .queued, code: .serverError, submissions: 0),
         // The response was lost, and the query by hash finds the capture.
         Failure(fault: "capture:drop-response,times=1", state: .accepted, code: nil, submissions: 1),
         Failure(fault: "capture:status-after=500,times=1", state: .accepted, code: nil, submissions: 1),
