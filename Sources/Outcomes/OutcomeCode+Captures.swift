@@ -110,8 +110,8 @@ extension OutcomeCode {
         .hint("list the stored captures with: mediactl hash-only list")
     /// The server already has this hash, from another device or as another capture.
     public static let duplicate = OutcomeCode("duplicate", exit: 10)
-        .message("the server already has this hash from another device{status}{detail}")
-        .hint("a hash can be submitted only once, by the first device")
+        .message("the server already has this media{status}{detail}")
+        .hint("a server stores one capture per file: the first that was submitted, with or without the media")
     /// No stored capture has this ID or hash.
     public static let captureUnknown = OutcomeCode("capture_unknown", exit: 5)
         .message("no unique capture matches {value}{detail}")

@@ -39,10 +39,6 @@ struct CaptureExchange: Sendable {
     ) async throws(CaptureError) -> CaptureOutcome {
         var progress = Progress(record: record)
         do throws(CaptureError) {
-            if let twin = try twin(of: record), let id = twin.serverCaptureID {
-                try accept(&progress, id, twin.verificationURL, status: nil)
-                return CaptureOutcome(record: progress.record, notices: progress.notices, isKnown: true)
-            }
             do throws(CaptureError) {
                 try await attempt(&progress)
             } catch {
@@ -54,13 +50,6 @@ struct CaptureExchange: Sendable {
         } catch {
             return try await failed(progress, error)
         }
-    }
-
-    /// Another record of the same media that the server has accepted in the meantime: it stores one capture per hash,
-    /// and the reference server would only respond with 500 (contract 1.3).
-    private func twin(of record: CaptureRecord) throws(CaptureError) -> CaptureRecord? {
-        try CaptureError.stored(library.captures(ofMedia: record.mediaHash))
-            .first { $0.id != record.id && $0.server == record.server && $0.state == .accepted }
     }
 
     private func attempt(_ progress: inout Progress) async throws(CaptureError) {
@@ -113,11 +102,7 @@ struct CaptureExchange: Sendable {
             // The server returns an ID only to the device that owns the capture (contract 3.4 no. 4).
             try accept(&progress, id, nil, status: 409)
         case .duplicate(nil):
-            throw CaptureError(
-                .duplicate,
-                detail: "the server has a capture of this media from another device",
-                httpStatus: 409
-            )
+            throw CaptureError(.duplicate, detail: "from another device", httpStatus: 409)
         }
     }
 
@@ -157,8 +142,7 @@ extension CaptureExchange {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: Self.unknown(error))
         }
         if let remote, progress.record.mode == .full, remote.isMediaStored != true {
-            let detail = "the server already has the hash of this media, and does not accept the media itself"
-            let error = CaptureError(.duplicate, detail: detail)
+            let error = CaptureError(.duplicate, detail: "only its hash")
             try keep(&progress, error) { $0.state = .rejected }
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
         }
@@ -282,6 +266,7 @@ extension CaptureExchange {
             record.errorCode = nil
             record.errorDetail = nil
         }
+        progress.record.closeOthers(in: library, at: clock())
     }
 
     func keep(

@@ -112,7 +112,8 @@ extension CaptureSession {
     }
 
     /// Resumes an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` of
-    /// the outcome is the reason why it was not accepted.
+    /// the outcome is the reason why it was not accepted. If the server has the media as another record, the outcome is
+    /// that record, with the options that were not sent.
     ///
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(
@@ -136,6 +137,11 @@ extension CaptureSession {
         }
         if record.state == .submitted {
             try await adopt()
+        }
+        if record.state == .rejected,
+            let outcome = try record.superseded(in: dependencies.library, at: dependencies.now())
+        {
+            return outcome
         }
         if record.state == .accepted || record.state == .rejected {
             return CaptureOutcome(record: record, error: Self.refusal(of: record), isKnown: true)

@@ -148,11 +148,7 @@ extension CaptureSession {
     private func earlier(than record: CaptureRecord, _ notices: [CaptureNotice]) throws(CaptureError) -> Kept? {
         let records = try records(ofMedia: record.mediaHash).filter { $0.server == server && $0.mode != nil }
         if let accepted = records.first(where: { $0.state == .accepted }) {
-            // A server stores one capture per hash, and does not accept media for it later.
-            guard record.mode != .full || accepted.mode == .full else {
-                throw CaptureError(.duplicate, detail: "the server has only the hash of this media", value: accepted.id)
-            }
-            return .ended(CaptureOutcome(record: accepted, notices: record.notSent(after: accepted), isKnown: true))
+            return .ended(try record.outcome(after: accepted))
         }
         if let unknown = records.first(where: { $0.state == .unknownOutcome || $0.state == .submitted }) {
             let error = CaptureError(
@@ -216,6 +212,7 @@ extension CaptureSession {
         defer { counter.release() }
         guard let record = try stored(id) else { throw CaptureError(.captureUnknown, value: id) }
         if record.state == .accepted { return CaptureOutcome(record: record, isKnown: true) }
+        if let outcome = try record.superseded(in: dependencies.library, at: dependencies.now()) { return outcome }
         if let error = try outdated(counter, of: device) { return CaptureOutcome(record: record, error: error) }
         let signer: any CaptureSigner
         do throws(CaptureError) {
@@ -276,7 +273,7 @@ extension CaptureSession {
 
 extension CaptureRecord {
     /// Reports the options that were not sent, if an earlier submission of the same media differs from this record.
-    fileprivate func notSent(after earlier: CaptureRecord) -> [CaptureNotice] {
+    func notSent(after earlier: CaptureRecord) -> [CaptureNotice] {
         let differences = differences(from: earlier)
         return differences.isEmpty ? [] : [.optionsNotSent(differences)]
     }

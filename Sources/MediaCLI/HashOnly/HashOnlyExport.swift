@@ -75,6 +75,7 @@ struct HashOnlyExport: ContextCommand {
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
         let context = try await CaptureContext.open(console, global, connection)
         let record = try context.record(id)
+        if bundle != nil { try requireSigned(record, context) }
         try refuseExistingTargets()
         try console.requireOutput()
         try makeBundleDirectory()
@@ -108,6 +109,21 @@ struct HashOnlyExport: ContextCommand {
         return console.exitCode(.success)
     }
 
+    /// - Throws: `StoreError`; `UserFacingError` if the record is not signed.
+    private func requireSigned(_ record: CaptureRecord, _ context: CaptureContext) throws {
+        guard record.body == nil else { return }
+        let id = TextRenderer.brief(record.id)
+        let twin = try context.library.captures(ofMedia: record.mediaHash)
+            .first { $0.server == record.server && $0.state == .accepted && $0.body != nil }
+            .map { TextRenderer.brief($0.id) }
+        throw UserFacingError(
+            .notSigned,
+            "capture \(id) is not signed" + (twin.map { "; the server has the media as capture \($0)" } ?? ""),
+            hint: twin.map { "to export that one: mediactl hash-only export \($0) --bundle FILE" }
+                ?? "to sign and send it: mediactl hash-only retry \(id)"
+        )
+    }
+
     private func makeBundleDirectory() throws(CaptureError) {
         guard let bundle, isDirectory(bundle) else { return }
         let path = RawArguments.bytes(of: bundleDirectory(bundle))
@@ -138,14 +154,10 @@ struct CaptureBundle: Sendable {
     private let assertion: Assertion
     private let key: [UInt8]
 
-    /// - Throws: `CaptureError` `.recordUnusable` if the body is damaged; `UserFacingError` if the record is not signed.
+    /// - Throws: `CaptureError` `.recordUnusable` if the body is damaged; `.notSigned`.
     init(_ record: CaptureRecord) throws {
         guard let bytes = record.body, let key = record.publicKey else {
-            throw UserFacingError(
-                .notSigned,
-                "capture \(record.id.prefix(8)) is not signed yet",
-                hint: "to sign and send it: mediactl hash-only retry \(record.id.prefix(8))"
-            )
+            throw CaptureError(.notSigned, value: record.id)
         }
         guard let profile = CaptureProfile(rawValue: record.profile), let body = HashOnlyBody(bytes: bytes) else {
             throw CaptureError(.recordUnusable, value: record.id)

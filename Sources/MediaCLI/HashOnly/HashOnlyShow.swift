@@ -18,7 +18,7 @@ struct HashOnlyShow: ContextCommand {
     @Argument("ID of the capture, or a unique prefix of it.", value: "id")
     var id: String
 
-    @Flag(help: "Also show the body last sent, including signature, time and location.")
+    @Flag(help: "Also show the body last sent, or to be sent, including signature, time and location.")
     var showBody = false
 
     @OptionGroup(visibility: .hidden) var connection: ProfileOptions
@@ -56,6 +56,11 @@ extension JSONRenderer {
 }
 
 extension TextRenderer {
+    private static func body(of record: CaptureRecord) -> String {
+        guard let body = record.body ?? record.unsignedBody else { return "-" }
+        return Formats.bytes(Int64(body.count)) + (record.body == nil ? ", not signed" : "")
+    }
+
     /// Everything except the body.
     static func capture(_ record: CaptureRecord, now: Date, style: Style) -> [String] {
         let seen =
@@ -73,7 +78,7 @@ extension TextRenderer {
             ("media", "\(record.mediaType), \(record.mediaBytes.map { Formats.bytes($0) } ?? "unknown size")"),
             ("copy", seen), ("sha-256", record.mediaHash), ("level", record.keyLevel ?? "-"),
             ("device", record.deviceID ?? "-"), ("counter", record.counter.map { "\($0)" } ?? "-"),
-            ("body", (record.body ?? record.unsignedBody).map { Formats.bytes(Int64($0.count)) } ?? "-"),
+            ("body", body(of: record)),
             ("created", time(record.createdAt, now: now)),
             ("sent", record.submittedAt.map { time($0, now: now) } ?? "-"),
             ("submissions", "\(record.submissions)"), ("server ID", record.serverCaptureID ?? "-"),

@@ -22,7 +22,7 @@ public struct CaptureRecord: Sendable, Equatable {
         case submitted
         /// Stored by the server.
         case accepted
-        /// The server refused it permanently.
+        /// The server refused it permanently, or has accepted the same media as another capture.
         case rejected
         /// The response was lost, or was a 500, which may mean that the capture is already on the server.
         case unknownOutcome = "unknown_outcome"

@@ -236,6 +236,29 @@ import Testing
         #expect(try await fixture.json(["retry", "--all"]).count("items") == 0)
     }
 
+    @Test func aCaptureThatAnotherOneReplacedIsReportedAsThatOne() async throws {
+        let fixture = try await HashOnlyFixture.registered()
+        let keys = fixture.runner.home.file("data/mediactl/capture-keys")
+        try FileManager.default.moveItem(atPath: keys, toPath: keys + "-away")
+        let unsigned = try #require(try await fixture.send().items.first?["capture_id"] as? String)
+        try FileManager.default.moveItem(atPath: keys + "-away", toPath: keys)
+        let shown = try await fixture.run(["show", unsigned])
+        #expect(shown.output.contains(" B, not signed\n"), "\(shown.output)")
+        let sent = try await fixture.send("--device-model", "Leica Q2")
+        let accepted = try #require(sent.items.first?["capture_id"] as? String)
+        #expect(sent.states == ["accepted"] && accepted != unsigned)
+
+        #expect(try await fixture.json(["retry", "--all"]).count("items") == 0)
+        let retried = try await fixture.json(["retry", unsigned])
+        #expect(retried.result.exitCode == 0 && retried.items.first?["capture_id"] as? String == accepted)
+        #expect(retried.result.errors.contains("not sent now: device model"), "\(retried.result.errors)")
+        let file = fixture.runner.home.file("bundle.json")
+        let exported = try await fixture.run(["export", unsigned, "--bundle", file])
+        #expect(exported.exitCode == 10, "\(exported.errors)")
+        #expect(exported.errors.contains("hash-only export \(accepted.prefix(8)) --bundle"), "\(exported.errors)")
+        #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
     /// Only a capture that the server may have is public.
     @Test func noticesAboutPublicationRequireASubmission() async throws {
         let fixture = try await HashOnlyFixture.registered(faults: ["capture:status=503"])

@@ -96,9 +96,36 @@ import Testing
         twin.id = UUID().uuidString.lowercased()
         (twin.state, twin.serverCaptureID, twin.submissions) = (.queued, nil, 0)
         try bench.library.keep(twin)
-        let outcome = try await bench.session.retry(twin.id)
-        #expect(outcome.isKnown && outcome.record.state == .accepted)
-        #expect(outcome.record.serverCaptureID == first.serverCaptureID)
+        for _ in 1...2 {
+            let outcome = try await bench.session.retry(twin.id)
+            #expect(outcome.isKnown && outcome.record == first)
+            let closed = try #require(try bench.library.capture(twin.id))
+            #expect(closed.state == .rejected && closed.errorCode == "duplicate" && closed.serverCaptureID == nil)
+        }
+        #expect(try await bench.submissions() == 1)
+    }
+
+    /// What was not sent is not on the server, although the media is.
+    @Test func anAcceptedCaptureClosesTheUnsentOnesOfTheSameMedia() async throws {
+        let bench = try await CaptureBench()
+        var device = try await bench.register()
+        let source = device.keySource
+        device.keySource = .command(["/bin/false"])
+        try bench.library.keep(device)
+        let unsigned = try await bench.session.capture(try bench.request()).record
+        #expect(unsigned.state == .pending)
+        device.keySource = source
+        try bench.library.keep(device)
+        var request = try bench.request()
+        request.facts.deviceModel = "Other"
+        let accepted = try await bench.session.capture(request).record
+        #expect(accepted.state == .accepted && accepted.id != unsigned.id)
+        let closed = try #require(try bench.library.capture(unsigned.id))
+        #expect(closed.state == .rejected && closed.body == nil && closed.serverCaptureID == nil)
+
+        let retried = try await bench.session.retry(unsigned.id)
+        #expect(retried.record == accepted && retried.isKnown && retried.error == nil)
+        #expect(retried.notices == [.optionsNotSent([.deviceModel])])
         #expect(try await bench.submissions() == 1)
     }
 

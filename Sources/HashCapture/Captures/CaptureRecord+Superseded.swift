@@ -1,0 +1,59 @@
+internal import CaptureSubmission
+internal import Foundation
+internal import MediaStore
+
+// A server stores one capture per media file, hash-only or full, and the reference server responds to any other with
+// 500 (contract 1.3).
+extension CaptureRecord {
+    /// The outcome if the server has accepted the same media as another record: that record, or an error if it is
+    /// without the media of a full upload. This record is closed, since its own data is not on the server. nil if there
+    /// is no such record.
+    func superseded(in library: LibraryStore, at time: Date) throws(CaptureError) -> CaptureOutcome? {
+        let twin = try CaptureError.stored(library.captures(ofMedia: mediaHash))
+            .first { $0.id != id && $0.server == server && $0.mode != nil && $0.state == .accepted }
+        guard let twin else { return nil }
+        let closed = try closed(by: twin, in: library, at: time)
+        do throws(CaptureError) {
+            return try outcome(after: twin)
+        } catch {
+            return CaptureOutcome(record: closed, error: error)
+        }
+    }
+
+    /// The outcome of submitting this record, of whose media the server has accepted another one.
+    ///
+    /// - Throws: `.duplicate` if that one is without the media of a full upload.
+    func outcome(after accepted: CaptureRecord) throws(CaptureError) -> CaptureOutcome {
+        guard mode != .full || accepted.mode == .full else {
+            let detail = "only its hash, as capture \(accepted.id.prefix(8))"
+            throw CaptureError(.duplicate, detail: detail, value: accepted.id)
+        }
+        return CaptureOutcome(record: accepted, notices: notSent(after: accepted), isKnown: true)
+    }
+
+    /// Closes the unsent records of the media of this one, which the server has accepted. After a failure, the next
+    /// retry of such a record closes it.
+    func closeOthers(in library: LibraryStore, at time: Date) {
+        for other in (try? library.captures(ofMedia: mediaHash)) ?? []
+        where other.id != id && other.server == server && other.mode != nil
+            && (other.state == .pending || other.state == .queued)
+        {
+            _ = try? other.closed(by: self, in: library, at: time)
+        }
+    }
+
+    private func closed(
+        by accepted: CaptureRecord,
+        in library: LibraryStore,
+        at time: Date
+    ) throws(CaptureError) -> CaptureRecord {
+        var record = self
+        record.state = .rejected
+        record.errorCode = OutcomeCode.duplicate.rawValue
+        record.errorDetail = "as capture \(accepted.id.prefix(8))"
+        record.httpStatus = nil
+        record.updatedAt = time
+        try CaptureError.stored(library.keep(record))
+        return record
+    }
+}
