@@ -115,9 +115,9 @@ extension OutcomeCode {
     /// No stored capture has this ID or hash.
     public static let captureUnknown = OutcomeCode("capture_unknown", exit: 5)
         .message("no unique capture matches {value}{detail}")
-    /// The capture was made before modes existed.
+    /// The capture is submitted only on explicit request: it was made before modes existed, or is an upload of the media.
     public static let localOnly = OutcomeCode("local_only", exit: 2)
-        .message("capture {value} predates modes and is not submitted by default")
+        .message("capture {value} is not submitted by retry{detail}")
         .hint("add --as-hash-only to submit its hash")
     /// The capture is not signed yet.
     public static let notSigned = OutcomeCode("not_signed", exit: 10)

@@ -129,7 +129,7 @@ extension CaptureSession {
             guard choice == .adoptAsHashOnly else {
                 throw CaptureError(
                     .localOnly,
-                    detail: "the capture was made before modes existed; it is sent only with --as-hash-only",
+                    detail: "it was made before modes existed",
                     value: record.id
                 )
             }
@@ -177,7 +177,7 @@ extension CaptureSession {
         guard record.mode == .hashOnly else {
             let error = CaptureError(
                 .localOnly,
-                detail: "the media of a full upload is sent only on explicit request",
+                detail: "it is an upload of the media itself",
                 value: record.id
             )
             return CaptureOutcome(record: record, error: error)

@@ -160,9 +160,9 @@ struct CaptureItem: Sendable {
         notices = outcome.notices.filter { notice in
             (!isKnown || notice.isAboutEarlierSubmission) && (mayBePublic || !notice.isAboutPublication)
         }.map(\.withoutLocation)
-        error = state == .accepted ? nil : Self.userFacingError(of: outcome)
-        if let reason = reasonToRetry, let id = record?.id.prefix(8) {
-            let hint = "\(reason): mediactl hash-only retry \(id)\(needsResend ? " --resend" : "")"
+        error = state == .accepted ? nil : userFacingError(of: outcome)
+        if let reasonToRetry {
+            let hint = "\(reasonToRetry): \(continuation)"
             error?.hint = hint
         }
     }
@@ -201,14 +201,16 @@ struct CaptureItem: Sendable {
     }
 
     /// The error of this run, otherwise the error stored in the record.
-    private static func userFacingError(of outcome: CaptureOutcome) -> UserFacingError {
-        if let error = outcome.error { return ErrorCatalog.userFacingError(of: error) }
+    private func userFacingError(of outcome: CaptureOutcome) -> UserFacingError {
         let record = outcome.record
+        let operation: CaptureOperation = record.mode == .full ? .upload(continuation) : .submission
+        if let error = outcome.error { return ErrorCatalog.userFacingError(of: error, in: operation) }
         let code: OutcomeCode =
             record.errorCode.flatMap { .init(rawValue: $0) }
             ?? (record.state == .rejected ? .badRequest : record.state == .pending ? .signingFailed : .unknownOutcome)
         return ErrorCatalog.userFacingError(
-            of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id)
+            of: CaptureError(code, detail: record.errorDetail ?? "", httpStatus: record.httpStatus, value: record.id),
+            in: operation
         )
     }
 
@@ -226,6 +228,19 @@ struct CaptureItem: Sendable {
 }
 
 extension CaptureItem {
+    /// The command that finishes an unfinished capture.
+    var continuation: String {
+        guard record?.isUnsentUpload != true else { return sendAgain }
+        return "mediactl hash-only retry \(record.map { TextRenderer.brief($0.id) } ?? "--all")"
+            + (needsResend ? " --resend" : "")
+    }
+
+    /// The command that uploads the media of this capture.
+    var sendAgain: String {
+        let file = (path ?? record?.path).map { HintOptions.word(String(decoding: $0, as: UTF8.self)) } ?? "FILE"
+        return "mediactl hash-only send \(file) --depth FILE --send-media"
+    }
+
     /// Whether only an explicit resend can succeed: the server cannot be queried (hash-only contract 1.3), or signing
     /// has failed too often (section 8).
     var needsResend: Bool {
@@ -343,7 +358,7 @@ extension TextRenderer {
         case .pending, .queued, .submitted, .unknownOutcome:
             return [
                 "\(item.resultName): \(words(for: record.state))",
-                "  resume with: mediactl hash-only retry \(id)\(item.needsResend ? " --resend" : "")",
+                "  \(record.isUnsentUpload ? "send again" : "resume") with: \(item.continuation)",
             ]
         case .rejected: return ["\(item.resultName): rejected; stored as \(id)"]
         case .planned: return ["\(item.resultName): \(words(for: record.state)); \(id) would be retried"]

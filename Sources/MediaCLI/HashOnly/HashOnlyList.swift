@@ -47,12 +47,15 @@ extension CaptureRecord {
 
     /// Whether `retry` can advance it. A capture without a mode requires `--as-hash-only` first.
     var isOpen: Bool {
-        guard mode != nil else { return false }
+        guard mode != nil, !isUnsentUpload else { return false }
         return switch state {
         case .pending, .queued, .submitted, .unknownOutcome: true
         case .accepted, .rejected: false
         }
     }
+
+    /// Whether it is an upload of the media that was not sent. Only another `send` uploads media.
+    var isUnsentUpload: Bool { mode == .full && (state == .pending || state == .queued) }
 }
 
 extension JSONRenderer {

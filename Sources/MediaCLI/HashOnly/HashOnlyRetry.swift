@@ -13,6 +13,7 @@ struct HashOnlyRetry: ContextCommand {
         discussion: """
             Unsigned captures are signed, at most three times; unsent captures are sent; where a response was lost, the \
             server is queried. Each capture is sent only to its own server.
+            Media is not uploaded: --send-media requires another mediactl hash-only send.
             A reference server cannot be queried. It probably has the capture; --resend sends it again with a new signature, \
             which at worst is refused.
 
@@ -73,6 +74,12 @@ struct HashOnlyRetry: ContextCommand {
         if silent > 0 {
             context.console.note(
                 "skipped \(Formats.count(silent, "capture")) made before modes existed; to submit: mediactl hash-only retry ID --as-hash-only"
+            )
+        }
+        for record in records where record.isUnsentUpload {
+            context.console.note(
+                "skipped capture \(TextRenderer.brief(record.id)), an upload of the media itself; to send it again: "
+                    + CaptureItem(planned: record).sendAgain
             )
         }
         // Oldest first.

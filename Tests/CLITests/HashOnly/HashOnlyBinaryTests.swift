@@ -199,6 +199,34 @@ import Testing
         #expect(sent.items.first?["mode"] as? String == "full")
     }
 
+    @Test func anUploadOfMediaIsRepeatedOnlyByAnotherOne() async throws {
+        let fixture = try await HashOnlyFixture.registered(faults: ["capture-full:status=503,times=1"])
+        let command = "mediactl hash-only send \(fixture.photo) --depth FILE --send-media"
+        let failed = try await fixture.run(["send", fixture.photo] + fixture.depthOptions + ["--send-media"])
+        #expect(failed.exitCode == 7 && failed.output.contains("send again with: \(command)\n"), "\(failed.output)")
+        #expect(failed.errors.contains("retry later with \(command)") && !failed.errors.contains("hash-only retry"))
+        let all = try await fixture.run(["retry", "--all"])
+        #expect(all.exitCode == 0 && all.errors.contains("to send it again: \(command)\n"), "\(all.errors)")
+        let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
+        for option in [[], ["--as-hash-only"]] {
+            let one = try await fixture.run(["retry", id] + option)
+            #expect(one.exitCode == 2 && one.errors.contains("it is an upload of the media itself\n"), "\(one.errors)")
+            #expect(one.errors.contains("to send it again: \(command)\n"), "\(one.errors)")
+        }
+        #expect(try await fixture.send("--send-media").result.exitCode == 0)
+        let rest = try await fixture.run(["retry", "--all"])
+        #expect(rest.exitCode == 0 && rest.errors.hasSuffix("note: no unfinished captures\n"), "\(rest.errors)")
+        #expect(!rest.errors.contains("skipped"))
+    }
+
+    @Test func mediaOfAnAcceptedHashIsRefusedWithTheReason() async throws {
+        let fixture = try await HashOnlyFixture.registered()
+        let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
+        let result = try await fixture.run(["send", fixture.photo] + fixture.depthOptions + ["--send-media"])
+        #expect(result.exitCode == 10 && !result.errors.contains("another device"), "\(result.errors)")
+        #expect(result.errors.contains("already has this media: only its hash, as capture \(id.prefix(8))\n"))
+    }
+
     // MARK: Results
 
     @Test func nothingIsSentByAMachineThatIsNotRegistered() async throws {

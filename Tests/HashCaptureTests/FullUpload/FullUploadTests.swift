@@ -73,7 +73,25 @@ import Testing
             #expect(retried.record.state == .queued && retried.error?.code == .localOnly)
         }
         #expect(try await bench.received().count == uploads)
-        #expect(try await bench.session.sendMedia(request).record.state == .accepted)
+        let sent = try await bench.session.sendMedia(request)
+        #expect(sent.record.state == .accepted)
+        // The earlier attempt is finished as well.
+        #expect(try bench.library.capture(outcome.record.id)?.state == .rejected)
+        #expect(try await bench.session.retry(outcome.record.id).record == sent.record)
+    }
+
+    /// Nor does a hash-only capture finish an upload of the media.
+    @Test func anUnsentUploadIsNotReportedAsAcceptedBecauseOfItsHash() async throws {
+        let bench = try await CaptureBench(["--fault", "capture-full:status=503,times=1"])
+        try await bench.register()
+        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        let upload = try await bench.session.sendMedia(request).record
+        #expect(try await bench.session.capture(request).record.state == .accepted)
+        for _ in 1...2 {
+            let outcome = try await bench.session.retry(upload.id)
+            #expect(outcome.record.id == upload.id && outcome.record.state == .rejected)
+            #expect(outcome.error?.code == .duplicate && outcome.error?.detail.contains("only its hash") == true)
+        }
     }
 
     /// A hash-only capture does not mean that the media is on the server.

@@ -4,11 +4,29 @@ internal import MediaStore
 internal import MediaTransport
 
 extension CaptureError: CatalogedError {
-    var userFacingError: UserFacingError { ErrorCatalog.described(self) }
+    var userFacingError: UserFacingError { ErrorCatalog.userFacingError(of: self, in: .submission) }
+}
+
+/// The operation that failed.
+enum CaptureOperation: Sendable {
+    /// A hash-only capture.
+    case submission
+    /// An upload of media, and the command that finishes it.
+    case upload(String)
+
+    fileprivate var isUpload: Bool { if case .upload = self { true } else { false } }
+
+    /// The command that repeats it.
+    fileprivate var retry: String {
+        switch self {
+        case .submission: "mediactl hash-only retry --all"
+        case .upload(let command): command
+        }
+    }
 }
 
 extension ErrorCatalog {
-    fileprivate static func described(_ error: CaptureError) -> UserFacingError {
+    static func userFacingError(of error: CaptureError, in operation: CaptureOperation) -> UserFacingError {
         if error.code == .storeUnusable, let store = error.underlying as? StoreError {
             return userFacingError(of: store)
         }
@@ -17,7 +35,8 @@ extension ErrorCatalog {
         }
         // The message of the table, unless the error has more details than its code.
         let text =
-            inputText(for: error) ?? deviceText(for: error) ?? responseText(for: error) ?? recordText(for: error)
+            inputText(for: error) ?? deviceText(for: error) ?? responseText(for: error, in: operation)
+            ?? recordText(for: error, in: operation)
         var userFacingError = UserFacingError(error, providerText(text ?? Text(error), for: error))
         userFacingError.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
         return userFacingError
@@ -92,14 +111,14 @@ extension ErrorCatalog {
 
     // MARK: Responses
 
-    private static func responseText(for error: CaptureError) -> Text? {
+    private static func responseText(for error: CaptureError, in operation: CaptureOperation) -> Text? {
         switch error.code {
         case .clockWrong:
             .table(
                 error,
                 hint: "set the clock"
                     + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
-                    + ", then: mediactl hash-only retry --all"
+                    + ", then: \(operation.retry)"
             )
         // Capture servers have no logins; the server refuses the device.
         case .unauthorized: Text(error, as: .forbidden)
@@ -109,11 +128,10 @@ extension ErrorCatalog {
         case .unknownOutcome:
             Text(
                 "whether the server has this capture is unknown\(error.status)\(reason(error))",
-                hint: "it probably has; check with: mediactl hash-only retry --all"
+                hint: "it probably has; check with: \(operation.retry)"
             )
-        case .transport: .table(error, hint: "retry with: mediactl hash-only retry --all")
-        case .serverError:
-            .table(error, hint: "retry later with mediactl hash-only retry --all, or contact its operator")
+        case .transport: .table(error, hint: "retry with: \(operation.retry)")
+        case .serverError: .table(error, hint: "retry later with \(operation.retry), or contact its operator")
         default: nil
         }
     }
@@ -122,7 +140,7 @@ extension ErrorCatalog {
 
     // MARK: Records
 
-    private static func recordText(for error: CaptureError) -> Text? {
+    private static func recordText(for error: CaptureError, in operation: CaptureOperation) -> Text? {
         let capture = error.value.map { " \(quoted($0))" } ?? ""
         return switch error.code {
         case .captureUnknown where error.path != nil:
@@ -135,11 +153,7 @@ extension ErrorCatalog {
                 "no unique capture matches\(capture)\(error.suffix)",
                 hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
             )
-        case .localOnly:
-            .table(
-                error,
-                message: "capture\(capture) predates modes and is not submitted by default"
-            )
+        case .localOnly where operation.isUpload: .table(error, hint: "to send it again: \(operation.retry)")
         case .recordUnusable: Text("the record of capture\(capture) is damaged\(error.suffix)")
         case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
         case .diskFull: .table(error, message: "no space left\(at(error))")
