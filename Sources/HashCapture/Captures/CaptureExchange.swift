@@ -185,7 +185,7 @@ extension CaptureExchange {
         switch SubmissionVerdict(error) {
         case .unsigned:
             try keep(&progress, error) { record in
-                record.signingFailures += 1
+                if error.code == .signingFailed { record.signingFailures += 1 }
                 if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
             }
             if progress.record.signingFailures >= CaptureSession.signingLimit { error = Self.signingExhausted(error) }

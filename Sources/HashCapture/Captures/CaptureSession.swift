@@ -254,7 +254,7 @@ extension CaptureSession {
         )
     }
 
-    /// Counts a failure to open the key as a signing failure.
+    /// Not a signing failure: nothing was to be signed yet, and the key may be back at the next attempt.
     private func unsigned(_ record: CaptureRecord, _ error: CaptureError) throws(CaptureError) -> CaptureOutcome {
         var record = record
         guard record.state == .pending || record.state == .queued, error.code != .cancelled else {
@@ -262,7 +262,6 @@ extension CaptureSession {
         }
         record.state = .pending
         record.body = nil
-        record.signingFailures += 1
         record.errorCode = error.code.rawValue
         record.errorDetail = error.detail
         record.updatedAt = dependencies.now()

@@ -30,7 +30,7 @@ struct HashOnlyRetry: ContextCommand {
     @Flag(help: "Retry all unfinished captures.")
     var all = false
 
-    @Flag(help: "Resend captures that are probably already on the server.")
+    @Flag(help: "Resend captures that are probably already on the server; sign again after the third failure.")
     var resend = false
 
     @Flag(help: "Submit the hash of a capture made before modes existed.")

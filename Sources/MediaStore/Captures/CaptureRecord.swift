@@ -220,8 +220,18 @@ extension LibraryStore {
         }
     }
 
-    /// Stores a registration, replacing an earlier one with the same server; it is on disk when this returns.
+    /// Stores a registration, replacing an earlier one with the same server; it is on disk when this returns. As
+    /// another device, it may sign each unsigned capture three times again.
     public func keep(_ device: CaptureDeviceRecord) throws(StoreError) {
-        try connection.write { db in try Stored(device).insert(db, onConflict: .replace) }
+        try connection.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE captures SET signing_failures = 0 WHERE server = ?1 AND state = 'pending'
+                    AND NOT EXISTS (SELECT 1 FROM capture_devices WHERE server = ?1 AND device_id = ?2)
+                    """,
+                arguments: [device.server, device.deviceID]
+            )
+            try Stored(device).insert(db, onConflict: .replace)
+        }
     }
 }

@@ -274,6 +274,20 @@ import Testing
         #expect(try await bench.session.retry(first.record.id, .resend).record.state == .accepted)
     }
 
+    @Test func anotherRegistrationSignsAgain() async throws {
+        let bench = try await CaptureBench()
+        var device = try await bench.register()
+        device.keySource = .command(["/bin/false"])
+        try bench.library.keep(device)
+        let record = try await bench.session.capture(try bench.request()).record
+        for _ in 1...2 { _ = try await bench.session.retry(record.id) }
+        #expect(try bench.library.capture(record.id)?.signingFailures == 3)
+        var plan = CaptureBench.plan
+        plan.replacesEarlier = true
+        try await bench.register(plan)
+        #expect(try await bench.session.retry(record.id).record.state == .accepted)
+    }
+
     /// One session queries the program once, regardless of the number of captures.
     @Test func theKeyProgramOfTheVaultRunsOnce() async throws {
         let bench = try await CaptureBench()
@@ -298,6 +312,11 @@ import Testing
         try FileManager.default.moveItem(atPath: keys, toPath: keys + "-away")
         let outcome = try await bench.session.capture(try bench.request())
         #expect(outcome.record.state == .pending && outcome.error?.code == .keyUnusable)
+        // Any number of times: nothing was signed.
+        for _ in 1...3 {
+            let retried = try await bench.session.retry(outcome.record.id)
+            #expect(retried.error?.code == .keyUnusable && retried.record.signingFailures == 0)
+        }
         try FileManager.default.moveItem(atPath: keys + "-away", toPath: keys)
         #expect(try await bench.session.retry(outcome.record.id).record.state == .accepted)
     }
