@@ -95,7 +95,13 @@ extension CaptureSession {
     ) async throws(CaptureError) -> (CaptureVerification.Finding, RemoteCapture?) {
         if isOffline { return (.skipped("offline"), nil) }
         guard record.server == server else { return (.skipped("the capture is for \(record.server)"), nil) }
-        guard let id = record.serverCaptureID else { return (.skipped("the server has not accepted it"), nil) }
+        guard let id = record.serverCaptureID else {
+            guard record.state == .unknownOutcome || record.state == .submitted else {
+                return (.skipped("the server has not accepted it"), nil)
+            }
+            errors.append(CaptureError(.unknownOutcome, value: record.id))
+            return (.skipped("whether the server has it is unknown"), nil)
+        }
         do throws(CaptureError) {
             let device = try device()
             // The server shows a capture only to its own device.

@@ -164,6 +164,8 @@ struct CaptureItem: Sendable {
         if let reasonToRetry {
             let hint = "\(reasonToRetry): \(continuation)"
             error?.hint = hint
+        } else if isUndecidable {
+            error?.hint = "the server probably has it; it cannot be queried, and is not sent a third time"
         }
     }
 
@@ -241,11 +243,18 @@ extension CaptureItem {
         return "mediactl hash-only send \(file) --depth FILE --send-media"
     }
 
+    /// Whether no command shows whether the server has it: the server cannot be queried, and one resend is allowed
+    /// (hash-only contract 1.3).
+    var isUndecidable: Bool {
+        guard state == .unknownOutcome, let record else { return false }
+        return record.profile == CaptureProfile.reference.rawValue && record.submissions > 1
+    }
+
     /// Whether only an explicit resend can succeed: the server cannot be queried (hash-only contract 1.3), or signing
     /// has failed too often (section 8).
     var needsResend: Bool {
         switch state {
-        case .unknownOutcome: record?.profile == CaptureProfile.reference.rawValue
+        case .unknownOutcome: record?.profile == CaptureProfile.reference.rawValue && !isUndecidable
         case .pending: (record?.signingFailures ?? 0) >= CaptureSession.signingLimit
         default: false
         }
@@ -355,6 +364,8 @@ extension TextRenderer {
             let level = record.keyLevel.map { ", " + Self.key(level: $0) } ?? ""
             return ["\(style.green("accepted")) \(item.resultName) as \(id) (hash \(brief(record.mediaHash))\(level))"]
                 + address(of: record)
+        case .unknownOutcome where item.isUndecidable:
+            return ["\(item.resultName): \(words(for: record.state)); stored as \(id)"]
         case .pending, .queued, .submitted, .unknownOutcome:
             return [
                 "\(item.resultName): \(words(for: record.state))",

@@ -275,7 +275,13 @@ struct RegistrationRun: Sendable {
             } else {
                 console.outlast(request, for: "the server's response", finishTimeout: finishTimeout)
             }
-        }) { try await work.value }
+        }) {
+            do {
+                return try await work.value
+            } catch let error as CaptureError {
+                throw ErrorCatalog.userFacingError(of: error, in: .registration)
+            }
+        }
         let isUpgrade = earlier?.deviceID == device.deviceID && earlier?.level != device.level
         console.text([
             "\(isUpgrade ? "upgraded" : "registered") this machine at \(ErrorCatalog.clean(server.description)) as "

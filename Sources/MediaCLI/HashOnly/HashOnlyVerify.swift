@@ -118,7 +118,8 @@ struct HashOnlyVerify: ContextCommand {
         console.text(
             TextRenderer.verification(verification, style: console.outputStyle) + TextRenderer.unsigned(unsigned)
         )
-        let failure = failure ?? verification.errors.first.map { ErrorCatalog.userFacingError(of: $0) }
+        let failure =
+            failure ?? verification.errors.first.map { ErrorCatalog.userFacingError(of: $0, in: .verification) }
         var result = ExitCode.success
         if !verification.isGood {
             result = .integrity

@@ -87,6 +87,44 @@ import Testing
         #expect(lines.last?.hasSuffix("5f0c2a91 --resend") == true)
     }
 
+    /// One resend is allowed, after which nothing can be done.
+    @Test(arguments: [(1, true), (2, false)]) func aSecondResendIsNotSuggested(submissions: Int, isSuggested: Bool) {
+        var record = CaptureRecord(
+            id: "5f0c2a91-x",
+            server: "http://h",
+            profile: "reference",
+            mode: .hashOnly,
+            mediaHash: "",
+            mediaType: "photo",
+            createdAt: .distantPast
+        )
+        (record.state, record.submissions) = (.unknownOutcome, submissions)
+        let item = CaptureItem(CaptureOutcome(record: record), path: nil)
+        let lines = TextRenderer.capture(item, style: Style(.never, isTerminal: false, environment: [:]))
+        for text in lines + [item.error?.hint ?? ""] {
+            #expect(text.contains("hash-only retry") == (isSuggested && text != lines.first), "\(text)")
+        }
+    }
+
+    /// `retry` does not repeat them.
+    @Test(arguments: [CaptureOperation.registration, .verification])
+    func onlyUnfinishedCapturesAreRetried(_ operation: CaptureOperation) {
+        for code in [OutcomeCode.serverError, .transport, .clockWrong, .unknownOutcome] {
+            let error = ErrorCatalog.userFacingError(of: CaptureError(code, httpStatus: 503), in: operation)
+            error.expectOurStyle()
+            let isOfCapture = operation == .verification && code == .unknownOutcome
+            #expect(error.hint?.contains("hash-only retry") == isOfCapture, "\(error)")
+            #expect(isOfCapture || !error.message.contains("capture"))
+        }
+    }
+
+    /// A full upload may be too large; a hash is not.
+    @Test(arguments: [(CaptureOperation.submission, false), (.upload("c"), true)])
+    func onlyUploadsOfMediaAreTooLarge(_ operation: CaptureOperation, _ isUpload: Bool) {
+        let error = ErrorCatalog.userFacingError(of: CaptureError(.payloadTooLarge, httpStatus: 413), in: operation)
+        #expect(error.hint?.contains("--send-media") == isUpload)
+    }
+
     @Test(
         arguments: [
             CaptureNotice.noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .labeledByServer,

@@ -95,6 +95,17 @@ import Testing
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "passed", "skipped"])
     }
 
+    @Test func anUnknownOutcomeIsNotReportedAsUnsent() async throws {
+        let fixture = try await sent()
+        try tamper(fixture) { ($0.state, $0.serverCaptureID) = (.unknownOutcome, nil) }
+        let result = try await fixture.json(["verify", fixture.photo])
+        #expect(result.result.exitCode == 6 && result.error["code"] as? String == "unknown_outcome")
+        #expect(result.items.last?["detail"] as? String == "whether the server has it is unknown")
+        #expect(try await fixture.run(["verify", fixture.photo, "--offline"]).exitCode == 0)
+        #expect(try await fixture.run(["retry", "--all"]).exitCode == 0)
+        #expect(try await fixture.run(["verify", fixture.photo]).exitCode == 0)
+    }
+
     @Test func withoutCapturesNoServerIsPrinted() async throws {
         let runner = try BinaryRunner()
         let photo = runner.home.file("photo.jpg")

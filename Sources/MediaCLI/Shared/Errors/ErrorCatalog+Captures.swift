@@ -8,19 +8,22 @@ extension CaptureError: CatalogedError {
 }
 
 /// The operation that failed.
-enum CaptureOperation: Sendable {
+enum CaptureOperation: Sendable, Equatable {
     /// A hash-only capture.
     case submission
     /// An upload of media, and the command that finishes it.
     case upload(String)
+    case registration
+    case verification
 
     fileprivate var isUpload: Bool { if case .upload = self { true } else { false } }
 
-    /// The command that repeats it.
-    fileprivate var retry: String {
+    /// The command that repeats it, if that is another one.
+    fileprivate var retry: String? {
         switch self {
         case .submission: "mediactl hash-only retry --all"
         case .upload(let command): command
+        case .registration, .verification: nil
         }
     }
 }
@@ -35,8 +38,8 @@ extension ErrorCatalog {
         }
         // The message of the table, unless the error has more details than its code.
         let text =
-            inputText(for: error) ?? deviceText(for: error) ?? responseText(for: error, in: operation)
-            ?? recordText(for: error, in: operation)
+            inputText(for: error) ?? deviceText(for: error, in: operation)
+            ?? responseText(for: error, in: operation) ?? recordText(for: error, in: operation)
         var userFacingError = UserFacingError(error, providerText(text ?? Text(error), for: error))
         userFacingError.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
         return userFacingError
@@ -71,12 +74,15 @@ extension ErrorCatalog {
         }
     }
 
-    private static func deviceText(for error: CaptureError) -> Text? {
+    private static func deviceText(for error: CaptureError, in operation: CaptureOperation) -> Text? {
         var text = Text(error)
         switch error.code {
         case .payloadTooLarge where !error.parts.isEmpty:
             text.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.suffix)"
             text.hint = "shorten --device-model or --place"
+        case .payloadTooLarge where error.httpStatus != nil && !operation.isUpload:
+            text.hint =
+                "the body has fewer than \(HashOnlyBody.byteLimit) bytes; contact the operator of the server, or of a proxy"
         case .payloadTooLarge:
             text.hint =
                 "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
@@ -118,21 +124,38 @@ extension ErrorCatalog {
                 error,
                 hint: "set the clock"
                     + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
-                    + ", then: \(operation.retry)"
+                    + (operation.retry.map { ", then: \($0)" } ?? "")
             )
         // Capture servers have no logins; the server refuses the device.
         case .unauthorized: Text(error, as: .forbidden)
         case .notFound: .table(error, as: .unexpectedResponse, hint: noCapturesHint)
         case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
         case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it does not accept captures")
-        case .unknownOutcome:
+        case .unknownOutcome: unknownOutcome(error, in: operation)
+        case .transport: operation.retry.map { .table(error, hint: "retry with: \($0)") }
+        case .serverError:
+            operation.retry.map { .table(error, hint: "retry later with \($0), or contact its operator") }
+        default: nil
+        }
+    }
+
+    private static func unknownOutcome(_ error: CaptureError, in operation: CaptureOperation) -> Text {
+        switch operation {
+        case .submission, .upload:
             Text(
                 "whether the server has this capture is unknown\(error.status)\(reason(error))",
-                hint: "it probably has; check with: \(operation.retry)"
+                hint: "it probably has; check with: \(operation.retry ?? "")"
             )
-        case .transport: .table(error, hint: "retry with: \(operation.retry)")
-        case .serverError: .table(error, hint: "retry later with \(operation.retry), or contact its operator")
-        default: nil
+        case .registration:
+            Text(
+                "whether the server has registered this machine is unknown\(error.status)\(reason(error))",
+                hint: "run the command again: it registers a new device"
+            )
+        case .verification:
+            Text(
+                "whether the server has this capture is unknown",
+                hint: "to resolve that: mediactl hash-only retry \(error.value.map { String($0.prefix(8)) } ?? "--all")"
+            )
         }
     }
 
@@ -153,7 +176,8 @@ extension ErrorCatalog {
                 "no unique capture matches\(capture)\(error.suffix)",
                 hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
             )
-        case .localOnly where operation.isUpload: .table(error, hint: "to send it again: \(operation.retry)")
+        case .localOnly where operation.isUpload:
+            operation.retry.map { .table(error, hint: "to send it again: \($0)") }
         case .recordUnusable: Text("the record of capture\(capture) is damaged\(error.suffix)")
         case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
         case .diskFull: .table(error, message: "no space left\(at(error))")
