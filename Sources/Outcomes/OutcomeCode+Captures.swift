@@ -136,7 +136,7 @@ extension OutcomeCode {
     /// The vault does not have the copy.
     public static let mediaMissing = OutcomeCode("media_missing", exit: 12)
         .message("the vault does not have the copy{detail}")
-        .hint("mediactl hash-only show ID lists what is stored")
+        .hint("restore it from a backup of the data directory; the record itself is intact")
 
     static let localCodes: [OutcomeCode] = [
         .busy, .cancelled, .internalError, .resourcesExhausted, .usage, .invalidSetting, .invalidServer, .noServer,

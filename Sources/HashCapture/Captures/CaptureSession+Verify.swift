@@ -77,7 +77,9 @@ extension CaptureSession {
         } catch {
             switch error.code {
             case .cancelled: throw error
-            case .mediaDamaged, .mediaMissing: return .failed(error.description)
+            case .mediaDamaged, .mediaMissing:
+                errors.append(error)
+                return .failed(error.detail)
             default:
                 errors.append(error)
                 return .skipped("the vault cannot be used")
@@ -206,7 +208,7 @@ public struct CaptureVerification: Sendable {
     public var findings: [(check: Check, finding: Finding)]
     /// The server's capture, if it was queried.
     public var remote: RemoteCapture?
-    /// The errors that prevented checking the vault or the server.
+    /// The errors that prevented checking the vault or the server, or the reason why the vault's check failed.
     public var errors: [CaptureError] = []
 
     /// Checks a record read from a bundle, without store, key or network.

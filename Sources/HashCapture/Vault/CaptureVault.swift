@@ -297,6 +297,9 @@ extension CaptureVault {
         }
     }
 
+    /// Whether a blob is there and not empty. Requires no key.
+    package func has(_ kind: Kind, of id: String) -> Bool { (try? blob(kind, of: id)) != nil }
+
     private func blob(_ kind: Kind, of id: String) throws(CaptureError) -> SourceFile {
         guard CaptureID.isValid(id) else {
             throw CaptureError(.mediaMissing, detail: "not the ID of a capture", value: id)

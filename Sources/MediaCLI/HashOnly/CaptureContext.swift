@@ -103,6 +103,11 @@ struct CaptureContext: Sendable {
         return record
     }
 
+    /// Whether the vault has a copy of a record's media. Its content is not checked.
+    func hasCopy(of record: CaptureRecord) -> Bool {
+        CaptureVault(directory: directory, key: settings.vaultKey).has(.media, of: record.id)
+    }
+
     private func session(_ server: ServerURL, _ profile: CaptureProfile) -> CaptureSession {
         let context = console.context
         return CaptureSession(

@@ -34,7 +34,12 @@ struct HashOnlyShow: ContextCommand {
         ]
         console.record(.item, JSONRenderer.captureRow(record) + kept)
         console.text(
-            TextRenderer.capture(record, now: console.context.now(), style: console.outputStyle)
+            TextRenderer.capture(
+                record,
+                hasCopy: context.hasCopy(of: record),
+                now: console.context.now(),
+                style: console.outputStyle
+            )
                 + (body.map { [JSONText.escapedForTerminals($0)] } ?? [])
         )
         return console.finish(["items": 1])
@@ -62,11 +67,12 @@ extension TextRenderer {
     }
 
     /// Everything except the body.
-    static func capture(_ record: CaptureRecord, now: Date, style: Style) -> [String] {
+    static func capture(_ record: CaptureRecord, hasCopy: Bool, now: Date, style: Style) -> [String] {
         let seen =
-            record.isObserved
-            ? "in the vault, encrypted" + (record.hasDepth ? ", with its depth map" : "")
-            : "none; the file was not read here"
+            !record.isObserved
+            ? "none; the file was not read here"
+            : hasCopy
+                ? "in the vault, encrypted" + (record.hasDepth ? ", with its depth map" : "") : "missing from the vault"
         let failure = record.errorCode.map { code in
             record.errorDetail.map { $0.isEmpty ? code : "\(code): \($0)" } ?? code
         }

@@ -15,8 +15,9 @@ struct HashOnlyVerify: ContextCommand {
         discussion: """
             The file is hashed on this machine and never sent. The server that has the capture is queried; with \
             --server, only captures for that server are considered. Local checks are printed regardless of the \
-            server's response. Exits with 8 if anything differs, with 5 if no capture of the file is stored; if only \
-            the server or the vault could not be checked, with the code of that error.
+            server's response. Exits with 8 if anything differs, with 12 if only the copy in the vault is missing, with \
+            5 if no capture of the file is stored; if only the server or the vault could not be checked, with the code \
+            of that error.
             With --bundle, a bundle of mediactl hash-only export is checked: without store, key or network, on any machine. \
             The members that the signature does not cover are listed.
 
@@ -122,13 +123,9 @@ struct HashOnlyVerify: ContextCommand {
             failure ?? verification.errors.first.map { ErrorCatalog.userFacingError(of: $0, in: .verification) }
         var result = ExitCode.success
         if !verification.isGood {
-            result = .integrity
-            console.error(
-                UserFacingError(
-                    .checksumMismatch,
-                    "\(ErrorCatalog.quoted(path)) does not match capture \(brief(record.id))"
-                )
-            )
+            let error = mismatch(verification, path)
+            result = error.exitCode
+            console.error(error)
         } else if let failure {
             result = failure.exitCode
             console.error(failure)
@@ -153,6 +150,22 @@ struct HashOnlyVerify: ContextCommand {
             "unsigned_members": .array(unsigned.map { .string($0) }),
             "confidence_level": JSONValue(verification.remote?.confidenceLevel),
         ])
+    }
+
+    /// The error for failed checks. A lost copy in the vault is not a mismatch of file and capture.
+    private func mismatch(_ verification: CaptureVerification, _ path: [UInt8]) -> UserFacingError {
+        let id = brief(verification.record.id)
+        let failed = verification.findings.filter { if case .failed = $0.finding { true } else { false } }.map(\.check)
+        if failed == [.vault],
+            let error = verification.errors.first(where: { [.mediaMissing, .mediaDamaged].contains($0.code) })
+        {
+            return ErrorCatalog.userFacingError(of: error)
+        }
+        let names = failed.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
+        return UserFacingError(
+            .checksumMismatch,
+            "\(ErrorCatalog.quoted(path)) does not match capture \(id) (failed: \(names))"
+        )
     }
 
     private func brief(_ id: String) -> String { ErrorCatalog.clean(String(id.prefix(8))) }

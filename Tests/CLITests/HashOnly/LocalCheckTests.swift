@@ -87,6 +87,31 @@ import Testing
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "skipped", "skipped"])
     }
 
+    /// A copy that is missing or damaged says nothing about the file, which the other checks have verified.
+    @Test(arguments: [(true, Int32(12), "media_missing"), (false, 8, "media_damaged")])
+    func aLostCopyIsNotAMismatch(_ isMissing: Bool, _ exitCode: Int32, _ code: String) async throws {
+        let fixture = try await sent()
+        let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
+        let copy = fixture.runner.home.file("data/mediactl/captures/\(id)/media")
+        #expect(try await fixture.run(["show", id]).output.contains("in the vault, encrypted"))
+        if isMissing {
+            try FileManager.default.removeItem(atPath: copy)
+        } else {
+            try Data(repeating: 7, count: 100).write(to: URL(filePath: copy))
+        }
+        let result = try await fixture.json(["verify", fixture.photo])
+        #expect(statuses(result) == ["passed", "passed", "passed", "passed", "failed", "passed"])
+        #expect(result.result.exitCode == exitCode && result.error["code"] as? String == code)
+        #expect(!result.result.errors.contains("does not match"), "\(result.result.errors)")
+        #expect(result.result.errors.contains("the record itself is intact"), "\(result.result.errors)")
+        let shown = try await fixture.run(["show", id])
+        #expect(shown.output.contains("missing from the vault") == isMissing, "\(shown.output)")
+        // Another failure is a mismatch again, and is named.
+        try tamper(fixture) { $0.counter = 7 }
+        let both = try await fixture.run(["verify", fixture.photo])
+        #expect(both.exitCode == 8 && both.errors.contains(" (failed: counter, vault)\n"), "\(both.errors)")
+    }
+
     @Test func aServerThatMustNotBeQueriedIsOneLine() async throws {
         let fixture = try await sent()
         try tamper(fixture) { $0.server = "http://captures.invalid" }

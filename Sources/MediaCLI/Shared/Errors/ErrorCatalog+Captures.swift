@@ -182,6 +182,9 @@ extension ErrorCatalog {
         case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
         case .diskFull: .table(error, message: "no space left\(at(error))")
         case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.suffix)")
+        // Without a path, the capture never had this copy.
+        case .mediaMissing where error.path == nil:
+            .table(error, hint: "mediactl hash-only show ID lists what is stored")
         case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.suffix)")
         default: nil
         }
