@@ -38,6 +38,28 @@ struct ReadingStoreTests {
     }
 
     @Test(
+        "captures and tapes are read on a read-only and on a full disk",
+        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
+        arguments: [false, true]
+    )
+    func library(isFull: Bool) throws {
+        let disk = try SmallDisk(kibibytes: 2048)
+        let path = disk.path + "/data"
+        do {
+            let store = try LibraryStore(in: DataDirectory.open(path))
+            #expect(try !store.hasCaptures())
+            try store.keep(sampleDevice())
+        }
+        if isFull { try disk.fill() } else { try disk.makeReadOnly() }
+        let expected: StoreError.Kind = isFull ? .full : .notWritable
+        #expect(try storeErrorKind { _ = try LibraryStore(in: DataDirectory.unchanged(path)) } == expected)
+        let store = try LibraryStore(reading: DataDirectory.unchanged(path))
+        #expect(try store.captureDevice(for: sampleDevice().server) == sampleDevice())
+        #expect(throws: StoreError.self) { try store.keep(sampleDevice()) }
+        #expect(isFull || store.isReadOnly)
+    }
+
+    @Test(
         "a store on a full disk is read, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]

@@ -14,21 +14,22 @@ struct CaptureContext: Sendable {
 
     var console: Console { settings.console }
 
-    /// Opens the stores and prints a warning for each repair. Sends nothing. `scratch` replaces the data directory.
+    /// Opens the stores and prints a warning for each repair. Sends nothing.
     ///
     /// - Throws: `StoreError`, `TransportError`.
-    static func open(_ settings: SettingsSession, in scratch: String? = nil) throws -> CaptureContext {
-        let directory = try DataDirectory.open(scratch ?? settings.locations.dataDirectory)
-        let library = try LibraryStore(in: directory)
-        for warning in library.warnings {
-            settings.console.warning(ErrorCatalog.clean(warning))
-        }
-        return CaptureContext(
-            settings: settings,
-            library: library,
-            directory: directory,
-            http: try settings.httpClient(for: .captureURL)
-        )
+    static func open(
+        _ settings: SettingsSession,
+        for access: StoreSession.Access = .writing
+    ) throws -> CaptureContext {
+        let (directory, library) = try StoreSession.library(settings, for: access)
+        return try CaptureContext(settings, library, directory)
+    }
+
+    init(_ settings: SettingsSession, _ library: LibraryStore, _ directory: DataDirectory) throws {
+        self.settings = settings
+        self.library = library
+        self.directory = directory
+        http = try settings.httpClient(for: .captureURL)
     }
 
     /// Opens the settings and stores of a command and completes unfinished work of exited processes. Sends nothing.
@@ -37,10 +38,18 @@ struct CaptureContext: Sendable {
     static func open(
         _ console: Console,
         _ global: GlobalOptions,
-        _ connection: some ConnectionFlags
+        _ connection: some ConnectionFlags,
+        for access: StoreSession.Access = .writing
     ) async throws -> CaptureContext {
-        let context = try open(await SettingsSession.open(console, global: global, connection: connection))
-        try await context.adopt()
+        let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        let context = try open(settings, for: access)
+        do {
+            try await context.adopt()
+        } catch {
+            // Reading does not depend on completing unfinished work.
+            guard access == .reading else { throw error }
+            console.warning(ErrorCatalog.userFacingError(of: error).message)
+        }
         return context
     }
 
@@ -84,6 +93,7 @@ struct CaptureContext: Sendable {
     ///
     /// - Throws: `StoreError`, `ServerURLError`, `CaptureError`.
     func adopt() async throws {
+        guard !library.isReadOnly else { return }
         // A process may have exited before its first record; in this case the session of any server will do.
         if let newest = try library.captures().first {
             try await session(for: newest).adopt()
@@ -132,7 +142,7 @@ extension SettingsSession {
     func withReadOnlyCaptures<Value>(_ body: (CaptureContext) async throws -> Value) async throws -> Value {
         let path = locations.dataDirectory
         if FileManager.default.fileExists(atPath: path + "/library.sqlite") {
-            return try await body(CaptureContext.open(self))
+            return try await body(CaptureContext.open(self, for: .reading))
         }
         let parent = FileManager.default.temporaryDirectory.path
         var template = Array((parent + "/mediactl-XXXXXX").utf8CString)
@@ -141,7 +151,8 @@ extension SettingsSession {
         }
         let scratch = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         defer { try? FileManager.default.removeItem(atPath: scratch) }
-        return try await body(CaptureContext.open(self, in: scratch))
+        let directory = try DataDirectory.open(scratch)
+        return try await body(CaptureContext(self, LibraryStore(in: directory), directory))
     }
 
     /// Separate from the settings file, so that changing one cannot damage the other.

@@ -73,7 +73,7 @@ struct HashOnlyExport: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
-        let context = try await CaptureContext.open(console, global, connection)
+        let context = try await CaptureContext.open(console, global, connection, for: .reading)
         let record = try context.record(id)
         if bundle != nil { try requireSigned(record, context) }
         try refuseExistingTargets()

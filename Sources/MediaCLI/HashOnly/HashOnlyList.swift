@@ -24,7 +24,7 @@ struct HashOnlyList: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let context = try await CaptureContext.open(console, global, connection)
+        let context = try await CaptureContext.open(console, global, connection, for: .reading)
         let scope = try connection.scope
         let records = try context.library.captures().filter { (!open || $0.isOpen) && $0.isAt(scope) }
         for record in records {

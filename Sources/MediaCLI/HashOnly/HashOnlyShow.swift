@@ -25,7 +25,7 @@ struct HashOnlyShow: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let context = try await CaptureContext.open(console, global, connection)
+        let context = try await CaptureContext.open(console, global, connection, for: .reading)
         let record = try context.record(id)
         let body = showBody ? (record.body ?? record.unsignedBody).map { String(decoding: $0, as: UTF8.self) } : nil
         let kept: JSONObject = [

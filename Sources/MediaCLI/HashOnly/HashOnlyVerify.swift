@@ -58,16 +58,8 @@ struct HashOnlyVerify: ContextCommand {
             return report(reading.verification, reading.media ?? reading.path, bundle: reading, on: console)
         }
         guard let path else { throw CaptureError(.internalError) }
-        let context = try CaptureContext.open(
-            await SettingsSession.open(console, global: global, connection: connection)
-        )
+        let context = try await CaptureContext.open(console, global, connection, for: .reading)
         try console.requireOutput()
-        do {
-            try await context.adopt()
-        } catch {
-            // The checks do not depend on completing unfinished work.
-            console.warning(ErrorCatalog.userFacingError(of: error).message)
-        }
         let (verification, failure) = try await console.context.interruption.canceling {
             try await verify(path, context)
         }

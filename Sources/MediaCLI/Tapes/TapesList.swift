@@ -20,7 +20,7 @@ struct TapesList: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await TapesSession.open(console, global, connection)
+        let session = try await TapesSession.open(console, global, connection, for: .reading)
         let tapes = try session.store.tapeSummaries()
         for tape in tapes {
             console.record(.item, JSONRenderer.tapeSummary(tape))

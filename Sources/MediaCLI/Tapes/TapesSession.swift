@@ -19,13 +19,17 @@ struct TapesSession: Sendable {
     /// R13).
     ///
     /// - Throws: `StoreError`.
-    static func open(_ settings: SettingsSession) throws -> TapesSession {
-        let directory = try DataDirectory.open(settings.locations.dataDirectory)
-        let store = try LibraryStore(in: directory)
-        for warning in store.warnings {
-            settings.console.warning(ErrorCatalog.clean(warning))
+    static func open(
+        _ settings: SettingsSession,
+        for access: StoreSession.Access = .writing
+    ) throws -> TapesSession {
+        let (directory, store) = try StoreSession.library(settings, for: access)
+        do throws(StoreError) {
+            try store.markUntriedTapes()
+        } catch {
+            // Reading works even if nothing can be stored.
+            guard access == .reading else { throw error }
         }
-        try store.markUntriedTapes()
         return TapesSession(settings: settings, directory: directory, store: store)
     }
 
@@ -33,9 +37,10 @@ struct TapesSession: Sendable {
     static func open(
         _ console: Console,
         _ global: GlobalOptions,
-        _ connection: some ConnectionFlags
+        _ connection: some ConnectionFlags,
+        for access: StoreSession.Access = .writing
     ) async throws -> TapesSession {
-        try open(await SettingsSession.open(console, global: global, connection: connection))
+        try open(await SettingsSession.open(console, global: global, connection: connection), for: access)
     }
 
     /// The tape with this ID, ID prefix or title.

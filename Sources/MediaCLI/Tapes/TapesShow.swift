@@ -28,7 +28,7 @@ struct TapesShow: ContextCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
-        let session = try await TapesSession.open(console, global, connection)
+        let session = try await TapesSession.open(console, global, connection, for: .reading)
         let tape = try session.tape(tape)
         let view = try await TapeView(tape, session: session, service: session.localService())
         for clip in view.clips {

@@ -9,6 +9,8 @@ import GRDB
 public final class LibraryStore: Sendable {
     /// Repairs made while opening.
     public let warnings: [String]
+    /// Whether nothing can be stored: the data directory cannot be written, or has no space left.
+    package let isReadOnly: Bool
 
     let connection: StoreConnection
     let commits: GroupCommit
@@ -22,6 +24,30 @@ public final class LibraryStore: Sendable {
 
     init(in directory: DataDirectory, fileSystem: FileSystemKind, busyLimit: Duration) throws(StoreError) {
         connection = try StoreConnection(.library, in: directory, fileSystem: fileSystem, busyLimit: busyLimit)
+        commits = GroupCommit(connection)
+        isReadOnly = false
+        warnings = directory.warnings
+    }
+
+    /// Opens the store for commands that only read, even if the data directory cannot be written or has no space left.
+    /// Refuses the same damaged or newer stores as `init(in:)`.
+    package init(reading directory: DataDirectory) throws(StoreError) {
+        do throws(StoreError) {
+            let fileSystem = try FileSystemKind.detect(directory)
+            let busyLimit = Duration.seconds(30)
+            connection = try StoreConnection(
+                .library,
+                in: directory,
+                fileSystem: fileSystem,
+                busyLimit: busyLimit,
+                access: .reading
+            )
+            isReadOnly = false
+        } catch {
+            guard error.kind == .notWritable || error.kind == .full else { throw error }
+            connection = try StoreConnection.snapshot(.library, in: directory)
+            isReadOnly = true
+        }
         commits = GroupCommit(connection)
         warnings = directory.warnings
     }

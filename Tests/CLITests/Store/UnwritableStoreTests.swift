@@ -63,6 +63,37 @@ import Testing
         #expect(writing.exitCode == 12, "\(writing)")
     }
 
+    // MARK: Captures and tapes
+
+    /// Commands that store nothing.
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement), arguments: [true, false])
+    func capturesAndTapesAreReadWithoutWriting(isFull: Bool) async throws {
+        let disk = try SmallDisk(kibibytes: 2048)
+        var fixture = try await HashOnlyFixture()
+        fixture.runner.environment["MEDIACTL_DATA_DIR"] = disk.path + "/data"
+        #expect(try await fixture.run(["register", "-q"]).exitCode == 0)
+        let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
+        #expect(try await fixture.runner.run(["tapes", "create", "Party"]).exitCode == 0)
+        if isFull { try disk.fill() } else { try disk.makeReadOnly() }
+        let home = fixture.runner.home
+        let commands: [([String], String)] = [
+            (["hash-only", "list"], String(id.prefix(8))), (["hash-only", "show", id], "in the vault, encrypted"),
+            (["hash-only", "verify", fixture.photo, "--offline"], "ok    vault"),
+            (["hash-only", "export", id, "--bundle", home.file("bundle.json")], "exported"),
+            (["hash-only", "export", id, "--output", home.file("copy.jpg")], "exported"),
+            (["hash-only", "send", fixture.photo, "--no-depth", "--dry-run"], "hash_only"),
+            (["tapes", "list"], "Party"), (["tapes", "show", "Party"], "Party"),
+        ]
+        for (command, output) in commands {
+            let result = try await fixture.runner.run(command)
+            #expect(result.exitCode == 0 && result.output.contains(output), "\(command): \(result)")
+            #expect(isFull || result.errors.contains("the store is opened read-only"), "\(command): \(result)")
+        }
+        // A command that stores something still needs the disk.
+        let writing = try await fixture.runner.run(["tapes", "create", "Other"])
+        #expect(writing.exitCode == 12, "\(writing)")
+    }
+
     // MARK: Not a directory
 
     @Test(arguments: ["", "/below", "/far/below"])

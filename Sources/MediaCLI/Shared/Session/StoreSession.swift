@@ -24,7 +24,7 @@ struct StoreSession: Sendable {
             console.warning(ErrorCatalog.clean(warning))
         }
         if store.isReadOnly {
-            console.note("cannot write to \(ErrorCatalog.quoted(directory.path)); the store is opened read-only")
+            noteReadOnly(directory, console)
             return StoreSession(directory: directory, store: store)
         }
         do {
@@ -45,6 +45,26 @@ struct StoreSession: Sendable {
             }
         }
         return StoreSession(directory: directory, store: store)
+    }
+
+    /// Opens the store of captures, tapes and logins, and prints its warnings.
+    ///
+    /// - Throws: `StoreError`.
+    static func library(
+        _ settings: SettingsSession,
+        for access: Access
+    ) throws -> (directory: DataDirectory, store: LibraryStore) {
+        let directory = try directory(settings, for: access)
+        let store = try access == .reading ? LibraryStore(reading: directory) : LibraryStore(in: directory)
+        for warning in store.warnings {
+            settings.console.warning(ErrorCatalog.clean(warning))
+        }
+        if store.isReadOnly { noteReadOnly(directory, settings.console) }
+        return (directory, store)
+    }
+
+    private static func noteReadOnly(_ directory: DataDirectory, _ console: Console) {
+        console.note("cannot write to \(ErrorCatalog.quoted(directory.path)); the store is opened read-only")
     }
 
     /// Removes deleted tokens from the backups if an earlier process did not.
