@@ -296,6 +296,13 @@ extension DataDirectory {
     /// The path of a part, which need not exist.
     package func path(of part: Part) -> String { file(part.rawValue) }
 
+    /// The number of captures in the vault, without drafts.
+    package func vaultCaptureCount() throws(StoreError) -> Int {
+        let vault = path(of: .captures)
+        guard try FileStatus(at: vault) != nil else { return 0 }
+        return try Self.entries(of: vault).count { CaptureID.isValid($0) }
+    }
+
     /// Creates a part (0700) unless it exists, and refuses anything else with its name.
     package func make(_ part: Part) throws(StoreError) -> String {
         let path = path(of: part)

@@ -22,6 +22,14 @@ struct CaptureContext: Sendable {
         for access: StoreSession.Access = .writing
     ) throws -> CaptureContext {
         let (directory, library) = try StoreSession.library(settings, for: access)
+        let vaultCount = try library.hasCaptures() ? 0 : directory.vaultCaptureCount()
+        if vaultCount > 0 {
+            settings.console.warning(
+                "the vault has \(Formats.count(vaultCount, "capture")), but "
+                    + "\(ErrorCatalog.quoted(directory.path + "/library.sqlite")) has none: it was lost or replaced; "
+                    + "restore it from a backup, or their signatures and registrations are lost"
+            )
+        }
         return try CaptureContext(settings, library, directory)
     }
 

@@ -131,6 +131,18 @@ import Testing
         #expect(try await fixture.run(["verify", fixture.photo]).exitCode == 0)
     }
 
+    @Test func aLostStoreOfCapturesIsReported() async throws {
+        let fixture = try await sent()
+        let library = fixture.runner.home.file("data/mediactl/library.sqlite")
+        #expect(try await !fixture.run(["list"]).errors.contains("the vault has"))
+        for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: library + companion) }
+        for command in [["list"], ["list"], ["register"]] {
+            let result = try await fixture.run(command)
+            #expect(result.exitCode == 0)
+            #expect(result.errors.contains("the vault has 1 capture, but \"\(library)\" has none"), "\(result.errors)")
+        }
+    }
+
     @Test func withoutCapturesNoServerIsPrinted() async throws {
         let runner = try BinaryRunner()
         let photo = runner.home.file("photo.jpg")
