@@ -49,13 +49,19 @@ public final class TokenStore: Sendable {
     }
 
     /// Opens the store for commands that only read, even if the data directory cannot be written or has no space left.
-    /// Includes uploads in the write-ahead log. Refuses the same damaged or newer stores as `init(in:)`.
+    /// Includes uploads in the write-ahead log. Refuses the same damaged or newer stores as `init(in:)`. A missing store
+    /// is created, or is empty if `creating` is false.
     package init(
         reading directory: DataDirectory,
+        creating: Bool = true,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(StoreError) {
         self.now = now
-        let (connection, warnings) = try Self.openForReading(directory)
+        var (connection, warnings): (StoreConnection?, [String]) = (nil, [])
+        let exists = try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))
+        if creating || exists {
+            (connection, warnings) = try Self.openForReading(directory)
+        }
         self.directory = directory
         isReadOnly = connection == nil
         if let connection {

@@ -21,7 +21,12 @@ struct StoreCheckCommand: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let directory = try StoreSession.directory(settings, for: .reading)
+        let path = settings.locations.dataDirectory
+        try DataDirectory.refuseFile(inPlaceOf: path)
+        // A missing directory, such as a mistyped one, is not created.
+        let directory =
+            try FileManager.default.fileExists(atPath: path)
+            ? StoreSession.directory(settings, for: .reading) : DataDirectory.unchanged(path)
         let check = try StoreCheck(reading: directory)
         guard check.findings.isEmpty else {
             throw StoreError(.corrupt, path: check.path, detail: check.findings.joined(separator: "; "))
@@ -77,6 +82,6 @@ extension TextRenderer {
         let backups = check.backups.map {
             "  \(TerminalText.escaped($0.path))  (\(Formats.bytes($0.byteCount)), \(Formats.age(of: $0.createdAt, now: now)))"
         }
-        return head + backups + ["no errors found"]
+        return head + backups + [check.exists ? "no errors found" : "no store yet"]
     }
 }

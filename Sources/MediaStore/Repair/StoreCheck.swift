@@ -3,6 +3,8 @@ import GRDB
 /// The content of the token store, and whether all of it can be read.
 package struct StoreCheck: Sendable {
     package var path: String
+    /// Whether there is a store.
+    package var exists: Bool
     /// Size of the database without its log, in bytes.
     package var byteCount: Int64
     /// Tokens, including those that a newer one replaces.
@@ -17,10 +19,11 @@ package struct StoreCheck: Sendable {
     /// SQLite's messages; empty for an intact store.
     package var findings: [String]
 
-    /// Reads the whole store. Changes nothing.
+    /// Reads the whole store; a missing one is empty. Changes nothing.
     package init(reading directory: DataDirectory) throws(StoreError) {
-        let store = try TokenStore(reading: directory)
+        let store = try TokenStore(reading: directory, creating: false)
         path = directory.file(StoreSchema.tokens.fileName)
+        exists = try FileStatus(at: path) != nil
         byteCount = try FileStatus(at: path)?.size ?? 0
         backups = try StoreBackups(in: directory).all()
         (tokens, hosts, uploads, unfinishedUploads, isEmpty, findings) = try store.connection.read { db in

@@ -52,6 +52,17 @@ import Testing
         #expect(text.output.contains("2 for 1 host") && text.output.contains(path))
     }
 
+    /// Such as one of a mistyped `--data-dir`.
+    @Test(arguments: [true, false]) func aCheckCreatesNoStore(hasDirectory: Bool) async throws {
+        let runner = try runner.get()
+        let path = runner.home.file("new/data")
+        if hasDirectory { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        let result = try await runner.run(["store", "check", "--data-dir", path])
+        #expect(result.exitCode == 0 && result.output.hasSuffix("no store yet\n"), "\(result)")
+        #expect(FileManager.default.fileExists(atPath: path) == hasDirectory)
+        #expect(!FileManager.default.fileExists(atPath: path + "/tokens.sqlite"))
+    }
+
     @Test func aBackupNeverReplacesAFile() async throws {
         try fill()
         let runner = try runner.get()
