@@ -239,7 +239,7 @@ extension CaptureItem {
 
     /// The command that uploads the media of this capture.
     var sendAgain: String {
-        let file = (path ?? record?.path).map { HintOptions.word(String(decoding: $0, as: UTF8.self)) } ?? "FILE"
+        let file = (path ?? record?.path).map { ShellWord.quoted($0) } ?? "FILE"
         return "mediactl hash-only send \(file) --depth FILE --send-media"
     }
 
