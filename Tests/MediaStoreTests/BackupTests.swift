@@ -320,6 +320,34 @@ struct BackupTests {
         #expect(try StoreRestore.run(from: path, to: store, isDryRun: false).tokens == 0)
     }
 
+    @Test("a restore adds finished uploads, also without a token, and the receipts of guests")
+    func restoreOfFinishedUploads() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let entry = try sampleEntry()
+        _ = try store.add(entry)
+        let receipt = GuestReceipt(nonce: String(repeating: "n", count: 32), jobID: 3)
+        var records = ["a", "b", "c"].map { sampleRecord("u-" + String(repeating: $0, count: 16), state: .done) }
+        records[0].fileID = entry.fileID
+        (records[1].isGuest, records[1].fileID) = (true, 77)
+        records[2].fileID = 78
+        for record in records { try store.insert(record) }
+        try store.connection.write { try GuestRow.upsert(receipt, of: records[1].uploadID, $0) }
+        let path = fixture.temporary.file("copy.sqlite")
+        try StoreBackups.copy(store, to: path)
+
+        let lost = try StoreFixture()
+        let new = try lost.store()
+        let dry = try StoreRestore.run(from: path, to: new, isDryRun: true)
+        #expect(try new.uploads(states: [], host: nil).isEmpty)
+        let report = try StoreRestore.run(from: path, to: new, isDryRun: false)
+        #expect(report.tokens == 1 && report.uploads == 3 && dry.uploads == 3)
+        #expect(try new.uploads(states: [], host: nil) == store.uploads(states: [], host: nil))
+        #expect(try new.guestUploads(host: nil).map(\.uploadID) == [records[1].uploadID])
+        #expect(try new.guestReceipt(records[1].uploadID) == receipt)
+        #expect(try StoreRestore.run(from: path, to: new, isDryRun: false).uploads == 0)
+    }
+
     @Test("a file that is not a token store is not restored")
     func restoreOfOther() throws {
         let fixture = try fixture.get()

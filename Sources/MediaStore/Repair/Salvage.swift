@@ -302,14 +302,15 @@ struct SalvageSink {
         return db.changesCount
     }
 
-    /// Stores the finished uploads whose tokens were found, and removes the tokens whose tombstones were found after
-    /// them: rows are found in no particular order.
+    /// Stores the finished uploads, and removes the tokens whose tombstones were found after them: rows are found in no
+    /// particular order.
     ///
-    /// A finished upload whose token was lost with another part of its transaction stays as it was: its response may
-    /// still be on the disk, and is adopted only for an upload that is not finished.
+    /// An upload of the journal whose token was lost with another part of the transaction that finished it stays as it
+    /// was: its response may still be on the disk, and is adopted only for an upload that is not finished.
     mutating func finish(_ db: Database) throws {
         for record in finished {
-            if try record.isGuest || hasToken(of: record, db) { try store(record, db) }
+            let isKnown = try Stored<UploadRecord>.exists(db, key: record.uploadID)
+            if try !isKnown || record.isGuest || hasToken(of: record, db) { try store(record, db) }
         }
         guard isFresh else { return }
         try db.execute(

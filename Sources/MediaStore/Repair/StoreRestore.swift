@@ -33,6 +33,7 @@ package struct StoreRestore {
         try store.connection.write { db in
             try db.inSavepoint {
                 found = try sink.store(all: source, db)
+                try sink.finish(db)
                 return isDryRun ? .rollback : .commit
             }
         }
