@@ -11,15 +11,29 @@ import Tus
 @Suite struct GuestTests {
     private static let secret = "CANARY-guest_0123456789abcdefghijklmnopqrst"
 
-    private func start(days: Int = 14, faults: [String] = []) async throws -> ResumableBench {
-        let link = "\(Self.secret)=2026-03-01,Wedding of A and B,wedding,\(days)"
-        let sandbox = try await SandboxProcess.start(faults: faults, arguments: ["--event-link-token", link])
+    private static let other = String(repeating: "o", count: 43)
+
+    /// `other` is the event of a second link.
+    private func start(
+        days: Int = 14,
+        faults: [String] = [],
+        other: String = "2026-03-02,Other"
+    ) async throws -> ResumableBench {
+        let links = [
+            "\(Self.secret)=2026-03-01,Wedding of A and B,wedding,\(days)", "\(Self.other)=\(other),wedding",
+        ]
+        let arguments = links.flatMap { ["--event-link-token", $0] }
+        let sandbox = try await SandboxProcess.start(faults: faults, arguments: arguments)
         // A login is available, and must not be used.
         return try ResumableBench(sandbox, user: "uploader")
     }
 
-    private func guest(_ bench: ResumableBench, name: String? = "Aunt Ü") async throws -> GuestAccess {
-        let token = try #require(EventToken("\(bench.sandbox.baseURL)/upload/\(Self.secret)"))
+    private func guest(
+        _ bench: ResumableBench,
+        name: String? = "Aunt Ü",
+        secret: String = Self.secret
+    ) async throws -> GuestAccess {
+        let token = try #require(EventToken("\(bench.sandbox.baseURL)/upload/\(secret)"))
         return try await bench.client.guestAccess(token, displayName: name).acceptingTerms()
     }
 
@@ -183,6 +197,30 @@ import Tus
         #expect(result.state == .done, "\(String(describing: result.error))")
         #expect(result.isResumed)
         #expect(result.guest != nil)
+    }
+
+    /// The server files an upload in the event of the link with which it is finalized.
+    @Test(arguments: ["2026-03-02,Wedding of A and B", "2026-03-01,Other"])
+    func aLinkOfAnotherEventResumesNothing(_ event: String) async throws {
+        var bench = try await start(other: event)
+        bench.options.guest = try await guest(bench)
+        let path = try bench.file()
+        _ = try await bench.stopped(try bench.prepare(path))
+        let row = try #require(try bench.row())
+        let before = try await bench.sandbox.requests().count { $0.path.hasPrefix("/files/") }
+
+        var other = bench
+        other.options.guest = try await guest(bench, secret: Self.other)
+        let refused = await other.uploader.resume(row, details: nil)
+        #expect(refused.error?.code == .notResumable)
+        let detail = try #require(refused.error?.detail)
+        #expect(detail.contains("Wedding of A and B, 2026-03-01") && detail.contains("the link is for"), "\(detail)")
+        #expect(try bench.row() == row)
+        #expect(try await bench.sandbox.requests().count { $0.path.hasPrefix("/files/") } == before)
+        #expect(try await bench.stored().isEmpty)
+
+        let result = await bench.uploader.resume(row, details: nil)
+        #expect(result.state == .done, "\(String(describing: result.error))")
     }
 
     /// The response to a guest's repeated finalize contains the receipt again.

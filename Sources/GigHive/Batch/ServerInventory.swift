@@ -256,6 +256,10 @@ struct InventoryEvent: Hashable, Sendable {
         self.init(date: details.eventDate, orgName: details.orgName)
     }
 
+    init(_ event: GuestAccess.Event) {
+        self.init(date: event.eventDate, orgName: event.orgName)
+    }
+
     init(_ fields: [UploadField]) {
         self.init(date: fields["event_date"] ?? "", orgName: fields["org_name"] ?? "")
     }

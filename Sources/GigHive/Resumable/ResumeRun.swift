@@ -85,6 +85,12 @@ struct ResumeRun: Sendable {
             let need = record.isGuest ? "it requires the event link again" : "it was started with a login, not a link"
             throw GigHiveError(.notResumable, detail: need, path: record.path)
         }
+        // The server would file it in the event of the link (gighive contract section 6).
+        if let event = uploader.options.guest?.event, InventoryEvent(event) != InventoryEvent(record.fields) {
+            let own = "\(record.fields["org_name"] ?? ""), \(record.fields["event_date"] ?? "")"
+            let detail = "it is for the event of \(own); the link is for that of \(event.orgName), \(event.eventDate)"
+            throw GigHiveError(.notResumable, detail: detail, path: record.path)
+        }
     }
 
     /// The file, if it is unchanged since the upload started, or still has the bytes that were sent.

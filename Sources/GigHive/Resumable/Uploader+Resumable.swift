@@ -10,7 +10,7 @@ extension Uploader {
     /// corrected `details`; nil uses those of the row. Canceling the task is `control.stop()`.
     ///
     /// - Returns: The result. `.sourceChanged` if the file was modified, `.notResumable` if it is gone or if the row
-    ///   requires another login or event link than the uploader has; the row is then unchanged.
+    ///   requires another login, or the link of another event, than the uploader has; the row is then unchanged.
     public func resume(
         _ record: UploadRecord,
         details: UploadDetails? = nil,
