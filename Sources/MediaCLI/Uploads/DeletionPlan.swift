@@ -211,18 +211,30 @@ extension DeletionPlan {
     /// Same as `scope`, but empty if each ID has its own.
     var scopeName: String { scope ?? "" }
 
-    /// The newest guest upload with this ID that is not a duplicate, if it is the newest known upload with the ID.
+    /// The newest guest upload with this ID that is not a duplicate, if it is the newest known upload with the ID, and no
+    /// token deletes its file.
     func guestUpload(for fileID: Int64) throws -> GuestHiding? {
         let guests = try store.guestUploads(host: host, fileID: fileID).filter(\.isStoredForGuest)
         guard let record = guests.first,
             let upload = KeptUpload(guest: record, try store.guestStandings()[record.uploadID])
         else { return nil }
-        let others = try store.tokens(fileID: fileID, host: host)
-        // A guest may have received a token as well, but has no login to use it with.
-        let isNewest = others.allSatisfy {
-            $0.host == record.host && ($0.checksumSHA256 == record.checksumSHA256 || $0.createdAt < record.createdAt)
+        let isOfLogin = try store.hasLoginUpload(of: record)
+        let isChosen = try store.tokens(fileID: fileID, host: host).allSatisfy { entry in
+            guard entry.host == record.host else { return false }
+            guard entry.checksumSHA256 == record.checksumSHA256 else { return entry.createdAt < record.createdAt }
+            // A guest may have received a token as well, but has no login to use it with.
+            return !isOfLogin && guests.contains { KeptUpload(guest: $0)?.isForEvent(of: KeptUpload(entry)) == true }
         }
-        return isNewest ? GuestHiding(upload: upload, record: record) : nil
+        return isChosen ? GuestHiding(upload: upload, record: record) : nil
+    }
+}
+
+extension TokenStore {
+    /// Whether the file of a guest upload was also uploaded with a login, which its delete token requires.
+    func hasLoginUpload(of guest: UploadRecord) throws -> Bool {
+        guard let checksum = guest.checksumSHA256 else { return false }
+        return try uploads(checksumSHA256: checksum, host: guest.host)
+            .contains { !$0.isGuest && $0.state.isStored && $0.fileID == guest.fileID }
     }
 }
 

@@ -41,6 +41,9 @@ struct KeptUpload: Sendable {
         (event.eventDate ?? "") == eventDate && (event.orgName ?? "") == orgName
     }
 
+    /// Whether both were uploaded to the same event.
+    func isForEvent(of other: KeptUpload) -> Bool { eventDate == other.eventDate && orgName == other.orgName }
+
     /// The label, or the file name if there is no label.
     var title: String { label.flatMap { $0.isEmpty ? nil : $0 } ?? fileName }
 
@@ -175,38 +178,37 @@ struct KeptUploadPages {
 /// Guest uploads, each file once. If a guest has also received a token, both belong to the same upload.
 private struct GuestUploads {
     /// Newest first.
-    var uploads: [KeptUpload] { keys.compactMap { known[$0] } }
+    var uploads: [KeptUpload] { keys.compactMap { known[$0]?.first } }
 
     private var keys: [FileKey] = []
-    private var known: [FileKey: KeptUpload] = [:]
+    /// The uploads of a file, newest first.
+    private var known: [FileKey: [KeptUpload]] = [:]
+    /// Files that were also uploaded with a login, so that their tokens can be used.
+    private var deletable: Set<FileKey> = []
 
     init(_ records: [UploadRecord], in store: TokenStore) throws {
         let records = records.filter(\.isStoredForGuest)
         let standings = records.isEmpty ? [:] : try store.guestStandings()
-        for guest in records.compactMap({ KeptUpload(guest: $0, standings[$0.uploadID]) }) {
+        for record in records {
+            guard let guest = KeptUpload(guest: record, standings[record.uploadID]) else { continue }
             let key = FileKey(guest)
-            if let newer = known[key] {
-                known[key] = Self.merged(guest, into: newer)
-            } else {
-                keys.append(key)
-                known[key] = guest
-            }
+            if known[key] == nil { keys.append(key) }
+            known[key, default: []].append(guest)
+            if try store.hasLoginUpload(of: record) { deletable.insert(key) }
         }
     }
 
-    /// Adds the state of the guest upload of the same file, if there is one.
+    /// Adds the state of the guest upload that a token came with. The token of a login's upload of the same file is for
+    /// another event.
     func merge(into upload: inout KeptUpload) {
-        guard !known.isEmpty, let guest = known[FileKey(upload)] else { return }
-        upload = Self.merged(guest, into: upload)
-    }
-
-    private static func merged(_ guest: KeptUpload, into upload: KeptUpload) -> KeptUpload {
-        var upload = upload
+        guard !known.isEmpty else { return }
+        let key = FileKey(upload)
+        let guest = known[key]?.first { $0.isForEvent(of: upload) }
+        guard let guest, !deletable.contains(key) else { return }
         upload.isGuest = true
         upload.transport = guest.transport
         upload.guestState = guest.guestState
         upload.guestStateAt = guest.guestStateAt
-        return upload
     }
 }
 

@@ -124,6 +124,31 @@ import Testing
         #expect(try await guest.run(["uploads", "status"]).errors.contains("no unfinished uploads"))
     }
 
+    /// The token of an upload with a login deletes the file, also one that a guest uploaded before or after to another
+    /// event.
+    @Test(arguments: [true, false]) func aTokenIsUsedForAFileThatAGuestUploadedToo(_ isLoginFirst: Bool) async throws {
+        let (fixture, guest, link, _) = try await fixture()
+        let linkFile = try fixture.text("link", link)
+        let file = try fixture.file("a.mp4")
+        let asGuest = ["upload", file, "--event-link-file", linkFile, "--accept-terms", "--json"]
+        let event = ["--event-date", "2026-04-01", "--org-name", "Own"]
+        if isLoginFirst { #expect(try await fixture.upload([file] + event).exitCode == 0) }
+        #expect(try await guest.run(asGuest).exitCode == 0)
+        if !isLoginFirst {
+            let linked = try await fixture.upload([file] + event)
+            #expect(linked.output.contains("linked ") && linked.output.contains("to delete: mediactl uploads delete 1"))
+        }
+
+        let list = try await fixture.runner.run(["uploads", "list", "--json"])
+        let items = try BatchFixture.records(list, "item")
+        #expect(items.count == 1 && items.first?["guest"] as? Bool == false, "\(list.output)")
+        #expect((items.first?["linked_events"] as? [Any])?.count == 1)
+        #expect(try await fixture.runner.run(["uploads", "show", "1"]).output.contains("delete token"))
+        let deleted = try await fixture.runner.run(["uploads", "delete", "1", "--yes", "--json"] + fixture.login)
+        #expect(deleted.exitCode == 0 && deleted.output.contains(#""state":"deleted""#), "\(deleted.output)")
+        #expect(try fixture.sandbox.storedFiles().isEmpty)
+    }
+
     @Test func rejectedUploadsAreNotOffered() async throws {
         let (fixture, guest, link, _) = try await fixture()
         let file = try fixture.file("a.mp4")
