@@ -214,6 +214,13 @@ public struct UploadChange: Sendable, Equatable {
     }
 }
 
+extension UploadRecord {
+    /// The `failureCode` of a guest upload that was hidden by this machine.
+    package static let hidden = "hidden"
+    /// The `failureCode` of a guest upload whose file was deleted on the server by this machine.
+    package static let deleted = "deleted"
+}
+
 extension UploadRecord: Storable, IdentityColumns {
     static let table = "uploads"
 

@@ -71,8 +71,8 @@ public struct Deleter: Sendable {
     }
 
     /// Deletes with admin credentials and the list keys, after comparing the content with the known facts
-    /// (admin deletions check no token, trap T10). Local entries of the file are removed once the server
-    /// confirms that it is gone.
+    /// (admin deletions check no token, trap T10). Local entries of the file are removed, and guest uploads of it
+    /// recorded as deleted, once the server confirms that it is gone.
     ///
     /// Canceling the task does not interrupt a deletion: once requested, its outcome is determined.
     public func deleteAsAdmin(_ target: AdminDeletion) async -> DeleteResult {
@@ -269,6 +269,13 @@ public struct Deleter: Sendable {
                 let entries = try store.tokens(host: host, fileID: target.fileID)
                 for entry in entries where entry.checksumSHA256 == target.checksumSHA256 && !entry.isSuperseded {
                     try store.remove(entry)
+                }
+            }
+            if state != .entryRemoved {
+                // The server shows guests a pending upload as before (gighive contract section 6).
+                for upload in try store.guestUploads(host: host, fileID: target.fileID)
+                where upload.checksumSHA256 == target.checksumSHA256 {
+                    try store.update(upload.uploadID, UploadChange(failureCode: UploadRecord.deleted))
                 }
             }
         } catch {

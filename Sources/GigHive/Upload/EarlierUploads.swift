@@ -80,7 +80,7 @@ struct EarlierUploads {
             let result = await uploader.resolve(row, control: control, onEvent: onEvent)
             return try uploader.canResume(row, after: result) ? nil : result
         }
-        guard row.state == .done, !uploader.options.again else { return nil }
+        guard row.state == .done, row.failureCode != UploadRecord.deleted, !uploader.options.again else { return nil }
         row.httpStatus = nil
         var result = UploadOutcomeRecorder(store: uploader.store, record: row).result
         if let receipt = result.guest {

@@ -94,7 +94,8 @@ extension TextRenderer {
     private static func guestAdvice(for upload: KeptUpload, now: Date) -> String {
         let state = guestState(of: upload, now: now)
         return switch upload.guestState {
-        case .approved?, .expired?: "\(state); to hide it: mediactl uploads delete \(upload.fileID)"
+        case .approved?: "\(state); to hide it: mediactl uploads delete \(upload.fileID)"
+        case .expired?: "\(state); to hide it if it was approved: mediactl uploads delete \(upload.fileID)"
         case .pending?: "\(state); it can be hidden once the organizer has approved it"
         case .hidden?: "\(state); the server keeps the file"
         case .rejected?: state

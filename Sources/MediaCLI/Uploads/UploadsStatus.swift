@@ -186,12 +186,11 @@ struct StatusRun: Sendable {
 }
 
 extension UploadRecord {
-    /// The `failureCode` of a guest upload that was hidden by this machine.
-    static let hidden = "hidden"
-
-    /// A duplicate of an earlier upload has no receipt: the earlier one is the guest's.
+    /// Whether this machine has not deleted the file. A duplicate of an earlier upload has no receipt: the earlier one is
+    /// the guest's.
     var isStoredForGuest: Bool {
         isGuest && state.isFinal && fileID != nil && state != .duplicate && state != .refusedDuplicate
+            && failureCode != Self.deleted
     }
 
     /// Whether it has not been hidden by this machine.

@@ -1,4 +1,5 @@
 import Foundation
+import MediaStore
 import TestSupport
 import Testing
 
@@ -147,6 +148,29 @@ import Testing
         let deleted = try await fixture.runner.run(["uploads", "delete", "1", "--yes", "--json"] + fixture.login)
         #expect(deleted.exitCode == 0 && deleted.output.contains(#""state":"deleted""#), "\(deleted.output)")
         #expect(try fixture.sandbox.storedFiles().isEmpty)
+    }
+
+    /// The server still reports the upload as pending.
+    @Test func aGuestUploadDeletedByAnAdministratorIsNoLongerListed() async throws {
+        let (fixture, guest, link, _) = try await fixture()
+        let linkFile = try fixture.text("link", link)
+        let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
+        #expect(try await guest.run(upload).exitCode == 0)
+        // A store of a machine where the guest got no token.
+        let store = try TokenStore(in: try DataDirectory.open(fixture.runner.home.file("data/mediactl")))
+        for entry in try store.tokens(host: nil) { try store.remove(entry) }
+        let deleted = try await fixture.runner.run(
+            ["uploads", "delete", "1", "--yes", "--as-admin", "--user", "admin", "--server", fixture.sandbox.baseURL],
+            extra: ["MEDIACTL_PASSWORD": "admin"]
+        )
+        #expect(deleted.exitCode == 0 && deleted.output.hasPrefix("deleted 1"), "\(deleted.errors)")
+        #expect(try await guest.run(["uploads", "status"]).errors.contains("no unfinished uploads"))
+        #expect(try await guest.run(["uploads", "list", "--json"]).lines.count == 2)
+        #expect(try await guest.run(["uploads", "delete", "1", "--yes"]).exitCode == 11)
+        // The file may be uploaded again.
+        let again = try await guest.run(upload)
+        #expect(again.exitCode == 0 && again.output.contains("as 2"), "\(again.errors)")
+        #expect(try await guest.run(["uploads", "status"]).output.contains("guest, pending"))
     }
 
     @Test func rejectedUploadsAreNotOffered() async throws {
