@@ -84,7 +84,15 @@ struct EarlierUploads {
         row.httpStatus = nil
         var result = UploadOutcomeRecorder(store: uploader.store, record: row).result
         if let receipt = result.guest {
-            guard try await uploader.client.guestState(receipt) == .approved else { return nil }
+            // The server still reports a hidden upload as approved.
+            let isHidden = row.failureCode == UploadRecord.hidden
+            let state = try await uploader.client.guestState(receipt)
+            if let state, !isHidden {
+                let standing = GuestStanding(state: state.rawValue, notedAt: uploader.now())
+                try GigHiveError.reading(uploader.store.note(standing, of: row.uploadID))
+            }
+            guard state == .approved else { return nil }
+            result.guestState = isHidden ? .hidden : state
         } else {
             // Without its status code nothing can be queried; another upload would store the file twice (trap D4-T10).
             result.warnings.append(.guestReceiptLost)

@@ -467,18 +467,22 @@ extension UploadOutcomeRecorder {
         result.hasDeleteToken = !tokens.isEmpty
         result.isDeletableDuplicate = !tokens.isEmpty
         result.mediaURL = mediaURL(served ?? ServedName(kind: result.fileType))
-        result.guest = earlierReceipt()
+        takeEarlierReceipt()
         warnOfLostToken()
         end(.duplicate, nil)
     }
 
-    /// The receipt of a guest's earlier upload of the same file.
-    private func earlierReceipt() -> GuestReceipt? {
+    /// Takes over the receipt and the state of a guest's earlier upload of the same file.
+    private mutating func takeEarlierReceipt() {
         guard record.isGuest, let fileID = result.fileID,
             let rows = try? store.guestUploads(host: record.host, fileID: fileID)
-        else { return nil }
-        return rows.lazy.filter { $0.checksumSHA256 == record.checksumSHA256 }
-            .compactMap { try? store.guestReceipt($0.uploadID) }.first
+        else { return }
+        for row in rows where row.checksumSHA256 == record.checksumSHA256 {
+            guard let receipt = try? store.guestReceipt(row.uploadID) else { continue }
+            result.guest = receipt
+            result.guestState = (try? store.guestStandings())?[row.uploadID].flatMap { GuestState(rawValue: $0.state) }
+            return
+        }
     }
 
     /// After a lost race the server has the bytes. The transaction of this upload failed, so a copy in the event is

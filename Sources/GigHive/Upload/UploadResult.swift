@@ -60,6 +60,8 @@ public import MediaTransport
         public var isSkipped = false
         /// A guest's receipt.
         public var guest: GuestReceipt?
+        /// The last known state of a guest's earlier upload, which `guest` is then for; nil if it is not known.
+        public var guestState: GuestState?
         /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
         public var isDeletableDuplicate = false
         /// Why the state is not `done` or `duplicate`.

@@ -60,12 +60,14 @@ extension TextRenderer {
 
     private static func deletion(of result: UploadResult, _ namesServer: Bool) -> [String] {
         guard result.guest == nil else {
-            // A guest's file is skipped only if it is approved.
-            guard result.isSkipped else {
-                return ["  it is shown once the organizer approves it; to check: mediactl uploads status"]
+            return switch (result.guestState, result.fileID) {
+            case (.approved?, let id?): ["  approved by the organizer; to remove it: mediactl uploads delete \(id)"]
+            case (.approved?, nil): ["  approved by the organizer"]
+            case (.hidden?, _): ["  hidden by you; the server keeps the file"]
+            case (.rejected?, _): ["  rejected by the organizer"]
+            case (.pending?, _), (.expired?, _), (nil, _):
+                ["  it is shown once the organizer approves it; to check: mediactl uploads status"]
             }
-            return result.fileID.map { ["  approved by the organizer; to hide it: mediactl uploads delete \($0)"] }
-                ?? []
         }
         guard let id = result.fileID else { return [] }
         let server = namesServer ? " --server \(TerminalText.escaped(result.server))" : ""

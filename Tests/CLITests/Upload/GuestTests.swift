@@ -120,9 +120,27 @@ import Testing
         #expect(try BatchFixture.records(status, "item").map { $0["guest_status"] as? String } == ["pending"])
         #expect(try BatchFixture.records(await guest.run(["uploads", "list", "--json"]), "item").count == 1)
         _ = try await fixture.control("POST", "guest-jobs/\(job)/approve")
+        let approved = try await guest.run(upload)
+        #expect(approved.output.contains("approved by the organizer; to remove it: mediactl uploads delete 1"))
         let hidden = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(hidden.exitCode == 0 && hidden.output.hasPrefix("hidden 1"), "\(hidden.errors)")
         #expect(try await guest.run(["uploads", "status"]).errors.contains("no unfinished uploads"))
+        let again = try await guest.run(upload)
+        #expect(again.exitCode == 0 && again.output.contains("already in this event as 1"))
+        #expect(again.output.contains("  hidden by you; the server keeps the file"), "\(again.output)")
+    }
+
+    @Test func aRepeatedUploadReportsItsRejection() async throws {
+        let (fixture, guest, link, _) = try await fixture()
+        let linkFile = try fixture.text("link", link)
+        let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
+        let first = try await guest.run(upload + ["--json"])
+        let job = try #require(try BatchFixture.records(first, "item").first?["guest_job_id"] as? Int)
+        _ = try await fixture.control("POST", "guest-jobs/\(job)/reject")
+        let second = try await guest.run(upload)
+        #expect(second.exitCode == 0 && second.output.contains("already in this event as 1"), "\(second.errors)")
+        #expect(second.output.contains("  rejected by the organizer"), "\(second.output)")
+        #expect(!second.output.contains("once the organizer approves"))
     }
 
     /// The token of an upload with a login deletes the file, also one that a guest uploaded before or after to another
