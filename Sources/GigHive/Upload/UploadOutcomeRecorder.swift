@@ -32,6 +32,7 @@ extension UploadOutcomeRecorder {
         record.transport = transport
         if transport == .tus { record.state = .planned }
         record.isGuest = uploader.isGuest
+        result.isGuest = uploader.isGuest
         self.init(store: uploader.store, record: record, result: result, now: uploader.now)
         isUrgent = !uploader.groupsCommits
     }
@@ -53,6 +54,7 @@ extension UploadOutcomeRecorder {
         result.details = UploadDetails(record.fields)
         result.transport = record.transport
         result.isResumed = true
+        result.isGuest = record.isGuest
         self.init(store: store, record: record, result: result)
         isPlanned = true
         self.result.guest = record.isGuest ? (try? store.guestReceipt(record.uploadID)) : nil

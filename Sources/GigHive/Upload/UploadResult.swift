@@ -58,6 +58,8 @@ public import MediaTransport
         public var plannedTransport: PlannedTransport?
         /// Whether nothing was sent because the server was known to have the bytes.
         public var isSkipped = false
+        /// Whether it is sent with an event link instead of a login.
+        public var isGuest = false
         /// A guest's receipt.
         public var guest: GuestReceipt?
         /// The last known state of a guest's earlier upload, which `guest` is then for; nil if it is not known.

@@ -36,7 +36,8 @@ extension TextRenderer {
             ] + plan(of: result)
         case .cancelled:
             let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
-            return ["\(name): canceled"] + (next.map { ["  resume with: mediactl uploads resume \($0)"] } ?? [])
+            let command = next.map { JournalSelection.resumption(of: $0, isGuest: result.isGuest) }
+            return ["\(name): canceled"] + (command.map { ["  resume with: \($0)"] } ?? [])
         default: return []
         }
     }

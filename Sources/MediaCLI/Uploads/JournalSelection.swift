@@ -9,6 +9,11 @@ struct JournalSelection: Sendable {
     /// nil for all hosts.
     let host: String?
 
+    /// The command that resumes an upload; `id` may be `--all`.
+    static func resumption(of id: String, isGuest: Bool) -> String {
+        "mediactl uploads resume \(id)" + (isGuest ? " --event-link-file FILE" : "")
+    }
+
     /// - Throws: `ValidationError` if any of them cannot be an ID of the journal.
     static func check(_ ids: [String]) throws {
         for id in ids where !id.hasPrefix("u-") {

@@ -262,6 +262,7 @@ struct ResumptionRun: Sendable {
         result.uploadID = record.uploadID
         result.sizeBytes = record.sizeBytes
         result.transport = record.transport
+        result.isGuest = record.isGuest
         return result
     }
 }

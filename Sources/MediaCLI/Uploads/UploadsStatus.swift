@@ -246,8 +246,7 @@ struct JournalRow: Sendable {
     /// The next command to run; nil if there is nothing to do.
     var next: String? {
         switch standing {
-        case .resumable:
-            "mediactl uploads resume \(record.uploadID)" + (record.isGuest ? " --event-link-file FILE" : "")
+        case .resumable: JournalSelection.resumption(of: record.uploadID, isGuest: record.isGuest)
         case .guest(.approved): record.fileID.map { "mediactl uploads delete \($0)" }
         case .finished, .running, .guest: nil
         }

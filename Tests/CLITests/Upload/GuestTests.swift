@@ -143,6 +143,26 @@ import Testing
         #expect(!second.output.contains("once the organizer approves"))
     }
 
+    /// The command of the hint resumes the upload, with the file of the link.
+    @Test func anInterruptedUploadIsResumedAsTheHintSays() async throws {
+        let (fixture, guest, link, _) = try await fixture()
+        let linkFile = try fixture.text("link", link)
+        _ = try await fixture.control("POST", "faults", "tus-patch:stall,skip=3")
+        let child = try guest.start(
+            ["upload", try fixture.file("a.mp4", byteCount: 1_000_000), "--chunk-size", "64K"]
+                + ["--event-link-file", linkFile, "--accept-terms"]
+        )
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
+        child.signal(SIGINT)
+        let stopped = try await child.finish()
+        #expect(stopped.exitCode == 130)
+        try await fixture.sandbox.clearFaults()
+        let hint = try #require(stopped.output.firstMatch(of: /resume with: mediactl (.+ --event-link-file) FILE\n/))
+        let words = hint.1.split(separator: " ").map(String.init)
+        let resumed = try await guest.run(words + [linkFile, "--accept-terms"])
+        #expect(resumed.exitCode == 0 && resumed.output.hasPrefix("uploaded "), "\(resumed.errors)")
+    }
+
     /// The token of an upload with a login deletes the file, also one that a guest uploaded before or after to another
     /// event.
     @Test(arguments: [true, false]) func aTokenIsUsedForAFileThatAGuestUploadedToo(_ isLoginFirst: Bool) async throws {

@@ -22,13 +22,13 @@ extension ErrorCatalog {
         case .serverError where refusedFlag(error) != nil, .badRequest:
             // Only a detail can be corrected, not a refused type or size.
             let flag = refusedFlag(error) ?? flag(for: error)
-            userFacingError.hint = flag.map { "correct it and resume: mediactl uploads resume \(id) \($0) TEXT" }
+            let command = JournalSelection.resumption(of: id, isGuest: result.isGuest)
+            userFacingError.hint = flag.map { "correct it and resume: \(command) \($0) TEXT" }
         case .rateLimited where error.isPendingLimit: break
         case .networkTimeout, .connectionLost, .cannotConnect, .unknownHost, .requestTimeout, .serverError, .locked,
             .rateLimited, .serverUnavailable:
-            let which = isOneOfMany ? "--all" : id
-            let resume = result.isResumable ? ", or: mediactl uploads resume \(which)" : ""
-            userFacingError.hint = "run the same command again\(resume)"
+            let command = JournalSelection.resumption(of: isOneOfMany ? "--all" : id, isGuest: result.isGuest)
+            userFacingError.hint = "run the same command again" + (result.isResumable ? ", or: \(command)" : "")
         default: break
         }
         return userFacingError
