@@ -10,8 +10,8 @@ struct StoreRestoreCommand: ContextCommand {
         abstract: "Add the tokens and uploads of a backup to the token store.",
         discussion: """
             Nothing in the store is removed or replaced, and tokens that were deleted or removed since the backup are not \
-            restored. If the store is damaged, run mediactl store repair first. mediactl store check lists the backups in \
-            the data directory.
+            restored, unless mediactl uploads clear was run since. If the store is damaged, run mediactl store repair \
+            first. mediactl store check lists the backups in the data directory.
 
             Examples:
               mediactl store restore /media/usb/tokens.sqlite --dry-run

@@ -8,6 +8,9 @@ struct UploadsClear: ContextCommand {
         commandName: "clear",
         abstract: "Remove stored delete tokens. The files stay on the server and can no longer be deleted.",
         discussion: """
+            The records of deleted tokens are removed too: afterwards mediactl uploads import and mediactl store restore \
+            add them again.
+
             Examples:
               mediactl uploads clear --all --dry-run
               mediactl uploads clear --server https://media.example.org

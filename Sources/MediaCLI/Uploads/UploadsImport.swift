@@ -14,7 +14,7 @@ struct UploadsImport: ContextCommand {
         abstract: "Import delete tokens from an export, or from the upload page in a browser.",
         discussion: """
             Importing twice changes nothing. If a file has two tokens, both are kept; the newer one is used. Entries \
-            deleted or removed on this machine stay removed.
+            deleted or removed on this machine stay removed, unless mediactl uploads clear was run since.
             The upload page stores tokens in the browser's local storage under uploader_delete_tokens_v1, without the \
             server, so --server is required. Checksums and events come from the server; tokens of files that it does \
             not have are not imported.
