@@ -28,7 +28,8 @@ internal import Tus
         /// Local path concerned, as bytes.
         public var path: [UInt8]?
         /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice`
-        /// avoids the failure; `directory` if the file may be in another directory than the current one.
+        /// avoids the failure; `directory` if the file may be in another directory than the current one; `deletion` if
+        /// the outcome of a deletion is unknown.
         public var field: String?
         /// The offending value as given.
         public var value: String?

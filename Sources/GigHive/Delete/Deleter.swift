@@ -210,7 +210,10 @@ public struct Deleter: Sendable {
             }
             return failed(target, error)
         } catch let reason {
-            return failed(target, error.code == .notDeleted ? error : error.asUnknownOutcome(reason))
+            guard error.code != .notDeleted else { return failed(target, error) }
+            var unknown = error.asUnknownOutcome(reason)
+            unknown.field = "deletion"
+            return failed(target, unknown)
         }
     }
 

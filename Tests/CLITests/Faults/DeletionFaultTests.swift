@@ -198,7 +198,8 @@ import Testing
     @Test func lostResponseWithoutAQuery() async throws {
         let fixture = try await Fixture(faults: ["delete:drop-response", "asset:status=503"])
         let report = try await fixture.client.delete(["1", "--yes"])
-        report.expect(ExpectedFault(6, "unknown_outcome", "unknown"))
+        let message = "whether the server has deleted 1 is unknown"
+        report.expect(ExpectedFault(6, "unknown_outcome", message, hint: "run the same command again"))
         #expect(try fixture.client.tokens().count == 1, "kept until its status is known")
         try await fixture.sandbox.clearFaults()
         try await fixture.client.delete(["1", "--yes"]).expectSuccess("gone")

@@ -61,6 +61,11 @@ extension ErrorCatalog {
                 "the server redirects this request\(error.status); whether it has the file is unknown\(error.suffix)",
                 hint: "redirects are not followed; to use that address, specify it with --server"
             )
+        case .unknownOutcome where error.field == "deletion":
+            Text(
+                "the response was lost; whether the server has deleted \(error.number) is unknown\(error.suffix)",
+                hint: "run the same command again"
+            )
         case .rateLimited where error.isPendingLimit:
             Text(
                 "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
