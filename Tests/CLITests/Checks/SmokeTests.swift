@@ -96,6 +96,16 @@ import Testing
         }
     }
 
+    /// The response does not confirm the deletion; a query shows that the file is gone.
+    @Test func aFileThatIsGoneIsNotReportedAsLeft() async throws {
+        let fixture = try await Fixture(faults: ["delete:status-after=200"])
+        let report = try await fixture.smoke()
+        #expect(report.result.exitCode == 0, "\(report.result.errors)")
+        #expect(try Self.statuses(report).suffix(2) == ["delete passed", "gone passed"])
+        #expect(!report.result.errors.contains("still on the server"))
+        #expect(try fixture.tokens().isEmpty)
+    }
+
     @Test func everyRunUploadsDifferentBytes() async throws {
         let fixture = try await Fixture(faults: ["delete:status=500"])
         _ = try await fixture.smoke()
