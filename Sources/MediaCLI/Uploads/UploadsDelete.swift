@@ -222,6 +222,7 @@ struct DeleteRun: Sendable {
     private func findEntry(_ id: Int64) async throws -> Step {
         var host = plan.scopeName
         if !isAdmin, let guest = try plan.guestUpload(for: id) {
+            try requireChecksum(guest.upload.checksumSHA256, of: id)
             guard !isDryRun else { return .guest(guest.judged()) }
             return .guest(await guest.querying(store: plan.store, servers: servers, now: console.context.now()))
         }
@@ -244,16 +245,18 @@ struct DeleteRun: Sendable {
 
     /// The entry, if it has the required checksum. An entry without a checksum is accepted for an administrator, whose
     /// deletion verifies the server's checksum.
-    private func checked(_ entry: TokenEntry) throws(GigHiveError) -> TokenEntry {
-        guard let checksum = checksumSHA256, checksum != entry.checksumSHA256 else { return entry }
-        guard entry.checksumSHA256.isEmpty, isAdmin else {
-            throw GigHiveError(
-                .idReused,
-                detail: "the local entry has another checksum",
-                fileID: entry.fileID
-            )
-        }
+    private func checked(_ entry: TokenEntry) throws(UserFacingError) -> TokenEntry {
+        if !entry.checksumSHA256.isEmpty || !isAdmin { try requireChecksum(entry.checksumSHA256, of: entry.fileID) }
         return entry
+    }
+
+    private func requireChecksum(_ known: String?, of id: Int64) throws(UserFacingError) {
+        guard let checksum = checksumSHA256, checksum != known else { return }
+        let known = ErrorCatalog.clean(known ?? "")
+        throw .usage(
+            known.isEmpty ? "the checksum of \(id) is not known" : "\(id) has another checksum: \(known)",
+            hint: "mediactl uploads show \(id)"
+        )
     }
 
     /// `--dry-run` only reads the store.

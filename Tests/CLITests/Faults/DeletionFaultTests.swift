@@ -246,6 +246,17 @@ import Testing
         try await fixture.expectUntouched(posts: isAdmin ? 0 : 1)
     }
 
+    @Test(arguments: [[], ["--dry-run"], ["--as-admin"]])
+    func aWrongChecksumIsAUsageError(_ more: [String]) async throws {
+        let fixture = try await Fixture()
+        let checksum = try #require(try fixture.client.tokens().first?.checksumSHA256)
+        let report = try await fixture.client.delete(["1", "--yes", "--sha256", Self.other] + more)
+        report.expect(
+            ExpectedFault(2, "usage", "1 has another checksum: \(checksum)", hint: "mediactl uploads show 1")
+        )
+        try await fixture.expectUntouched(posts: 0)
+    }
+
     /// Two rows for one ID: the server's checksum selects the row, not the time.
     @Test func rowThatMatchesTheServerIsUsed() async throws {
         let fixture = try await Fixture()

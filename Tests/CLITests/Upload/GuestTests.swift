@@ -36,6 +36,8 @@ import Testing
 
         let status = try await guest.run(["uploads", "status", "--json"])
         #expect(status.output.contains(#""guest_status":"pending""#))
+        let wrong = String(repeating: "0", count: 64)
+        #expect(try await guest.run(["uploads", "delete", "1", "--yes", "--sha256", wrong]).exitCode == 2)
         let early = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(early.exitCode == 4 && early.errors.contains("it is pending, and only an approved upload"))
         let job = try #require(item["guest_job_id"] as? Int)
