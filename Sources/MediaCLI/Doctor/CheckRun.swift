@@ -40,12 +40,15 @@ struct CheckRun: Sendable {
     /// Runs `body`, which must return soon after its task is canceled. Checks in `names` without a result are reported
     /// as skipped. Returns success if no check failed, otherwise the code of the first failure.
     ///
-    /// - Throws: `UserFacingError` if the report cannot be written.
+    /// - Throws: `UserFacingError` if the report cannot be written, which is detected before the first check.
     func run(
         names: [String],
         limit: Duration,
         _ body: @escaping @Sendable (TransferControl, @escaping OnCheck) async -> [ServerCheck]
     ) async throws -> ExitCode {
+        let file = try junit.map { path throws(UserFacingError) in
+            try NewFile(replacing: RawArguments.bytes(of: path), .junit)
+        }
         try console.start(["server": .string(server), "items": JSONValue(names.count), "dry_run": .bool(false)])
         let began = console.context.elapsed()
         let reported = Mutex<[ServerCheck]>([])
@@ -73,10 +76,13 @@ struct CheckRun: Sendable {
                 console.error(remains)
             }
         }
-        if let junit {
-            try JUnitReport(suite: "mediactl \(suite)", server: server, checks: checks, duration: duration).write(
-                to: junit
-            )
+        let report = JUnitReport(suite: "mediactl \(suite)", server: server, checks: checks, duration: duration)
+        do {
+            try file?.write(report.text)
+        } catch {
+            var userFacingError = error
+            userFacingError.exitCode = .failure
+            throw userFacingError
         }
         summarize(checks, duration, code)
         return code
@@ -264,18 +270,6 @@ struct JUnitReport: Sendable {
                 #"      <failure type="\#(type)" message="\#(message)">\#(escaped(check.detail))</failure>"#,
                 "    </testcase>",
             ]
-        }
-    }
-
-    /// Replaces an existing report.
-    func write(to path: String) throws(UserFacingError) {
-        do {
-            try NewFile(replacing: RawArguments.bytes(of: path)).write(text)
-        } catch {
-            var userFacingError = error
-            userFacingError.hint = "choose another file with --junit FILE"
-            userFacingError.exitCode = .failure
-            throw userFacingError
         }
     }
 

@@ -96,7 +96,7 @@ struct UploadRun: Sendable {
             "shard": JSONRenderer.shard(shard),
         ])
         guard let path = sending.report else { return nil }
-        return try NewFile(replacing: RawArguments.bytes(of: path))
+        return try NewFile(replacing: RawArguments.bytes(of: path), .upload)
     }
 
     /// Writes the report and the summary.

@@ -171,10 +171,25 @@ import Testing
         #expect(parsed.output == "8 1 1 8 1\n")
     }
 
-    @Test func aReportThatCannotBeWrittenIsReported() async throws {
+    @Test(arguments: [true, false])
+    func aReportThatCannotBeWrittenIsDetectedBeforeTheFirstCheck(isClip: Bool) async throws {
         let fixture = try await Fixture()
-        let report = try await fixture.smoke(["--junit", "/no/such/directory/report.xml"])
-        #expect(report.result.exitCode == 1)
-        #expect(try fixture.sandbox.storedFiles().isEmpty)
+        let clip = fixture.runner.home.file("clip.mp4")
+        try Data("a clip".utf8).write(to: URL(filePath: clip))
+        let report = try await fixture.smoke(["--junit", isClip ? clip : "/no/such/directory/report.xml"])
+        #expect(report.result.exitCode == 2)
+        let message =
+            isClip
+            ? "\"\(clip)\" exists and is not a JUnit report; it was not changed"
+            : "cannot write \"/no/such/directory/report.xml\": no such file or directory"
+        #expect(report.result.errors.contains("mediactl: error: \(message)\n"), "\(report.result.errors)")
+        #expect(!(try await fixture.sandbox.requests().contains { $0.path.hasPrefix("/api") }))
+        #expect(try Data(contentsOf: URL(filePath: clip)) == Data("a clip".utf8))
+    }
+
+    @Test func aReportReplacesAnEarlierOne() async throws {
+        let fixture = try await Fixture()
+        let path = fixture.runner.home.file("report.xml")
+        for _ in 0..<2 { #expect(try await fixture.smoke(["--junit", path]).result.exitCode == 0) }
     }
 }

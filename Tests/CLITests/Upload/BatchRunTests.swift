@@ -79,10 +79,25 @@ import Testing
         #expect(try await fixture.posts() == 0)
     }
 
+    /// For example `--report *.mp4`, and `--manifest m.csv --report m.csv`.
+    @Test(arguments: ["first.mp4", "m.csv", #"{"schema":"other"}"#])
+    func aReportReplacesNothingButReports(_ name: String) async throws {
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let taken = try name.hasSuffix(".mp4") ? fixture.file(name) : fixture.text("taken", name)
+        let before = try Data(contentsOf: URL(filePath: taken))
+        let result = try await fixture.upload([file, "--report", taken])
+        #expect(result.exitCode == 2)
+        let message = "error: \"\(taken)\" exists and is not an upload report; it was not changed\n"
+        #expect(result.errors.contains(message), "\(result.errors)")
+        #expect(try await fixture.posts() == 0)
+        #expect(try Data(contentsOf: URL(filePath: taken)) == before)
+    }
+
     @Test func aReportReplacesOnlyRegularFiles() async throws {
         let fixture = try await BatchFixture()
         let file = try fixture.file("a.mp4")
-        let target = try fixture.text("target.json", "old")
+        let target = try fixture.text("target.json", "")
         let link = fixture.runner.home.file("link.json")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.json")
         #expect(try await fixture.upload([file, "--report", link]).exitCode == 0)

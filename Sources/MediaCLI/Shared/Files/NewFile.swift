@@ -3,32 +3,75 @@ internal import MediaFiles
 internal import MediaSystem
 internal import Outcomes
 
-/// A file that is either complete or not created: written beside its target, flushed, then renamed. A link is kept and
+/// A report that is either complete or not created: written beside its target, flushed, then renamed. A link is kept and
 /// its target replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written directly.
 struct NewFile: Sendable {
+    /// The kinds of reports. An existing file is replaced only if it is empty or a report of the same kind: the path
+    /// may be that of a photo or video, for example in `--report *.mp4`.
+    enum Kind: Sendable {
+        case upload
+        case junit
+
+        /// The beginning of a report of this kind contains it.
+        fileprivate var mark: String {
+            switch self {
+            case .upload: "\"\(UploadReport.schema)\""
+            case .junit: "<testsuites"
+            }
+        }
+
+        fileprivate var name: String {
+            switch self {
+            case .upload: "an upload report"
+            case .junit: "a JUnit report"
+            }
+        }
+    }
+
+    /// Number of bytes of an existing file that are examined.
+    private static let prefixCount = 4096
+
     private let path: [UInt8]
     /// Whether the path is a device or a pipe, which must not be replaced.
     private let isStream: Bool
 
-    /// Checks the target by creating a temporary file there, so that an unusable target is detected before the work
+    /// Checks the target, also by creating a temporary file there, so that an unusable one is detected before the work
     /// starts.
     ///
     /// - Throws: `UserFacingError` (usage).
-    init(replacing path: [UInt8]) throws(UserFacingError) {
+    init(replacing path: [UInt8], _ kind: Kind) throws(UserFacingError) {
         var status = stat()
         let exists = stat(path.cString, &status) == 0
-        let kind = status.st_mode & S_IFMT
-        if exists, kind == S_IFDIR { throw Self.failure(path, SystemError.words(EISDIR)) }
-        isStream = exists && kind != S_IFREG
+        let type = status.st_mode & S_IFMT
+        if exists, type == S_IFDIR { throw Self.failure(path, SystemError.words(EISDIR)) }
+        isStream = exists && type != S_IFREG
         self.path = exists && !isStream ? Self.resolved(path) : path
         if isStream {
             guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, SystemError.words(errno)) }
         } else {
+            if exists, status.st_size > 0 { try Self.check(path, kind) }
             do throws(FileWriteError) {
                 try WholeFile.at(self.path, audience: .everyone).0.probe()
             } catch {
                 throw Self.failure(path, error.detail)
             }
+        }
+    }
+
+    /// Throws unless a file is a report of a kind.
+    private static func check(_ path: [UInt8], _ kind: Kind) throws(UserFacingError) {
+        let start: [UInt8]
+        do {
+            start = try SourceFile(checking: path).prefix(prefixCount)
+        } catch {
+            throw failure(path, error.reason)
+        }
+        guard String(decoding: start, as: UTF8.self).contains(kind.mark) else {
+            throw UserFacingError(
+                .reportFailed,
+                "\(ErrorCatalog.quoted(path)) exists and is not \(kind.name); it was not changed",
+                hint: "choose another name for the report"
+            )
         }
     }
 
