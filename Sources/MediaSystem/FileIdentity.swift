@@ -57,6 +57,20 @@ public struct FileIdentity: Sendable, Equatable {
         self.init(status)
     }
 
+    /// The file of an open descriptor; nil if the descriptor is bad.
+    package init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Whether only its name, links, permissions or attributes may have changed since `earlier`, unless a program has
+    /// changed the content and restored the time of modification.
+    package func isProbablyUnchanged(since earlier: FileIdentity) -> Bool {
+        Key(self) == Key(earlier) && size == earlier.size
+            && modificationNanoseconds == earlier.modificationNanoseconds
+    }
+
     /// Wraps around for the implausible times of some file systems; the value is only compared.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

@@ -244,14 +244,36 @@ import Tus
         #expect(sizes.contains { $0 > 128 << 10 }, "chunks grow again: \(sizes)")
     }
 
+    @Test(arguments: ["touched", "protected", "renamed"], [1, 2])
+    func aFileWhoseStatusChangesDuringTheUploadIsUploaded(_ change: String, _ parts: Int) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.parallelParts = parts
+        let path = try bench.file()
+        let name = bench.temporary.file("clip.mp4")
+        let checksum = try bench.checksum(path)
+        let result = await bench.uploader.upload(try bench.prepare(path)) { event in
+            guard case .progress = event else { return }
+            switch change {
+            case "touched": utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
+            case "protected": chmod(name, 0o400)
+            default: rename(name, name + ".renamed")
+            }
+        }
+        #expect(result.state == .done, "\(String(describing: result.error))")
+        #expect(result.checksumSHA256 == checksum)
+        #expect(try await bench.stored() == [checksum])
+    }
+
     @Test func aFileModifiedDuringTheUploadIsNotFinalized() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()
         let name = bench.temporary.file("clip.mp4")
         let result = await bench.uploader.upload(try bench.prepare(path)) { event in
-            if case .progress = event {
-                utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
-            }
+            guard case .progress(let progress) = event, progress.bytesAcknowledged > 0,
+                let file = FileHandle(forWritingAtPath: name)
+            else { return }
+            try? file.write(contentsOf: Data("other".utf8))
+            try? file.close()
         }
         #expect(result.state == .failed)
         #expect(result.error?.code == .sourceChanged)

@@ -57,7 +57,7 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
-    enum Change: CaseIterable { case grown, rewritten, replaced, removed, shortened }
+    enum Change: CaseIterable { case grown, rewritten, replaced, shortened }
 
     /// After the last byte was sent, before the response.
     @Test(arguments: sizes, Change.allCases) func aChangeDuringTheUploadIsDetected(_ size: Int, _ change: Change)
@@ -82,6 +82,41 @@ import Testing
         #expect(try bench.store.tokens(host: nil).count == 1)
     }
 
+    enum Touch: CaseIterable { case touched, protected, linked, renamed, replacedBySameBytes, removed }
+
+    /// The status of a file may change at any time, for example when a backup links it: its bytes decide.
+    @Test(arguments: sizes, Touch.allCases) func aFileWithTheSameBytesIsUnchanged(_ size: Int, _ touch: Touch)
+        async throws
+    {
+        let path = Mutex("")
+        let bench = try Workbench(
+            try FakeGigHive { request, _, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                let path = path.withLock { $0 }
+                try Self.waitForLaterTime(than: path)
+                try Self.touch(path, touch)
+                return false
+            }
+        )
+        path.withLock { $0 = bench.temporary.file("clip.mp4") }
+        let result = await bench.uploader.upload(try bench.prepare(content(size)))
+        #expect(result.state == .done, "\(String(describing: result.error))")
+        #expect(try bench.row()?.state == .done)
+    }
+
+    private static func touch(_ path: String, _ touch: Touch) throws {
+        switch touch {
+        case .touched: #expect(utimes(path, nil) == 0)
+        case .protected: #expect(chmod(path, 0o400) == 0)
+        case .linked: #expect(link(path, path + ".link") == 0)
+        case .renamed: #expect(rename(path, path + ".renamed") == 0)
+        case .replacedBySameBytes:
+            try Data(contentsOf: URL(fileURLWithPath: path)).write(to: URL(fileURLWithPath: path + ".new"))
+            #expect(rename(path + ".new", path) == 0)
+        case .removed: #expect(unlink(path) == 0)
+        }
+    }
+
     /// Waits until a change gets a later time than the file has: the clock of these times advances in steps of up to 10 ms.
     private static func waitForLaterTime(than path: String) throws {
         var status = stat()
@@ -101,9 +136,8 @@ import Testing
             try file.close()
         case .replaced:
             let content = try Data(contentsOf: URL(fileURLWithPath: path))
-            try content.write(to: URL(fileURLWithPath: path + ".new"))
+            try (content.dropLast() + Data("!".utf8)).write(to: URL(fileURLWithPath: path + ".new"))
             #expect(rename(path + ".new", path) == 0)
-        case .removed: #expect(unlink(path) == 0)
         case .shortened: #expect(truncate(path, 1) == 0)
         }
     }

@@ -38,7 +38,7 @@ struct Finalization {
     let journal: TusJournal
     let tusID: String
     private let details: UploadDetails
-    private let isSourceUnchanged: @Sendable () -> Bool
+    private let isSourceUnchanged: Bool
     let control: TransferControl
     let onEvent: @Sendable (UploadEvent) -> Void
     private let pass: EventPass
@@ -73,7 +73,7 @@ struct Finalization {
         recorder: UploadOutcomeRecorder,
         pass: EventPass? = nil,
         storedBefore: ServerInventory.Stored? = nil,
-        isSourceUnchanged: @escaping @Sendable () -> Bool = { true },
+        isSourceUnchanged: Bool = true,
         control: TransferControl,
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) {
@@ -209,11 +209,10 @@ struct Finalization {
         if lostAt != nil && response.isWithoutToken && response.guest == nil && !response.hasNoTokens {
             recorder.endAsRemembered(response)
         } else {
-            let isUnchanged = isSourceUnchanged()
             let tokenless = await tokenlessState(response, since: began)
             await recorder.commit(
                 response,
-                isSourceUnchanged: isUnchanged,
+                isSourceUnchanged: isSourceUnchanged,
                 tokenless: tokenless,
                 rescuePath: rescuePath
             )

@@ -107,7 +107,10 @@ struct ResumeRun: Sendable {
         } catch  where error.code == .fileNotFound {
             throw Self.missing(record)
         }
-        var isSame = upload.identity == identity
+        // Over tus, the bytes that were sent decide.
+        var isSame =
+            upload.identity == identity
+            || record.transport == .multipart && upload.identity?.isProbablyUnchanged(since: identity) == true
         if !isSame { isSame = try await uploader.hasSentBytes(of: record, upload, control, onEvent) }
         guard isSame else { throw Self.changed(record) }
         return try uploader.asGuest(upload)
@@ -138,7 +141,7 @@ struct ResumeRun: Sendable {
         }
         // A file that was copied, restored or touched may still begin with the bytes sent over tus.
         let mayHaveSentBytes = record.transport == .tus && file.status.size == record.sizeBytes
-        guard file.status == identity || mayHaveSentBytes else { throw changed(record) }
+        guard file.status.isProbablyUnchanged(since: identity) || mayHaveSentBytes else { throw changed(record) }
     }
 
     private func keptInput() throws(GigHiveError) -> SpoolFile {

@@ -40,7 +40,9 @@ struct TusTransfer: Sendable {
     /// Sends the parts in parallel. The digest of the whole file cannot be computed from theirs, so the file
     /// is read once more.
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
-        let wholeDigest = Task { await FileDigest.hex(path: upload.path, identity: upload.identity) }
+        let wholeDigest = Task {
+            try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: upload.sizeBytes).hex
+        }
         defer { wholeDigest.cancel() }
         let outcomes = await control.abandoning { inner in
             await withBoundedTasks(parts.indices, limit: parts.count) { index -> Result<SentPart, TusError> in

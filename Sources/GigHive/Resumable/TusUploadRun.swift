@@ -28,6 +28,8 @@ struct TusUploadRun {
     var slot: TusSlot?
     /// The content on the server before this upload, if it had it.
     var storedBefore: ServerInventory.Stored?
+    /// Whether the file had the bytes sent when the last of them was sent.
+    var isSourceUnchanged = true
     /// Whether the upload was restarted because the server could not complete the first one.
     var hasBegunAgain = false
     var recorder: UploadOutcomeRecorder
@@ -156,7 +158,7 @@ struct TusUploadRun {
                 recorder: recorder,
                 pass: pass,
                 storedBefore: storedBefore,
-                isSourceUnchanged: { file.isUnchanged },
+                isSourceUnchanged: isSourceUnchanged,
                 control: control,
                 onEvent: onEvent
             )
@@ -212,13 +214,14 @@ struct TusUploadRun {
                     try await journal.restart(layout())
                 }
             }
+            let readingBegan = uploader.now()
             let sent = try await transfer(file, journal)
             UploadFailpoint.afterAllBytes.reach()
+            isSourceUnchanged = await uploader.isUnchanged(upload, file, sent: sent.checksum, since: readingBegan)
             // If the file is stored with its last chunk, the result includes its ID.
-            guard file.isUnchanged || features.offsetUnit == .chunks else {
+            guard isSourceUnchanged || features.offsetUnit == .chunks else {
                 throw TusError(.prefixChanged, detail: "the file changed while it was being sent")
             }
-            uploader.keep(sent.checksum, of: upload, readingBegan: recorder.record.createdAt)
             try await TusError.journalling { () async throws(StoreError) in
                 try await journal.completed(as: sent.tusID)
                 try await recorder.noteSent(checksum: sent.checksum)
@@ -232,7 +235,7 @@ struct TusUploadRun {
                 if error.mayBeUnfinished { onEvent(.leavingUnfinished) }
                 return await send(file, journal)
             }
-            if error.kind == .cancelled, let tusID = await deliveredBeforeStop(journal) { return tusID }
+            if error.kind == .cancelled, let tusID = await deliveredBeforeStop(file, journal) { return tusID }
             await endSending(error, file, journal)
             return nil
         }
@@ -442,7 +445,7 @@ extension TusUploadRun {
 
     /// The upload, if a stop came too late: on a server that stores the file with its last chunk, only a query shows
     /// whether that chunk has arrived.
-    mutating func deliveredBeforeStop(_ journal: TusJournal) async -> String? {
+    mutating func deliveredBeforeStop(_ file: FileContent, _ journal: TusJournal) async -> String? {
         let record = await journal.record
         guard record.mayBeStored, let part = record.parts.first, let tusID = part.tusID, let proof = part.proofs.last,
             let status = try? await uploader.tus.status(of: tusID), status.offset == upload.sizeBytes
@@ -450,6 +453,7 @@ extension TusUploadRun {
         do throws(StoreError) {
             try await journal.completed(as: tusID)
             try await recorder.noteSent(checksum: proof.digest)
+            isSourceUnchanged = await uploader.isUnchanged(upload, file, sent: proof.digest, since: uploader.now())
             return tusID
         } catch {
             return nil

@@ -155,20 +155,19 @@ extension MediaType {
 }
 
 extension PreparedUpload {
-    /// Opens the source again, for sending. Throws `.sourceChanged` if it is no longer the checked one.
+    /// Opens the source again, for sending. Throws `.sourceChanged` if it is not the checked one, or was modified.
     func open() throws(GigHiveError) -> FileContent {
         if let spool = self.spool {
             return FileContent(sharing: spool.descriptor, of: spool, byteCount: spool.byteCount)
         }
         let file: SourceFile
         do { file = try SourceFile(path: self.path) } catch { throw .source(error) }
-        guard file.status == self.identity else {
+        guard let identity = self.identity, file.status.isProbablyUnchanged(since: identity) else {
             let detail = "the file has changed since it was checked"
             throw GigHiveError(.sourceChanged, detail: detail, path: self.path)
         }
         return FileContent(sharing: file.descriptor, of: file, byteCount: file.status.size) {
-            // Descriptor and path still refer to the unmodified file.
-            (try? file.currentStatus()) == file.status
+            (try? file.currentStatus())?.isProbablyUnchanged(since: file.status) == true
         }
     }
 

@@ -12,7 +12,7 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
-    /// Whether the file was unmodified at the end of the attempt: later changes are not in the bytes sent.
+    /// Whether the file had the bytes sent at the end of the attempt, if all were sent: later changes are not in them.
     let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
@@ -30,6 +30,7 @@ struct UploadAttempt: Sendable {
         onEvent: @escaping @Sendable (UploadEvent) -> Void
     ) async throws(GigHiveError) -> UploadAttempt {
         let began = ContinuousClock.now
+        let readingBegan = uploader.now()
         let tap: HashTap
         do {
             tap = HashTap(try HashPipeline(expecting: file.byteCount), expecting: file.byteCount)
@@ -67,12 +68,17 @@ struct UploadAttempt: Sendable {
             }
             onEvent(.progress(progress))
         }
+        let checksum = await bodyEnd.checksum()
+        var isUnchanged = false
+        if let checksum {
+            isUnchanged = await uploader.isUnchanged(upload, file, sent: checksum, since: readingBegan)
+        }
         return UploadAttempt(
             began: began,
             response: response,
             verdict: .of(response.outcome),
-            checksum: await bodyEnd.checksum(),
-            isSourceUnchanged: file.isUnchanged,
+            checksum: checksum,
+            isSourceUnchanged: isUnchanged,
             timeSinceBody: tap.completedAt.map { .now - $0 } ?? .zero
         )
     }

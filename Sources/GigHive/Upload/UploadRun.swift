@@ -160,9 +160,6 @@ struct UploadRun {
                 recorder.endAsKnown(end)
                 break
             }
-            if let checksum = attempt.checksum, attempt.isSourceUnchanged {
-                uploader.keep(checksum, of: upload, readingBegan: recorder.record.createdAt)
-            }
             let again = await handle(attempt, file, rescue)
             await recorder.finish(response: attempt.response.response, rescuePath: rescue.path)
             guard let again else { break }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCrypto
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -276,8 +277,38 @@ extension Uploader {
         return identities.map { identity in identity == nil ? nil : known.next() ?? nil }
     }
 
+    /// Whether the source still has the bytes that were sent, by their digest. A file whose status has changed since it
+    /// was checked is read again: its name, links, permissions and times may change at any time. Caches the digest.
+    ///
+    /// The first byte was read after `readingBegan`.
+    func isUnchanged(
+        _ upload: PreparedUpload,
+        _ file: FileContent,
+        sent checksum: String,
+        since readingBegan: Date
+    ) async -> Bool {
+        guard let identity = upload.identity else { return true }
+        if FileIdentity(ofRegularFile: upload.path) == identity {
+            keep(checksum, of: upload, readingBegan: readingBegan)
+            return true
+        }
+        // Another file may have replaced it. A file that was renamed or removed still has its bytes.
+        let current = try? SourceFile(path: upload.path)
+        defer { withExtendedLifetime(current) {} }
+        let descriptor = current?.descriptor ?? file.descriptor
+        let secondReadingBegan = now()
+        guard let status = FileIdentity(descriptor: descriptor), status.size == upload.sizeBytes,
+            let digest = try? await SHA256Digest.ofFile(descriptor: descriptor, byteCount: status.size),
+            digest.hex == checksum
+        else { return false }
+        if FileIdentity(descriptor: descriptor) == status {
+            hashes?.keep(checksum, for: status, readingBegan: secondReadingBegan)
+        }
+        return true
+    }
+
     /// Caches the SHA-256 of an upload's whole file, which is unchanged since it was checked.
-    func keep(_ checksum: String, of upload: PreparedUpload, readingBegan: Date) {
+    private func keep(_ checksum: String, of upload: PreparedUpload, readingBegan: Date) {
         guard let identity = upload.identity else { return }
         hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
     }

@@ -33,7 +33,7 @@ public final class FileContent: Sendable {
         self.checkUnchanged = checkUnchanged
     }
 
-    /// Whether the file is as it was when it was opened, as far as that can be checked.
+    /// Whether the file is as it was when it was opened, as far as that can be checked without reading it.
     public var isUnchanged: Bool { checkUnchanged() }
 
     deinit {

@@ -26,7 +26,6 @@ import Testing
                 try FaultFixture.writeMovie(to: path + ".new", byteCount: byteCount, seed: 1)
                 #expect(rename(path + ".new", path) == 0)
             },
-            Change(testDescription: "is removed") { path in #expect(unlink(path) == 0) },
         ]
     }
 
