@@ -62,6 +62,38 @@ import Testing
         #expect(await names.next() == "b.mp4")
     }
 
+    @Test func linksAreReportedWhenTheyAreCreated() async throws {
+        let elsewhere = try TemporaryDirectory()
+        for name in ["a", "b", "c"] { try Data("x".utf8).write(to: URL(filePath: elsewhere.file(name))) }
+        var names = try watch().makeNames(in: directory)
+        link(elsewhere.file("a"), directory.file("hard"))
+        #expect(await names.next() == "hard")
+        symlink(elsewhere.file("b"), directory.file("symbolic"))
+        #expect(await names.next() == "symbolic")
+        // As programs do that create a file atomically without replacing another.
+        link(elsewhere.file("c"), directory.file("moved"))
+        unlink(elsewhere.file("c"))
+        #expect(await names.next() == "moved")
+        try write("z")
+        #expect(await names.next() == "z")
+    }
+
+    @Test(arguments: [true, false]) func aLinkToAGrowingFileIsWaitedFor(isSymbolic: Bool) async throws {
+        let elsewhere = try TemporaryDirectory()
+        let descriptor = open(elsewhere.file("growing"), O_CREAT | O_WRONLY, 0o600)
+        #expect(Glibc.write(descriptor, "abc", 3) == 3)
+        var names = try watch(idleSeconds: 0.05, openness: WriterProbe.openness).makeNames(in: directory)
+        if isSymbolic {
+            symlink(elsewhere.file("growing"), directory.file("a"))
+        } else {
+            link(elsewhere.file("growing"), directory.file("a"))
+        }
+        try write("b")
+        #expect(await names.next() == "b")
+        close(descriptor)
+        #expect(await names.next() == "a")
+    }
+
     @Test func eachWriteIsReported() async throws {
         var names = try watch().makeNames(in: directory)
         for number in 0..<3 {

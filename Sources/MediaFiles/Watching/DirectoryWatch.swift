@@ -1,16 +1,17 @@
 internal import Glibc
 internal import MediaSystem
 
-/// Reports complete files that appear in a directory (inotify: closed after writing, or moved in).
+/// Reports complete files that appear in a directory (inotify: closed after writing, moved in, or linked).
 ///
 /// Only regular files directly in the directory, and links to them, are reported, subject to the filter. Empty files
 /// are ignored: some writers create a file, close it, and open it again to write its content.
 ///
 /// A read lease (`F_SETLEASE`) shows whether another process is still writing: the system refuses it while a file is
 /// open for writing. If no leases are granted (another user's file, some network file systems), a file that already
-/// existed or was moved in counts as complete once its size and times have not changed for two seconds. The lease is
-/// released immediately; a writer that opens the file at that moment waits for microseconds, and a nonblocking one
-/// fails.
+/// existed, was moved in or linked counts as complete once its size and times have not changed for two seconds. A link
+/// to a file that is open for writing is tested every two seconds, because the file may be closed in another directory.
+/// The lease is released immediately; a writer that opens the file at that moment waits for microseconds, and a
+/// nonblocking one fails.
 package final class DirectoryWatch: Sendable {
     /// Paths of complete files, once per write. Ends when the task is canceled or the directory is removed or renamed;
     /// watching stops when the last reference to the stream is released. A file open for writing is reported after it
@@ -58,6 +59,8 @@ final class DirectoryEvents: Sendable {
         case closed([UInt8])
         /// A file was moved in, or renamed to this name.
         case movedIn([UInt8])
+        /// A new file, which has no content yet, or a link to a file.
+        case created([UInt8])
         /// A name was removed.
         case gone([UInt8])
         /// Events were lost.
@@ -74,7 +77,7 @@ final class DirectoryEvents: Sendable {
         descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { throw SourceFileError(errno: errno, path: directory) }
         let wanted =
-            IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
+            IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
         let path = directory.cString
         guard inotify_add_watch(descriptor, path, UInt32(wanted) | UInt32(IN_ONLYDIR)) >= 0 else {
             let code = errno
@@ -133,6 +136,9 @@ extension DirectoryEvents.Event {
         } else if has(Int(IN_MOVED_TO)) {
             guard !has(Int(IN_ISDIR)) else { return nil }
             self = .movedIn(name)
+        } else if has(Int(IN_CREATE)) {
+            guard !has(Int(IN_ISDIR)) else { return nil }
+            self = .created(name)
         } else if has(Int(IN_DELETE) | Int(IN_MOVED_FROM)) {
             self = .gone(name)
         } else {
@@ -157,6 +163,17 @@ struct DirectoryWatchLoop {
     /// twice.
     fileprivate var reported: [[UInt8]: FileIdentity] = [:]
 
+    /// Names that were reported when they were created. If it is not a link, the event of its writer follows.
+    fileprivate var reportedAtCreation: Set<[UInt8]> = []
+
+    /// How a name was noticed.
+    private enum Arrival {
+        case created
+        /// Listed, or moved in.
+        case present
+        case closed
+    }
+
     fileprivate struct IdleFile {
         var status: FileIdentity
         var since: ContinuousClock.Instant
@@ -168,8 +185,7 @@ struct DirectoryWatchLoop {
         var followsReading = false
         while true {
             var names: [[UInt8]] = []
-            // Just closed by a writer.
-            var closed: Set<[UInt8]> = []
+            var arrivals: [[UInt8]: Arrival] = [:]
             let mayRepeat = followsReading
             followsReading = mustRead
             if mustRead {
@@ -181,11 +197,18 @@ struct DirectoryWatchLoop {
             for event in batch {
                 switch event {
                 case .closed(let name):
+                    if reportedAtCreation.remove(name) != nil, isKnown(name) { break }
                     names.append(name)
-                    closed.insert(name)
-                case .movedIn(let name): names.append(name)
+                    arrivals[name] = .closed
+                case .movedIn(let name):
+                    names.append(name)
+                    if arrivals[name] != .closed { arrivals[name] = .present }
+                case .created(let name):
+                    names.append(name)
+                    if arrivals[name] == nil { arrivals[name] = .created }
                 case .gone(let name):
                     reported[name] = nil
+                    reportedAtCreation.remove(name)
                     idle[name] = nil
                 case .overflow: mustRead = true
                 case .ended: break
@@ -194,7 +217,7 @@ struct DirectoryWatchLoop {
             if mayRepeat { names.removeAll(where: isKnown) }
             var seen: Set<[UInt8]> = []
             for name in names where seen.insert(name).inserted && filter.accepts(name) {
-                check(name, isClosed: closed.contains(name), report: report)
+                check(name, arrivals[name] ?? .present, report: report)
             }
             checkIdleFiles(report: report)
             if batch.contains(.ended) { return }
@@ -219,7 +242,7 @@ struct DirectoryWatchLoop {
         return (try? SourceFile(path: directory.joined(withName: name)))?.status == before
     }
 
-    private mutating func check(_ name: [UInt8], isClosed: Bool, report: ([UInt8]) -> Void) {
+    private mutating func check(_ name: [UInt8], _ arrival: Arrival, report: ([UInt8]) -> Void) {
         idle[name] = nil
         let path = directory.joined(withName: name)
         // Empty, irregular and removed files are not reported. Unreadable ones are: their reader reports the error.
@@ -231,17 +254,27 @@ struct DirectoryWatchLoop {
             return
         }
         switch openness(file.descriptor) {
+        case .closed:
+            if arrival == .created { reportedAtCreation.insert(name) }
+            finish(name, file.status, report: report)
+        case .unknown where arrival == .closed: finish(name, file.status, report: report)
         // An event follows when its writer closes it.
-        case .open: break
-        case .unknown where !isClosed: idle[name] = IdleFile(status: file.status, since: .now)
-        case .closed, .unknown: finish(name, file.status, report: report)
+        case .open where !isLink(path), .unknown where arrival == .created && !isLink(path): break
+        case .open, .unknown: idle[name] = IdleFile(status: file.status, since: .now)
         }
+    }
+
+    /// Whether a file may have other names.
+    private func isLink(_ path: [UInt8]) -> Bool {
+        var status = stat()
+        guard lstat(path.cString, &status) == 0 else { return false }
+        return status.st_mode & S_IFMT == S_IFLNK || status.st_nlink > 1
     }
 
     private mutating func checkIdleFiles(report: ([UInt8]) -> Void) {
         for (name, idle) in idle where idle.since.duration(to: .now) >= idleTime {
             let file = try? SourceFile(path: directory.joined(withName: name))
-            if let file, file.status == idle.status {
+            if let file, file.status == idle.status, openness(file.descriptor) != .open {
                 finish(name, file.status, report: report)
             } else {
                 self.idle[name] = file.map { IdleFile(status: $0.status, since: .now) }
