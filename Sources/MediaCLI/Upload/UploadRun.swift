@@ -288,8 +288,8 @@ extension UploadRun {
         return await watching.value
     }
 
-    /// Uploads files as they arrive, at most `jobs` in parallel. A file that is rewritten during its upload is queued
-    /// again through `again` afterwards.
+    /// Uploads files as they arrive, at most `jobs` in parallel. A file that is rewritten, renamed or linked during its
+    /// upload is queued again through `again` afterwards.
     private func send(
         _ arrivals: AsyncStream<[UInt8]>,
         again: @escaping @Sendable ([UInt8]) -> Void,
@@ -299,7 +299,7 @@ extension UploadRun {
     ) async {
         var arrivals = arrivals.makeAsyncIterator()
         var number = 0
-        let uploading = PathsInProgress()
+        let uploading = FilesInProgress()
         await withBoundedTasks(
             limit: jobs,
             next: { () -> (path: [UInt8], item: UploadBatch.Item, index: Int)? in
@@ -309,7 +309,7 @@ extension UploadRun {
                     if let item = await item(for: path, number: number) {
                         return (path, item, results.add(item))
                     }
-                    if uploading.end(path) { again(path) }
+                    uploading.end(path).forEach(again)
                 }
                 return nil
             },
@@ -319,7 +319,7 @@ extension UploadRun {
             // Files that were on the server when the last file arrived may have been deleted since.
             let batch = UploadBatch(uploader: anotherUploader(), options: .init())
             await batch.run([item], control: control) { announce($0.at(index), file) }
-            if uploading.end(path) { again(path) }
+            uploading.end(path).forEach(again)
         }
     }
 
@@ -341,22 +341,35 @@ extension UploadRun {
     }
 }
 
-/// Files that are being uploaded, and which of them were rewritten in the meantime.
-private final class PathsInProgress: Sendable {
-    private let isWrittenAgain = Mutex<[[UInt8]: Bool]>([:])
+/// Files that are being uploaded, and the paths that arrived for them in the meantime: a file may have been rewritten,
+/// renamed or linked.
+private final class FilesInProgress: Sendable {
+    private struct File {
+        var path: [UInt8]
+        var key: FileIdentity.Key?
+        var arrivals: [[UInt8]] = []
+    }
 
-    /// Returns whether to upload the file now. If it is already being uploaded, it is marked for another upload.
+    private let files = Mutex<[File]>([])
+
+    /// Returns whether to upload the file now. If it is already being uploaded, `end` returns this path.
     func begin(_ path: [UInt8]) -> Bool {
-        isWrittenAgain.withLock { paths in
-            let isUploading = paths[path] != nil
-            paths[path] = isUploading
-            return !isUploading
+        let key = FileIdentity(ofRegularFile: path).map(FileIdentity.Key.init)
+        return files.withLock { files in
+            guard let index = files.firstIndex(where: { $0.path == path || (key != nil && $0.key == key) }) else {
+                files.append(File(path: path, key: key))
+                return true
+            }
+            if !files[index].arrivals.contains(path) { files[index].arrivals.append(path) }
+            return false
         }
     }
 
-    /// Returns whether the file was rewritten since `begin`.
-    func end(_ path: [UInt8]) -> Bool {
-        isWrittenAgain.withLock { $0.removeValue(forKey: path) ?? false }
+    /// Returns the paths that arrived since `begin`.
+    func end(_ path: [UInt8]) -> [[UInt8]] {
+        files.withLock { files in
+            files.firstIndex { $0.path == path }.map { files.remove(at: $0).arrivals } ?? []
+        }
     }
 }
 

@@ -64,6 +64,28 @@ import Testing
         #expect(!result.errors.contains("another mediactl"), "\(result.errors)")
     }
 
+    /// Programs write a file under a temporary name and rename it.
+    @Test(arguments: [true, false]) func aFileRenamedOrLinkedDuringItsUploadIsNotLost(isRenamed: Bool) async throws {
+        let fixture = try await BatchFixture(faults: ["upload:delay-response=600,times=1"])
+        let drop = fixture.runner.home.file("drop")
+        let file = try fixture.file("drop/part.mp4")
+        let child = try fixture.runner.start(["upload", "--watch", drop, "-j", "2", "--json"] + fixture.login)
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.bodyBytesRead > 0 } }
+        if isRenamed {
+            try FileManager.default.moveItem(atPath: file, toPath: drop + "/whole.mp4")
+        } else {
+            try FileManager.default.linkItem(atPath: file, toPath: drop + "/whole.mp4")
+        }
+        try await fixture.sandbox.clearFaults()
+        try await child.wait(for: #"/drop/whole.mp4","upload_id""#)
+        child.signal(SIGINT)
+        let result = try await child.finish()
+        let items = try BatchFixture.records(result, "item")
+        #expect(items.map { $0["state"] as? String } == ["done", "duplicate"], "\(result)")
+        #expect(!result.errors.contains("error:"), "\(result.errors)")
+        #expect(try fixture.sandbox.storedFiles().count == 1)
+    }
+
     @Test func aClosedPipeEndsTheWatch() async throws {
         let fixture = try await BatchFixture()
         try fixture.file("drop/there.mp4")
