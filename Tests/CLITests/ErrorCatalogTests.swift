@@ -43,6 +43,26 @@ import Testing
         #expect(hint == expected)
     }
 
+    static let commands: [(UserFacingError, String)] = [
+        (
+            ErrorCatalog.userFacingError(of: GigHiveError(.connectionLost, path: Array("$(touch x).mp4".utf8))),
+            "mediactl upload '$(touch x).mp4'"
+        ),
+        (
+            ErrorCatalog.userFacingError(of: GigHiveError(.tokenNotStored, rescuePath: "/$(touch x)/r")),
+            "mediactl uploads adopt '/$(touch x)/r' --file-id ID"
+        ),
+        (
+            UploadsAdopt.userFacingError(of: .noServer, named: "$(touch x)"),
+            "mediactl uploads adopt '$(touch x)' --server https://HOST"
+        ),
+    ]
+
+    /// A shell that executes a printed command must not execute a file name.
+    @Test(arguments: commands) func pathsInCommandsAreQuotedForAShell(error: UserFacingError, command: String) throws {
+        #expect(try #require(error.hint).hasSuffix(command), "\(error)")
+    }
+
     private struct NewSystemError: CatalogedError {
         var code: OutcomeCode
         var detail = ""

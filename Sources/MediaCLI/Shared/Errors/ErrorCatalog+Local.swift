@@ -181,7 +181,7 @@ extension ErrorCatalog {
         case .connectionLost where error.path != nil:
             Text(
                 "the upload was interrupted, and its event does not have the file",
-                hint: "upload the file again with: mediactl upload \(quoted(error.path ?? []))"
+                hint: "upload the file again with: mediactl upload \(ShellWord.quoted(error.path ?? []))"
             )
         default: nil
         }
