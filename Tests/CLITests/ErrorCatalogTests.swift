@@ -63,6 +63,13 @@ import Testing
         #expect(try #require(error.hint).hasSuffix(command), "\(error)")
     }
 
+    @Test(arguments: [(true, "multipart"), (false, "tus")])
+    func theHintForARefusedSizeIsTheOtherTransport(isOfTusServer: Bool, transport: String) {
+        var error = GigHiveError(.payloadTooLarge, httpStatus: 413, field: "transport")
+        error.isOfTusServer = isOfTusServer
+        #expect(ErrorCatalog.userFacingError(of: error).hint == "upload it with --transport \(transport)")
+    }
+
     private struct NewSystemError: CatalogedError {
         var code: OutcomeCode
         var detail = ""

@@ -126,7 +126,8 @@ extension ErrorCatalog {
                 hint: hasAlternative
                     ? "upload it with --transport tus" : "ask the operator of the server to raise the limit"
             )
-        case .payloadTooLarge where hasAlternative: return .table(error, hint: "upload it with --transport tus")
+        case .payloadTooLarge where hasAlternative:
+            return .table(error, hint: "upload it with --transport \(error.isOfTusServer ? "multipart" : "tus")")
         default: return nil
         }
     }
