@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -275,9 +276,12 @@ extension GigHiveError {
             true
         // No connection within the time limit.
         case .networkTimeout: self.transport?.kind == .connectTimeout
-        default: false
+        default: isOfHTTPSPort
         }
     }
+
+    /// Whether a port for HTTPS refused plain HTTP.
+    var isOfHTTPSPort: Bool { detail == HTTPSPort.detail }
 
     /// Whether the server refuses all requests for now, so a query that an upload can do without is omitted.
     var isOutage: Bool { code == .serverUnavailable || code == .rateLimited }

@@ -58,6 +58,18 @@ import Testing
         #expect(mayRepeat == [408, 423, 429].contains(status))
     }
 
+    /// Otherwise from a web server or proxy that did not receive the whole request.
+    @Test func aPortForHTTPSIsNotTriedAgain() {
+        let page = "<title>400 The plain HTTP request was sent to HTTPS port</title>"
+        for (page, isRepeated) in [(page, false), ("<title>400 Bad Request</title>", true)] {
+            guard case .refused(let error, let mayRepeat) = verdict(400, page, bodyComplete: false) else {
+                Issue.record("\(verdict(400, page, bodyComplete: false))")
+                continue
+            }
+            #expect(mayRepeat == isRepeated && error.endsRun != isRepeated)
+        }
+    }
+
     @Test(arguments: others, bodies) func anUndefinedStatusOfFinalizeIsALostResponse(_ status: Int, _ body: String) {
         let response = UploadResponse.parse(status: status, body: Array(body.utf8))
         guard case .lost(let error) = FinalizeVerdict.of(response, head: HTTPResponseHead(status: status)) else {

@@ -178,7 +178,7 @@ indirect enum UploadVerdict: Sendable {
             return .duplicate(response)
         case 400 where !isJSON && !bodyComplete:
             // From a web server or proxy that did not receive the whole request; the application responds in JSON.
-            return .refused(error, mayRepeat: true)
+            return .refused(error, mayRepeat: !error.isOfHTTPSPort)
         case 400..<500 where !refusals.contains(head.status):
             // A proxy may send it while the application continues with a complete body.
             return bodyComplete
