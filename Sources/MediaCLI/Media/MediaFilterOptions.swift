@@ -29,7 +29,8 @@ struct MediaFilterOptions: ParsableArguments {
 
     @Option(
         "Only files with this name: the one on the server, or the original one. Servers do not store the original "
-            + "name, so it is compared with the label.",
+            + "name, so it is compared with the label. Requires the uploader or the admin, and one request for each file "
+            + "with another label.",
         value: "name"
     )
     var fileName: String?
