@@ -100,6 +100,25 @@ import Testing
         #expect(bench.server.deletions.count == 1)
     }
 
+    /// Neither the response to the deletion nor that to the query for the file can be read, for example behind a proxy.
+    @Test(arguments: [
+        (#"{"deleted_count":0}"#, OutcomeCode.notDeleted), (#"{"deleted_count":1}"#, .unknownOutcome),
+        ("welcome", .unknownOutcome),
+    ])
+    func aDeletionWithoutAReadableResponseIsUnknown(_ body: String, _ code: OutcomeCode) async throws {
+        let isDeleting = Mutex(false)
+        let (bench, entry) = try await uploaded { request, connection, _, _ in
+            if request.path == "/db/delete_media_files.php" { isDeleting.withLock { $0 = true } }
+            guard isDeleting.withLock({ $0 }) else { return false }
+            try connection.respond(200, request.method == "GET" ? "welcome" : body)
+            return true
+        }
+        let result = await bench.deleter.delete(entry, onInvalidToken: neverCalled)
+        #expect(result.state == .failed)
+        #expect(result.error?.code == code)
+        #expect(try bench.store.tokens(host: nil).count == 1)
+    }
+
     @Test(arguments: ["asset", "file"], [true, false])
     func aForbiddenDeletionRequiresAnotherLogin(_ spelling: String, _ asAdmin: Bool) async throws {
         let wanted = asAdmin ? "\(spelling)_id and delete_token" : "\(spelling)_ids array"

@@ -126,8 +126,9 @@ public struct Deleter: Sendable {
         case rejected(status: Int)
         /// Known not to have been deleted by this request.
         case refused(GigHiveError)
-        /// It may have been deleted: a query decides. `isClaimed` if the server reports a deletion without the ID.
-        case unclear(GigHiveError, isClaimed: Bool)
+        /// It may have been deleted: a query decides. `isClaimed` is whether the server reports a deletion, without the
+        /// ID; nil if the response does not show it.
+        case unclear(GigHiveError, isClaimed: Bool?)
     }
 
     private func send(_ body: JSONObject, fileID: Int64, token: DeleteToken? = nil) async -> Verdict {
@@ -179,7 +180,7 @@ public struct Deleter: Sendable {
             let reasons = response.itemErrors.joined(separator: ", ")
             return .unclear(
                 GigHiveError(.notDeleted, detail: reasons, httpStatus: status),
-                isClaimed: response.deletedCount == 1
+                isClaimed: response.deletedCount.map { $0 == 1 }
             )
         }
     }
@@ -200,17 +201,17 @@ public struct Deleter: Sendable {
     }
 
     /// A lost or inconclusive response: a query for the file decides.
-    private func handleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool) async -> DeleteResult {
+    private func handleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool?) async -> DeleteResult {
         do throws(GigHiveError) {
             guard let asset = try await client.asset(target.fileID) else {
-                return removed(target, isClaimed ? .deleted : .gone, error.httpStatus)
+                return removed(target, isClaimed == true ? .deleted : .gone, error.httpStatus)
             }
             guard isSame(asset, target) else {
                 return failed(target, GigHiveError(.idReused))
             }
             return failed(target, error)
         } catch let reason {
-            guard error.code != .notDeleted else { return failed(target, error) }
+            guard isClaimed != false else { return failed(target, error) }
             var unknown = error.asUnknownOutcome(reason)
             unknown.field = "deletion"
             return failed(target, unknown)
