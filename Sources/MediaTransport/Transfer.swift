@@ -121,6 +121,11 @@ extension Transfer {
     /// For a response that is written to a file; libcurl's own 16 KiB cost four times as many system calls.
     private static let downloadBufferBytes = 131_072
 
+    /// Whether the content of the response is the purpose of the request.
+    var requestsContent: Bool {
+        if case .receiver = request.destination { request.method == .get } else { false }
+    }
+
     var expectsContinue: Bool {
         submission.expectsContinue && request.expectsContinue && isBodyLarge
     }
@@ -142,6 +147,9 @@ extension Transfer {
         }
         // A proxy's response to CONNECT is not the server's.
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // A request without `Accept-Encoding`, which `configureHeaders` removes, accepts any coding (RFC 9110 section
+        // 12.5.3), and some proxies compress: libcurl decodes what it supports. A download has its own checks.
+        if !requestsContent { try set(CURLOPT_ACCEPT_ENCODING, "") }
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_TCP_KEEPIDLE, 30)
@@ -219,6 +227,7 @@ extension Transfer {
         }
         // An empty value removes the field that libcurl would add.
         lines.append(expectsContinue ? "Expect: 100-continue" : "Expect:")
+        lines.append("Accept-Encoding:")
         for line in lines {
             guard let list = curl_slist_append(headerList, line) else {
                 throw TransportError(.unusable, detail: "out of memory")

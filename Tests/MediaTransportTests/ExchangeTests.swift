@@ -30,6 +30,45 @@ struct ExchangeTests {
         #expect(head.hasSuffix("\r\n\r\nhello"))
     }
 
+    /// `gzip --no-name` of `{"ok":true}`.
+    private static let compressed: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 86, 202, 207, 86, 178,
+        42, 41, 42, 77, 173, 5, 0, 144, 95, 212, 167, 11, 0, 0, 0,
+    ]
+
+    @Test("a response that a proxy compressed without being asked is decoded", arguments: [true, false])
+    func compressedResponse(toReceiver: Bool) async throws {
+        let seen = Mutex("")
+        let server = try ScriptedServer { connection, _ in
+            let request = try connection.readRequest()
+            seen.withLock { $0 = request.head }
+            try connection.respond(200, bytes: Self.compressed, headers: ["Content-Encoding: gzip"])
+        }
+        let receiver = RecordingReceiver()
+        var request = HTTPRequest(.post, server.url(), body: BytesBody("x"), repeatability: .atMostOnce)
+        if toReceiver { request.destination = .receiver(receiver) }
+        let response = try await client().execute(request)
+        #expect((toReceiver ? receiver.text : String(decoding: response.body, as: UTF8.self)) == #"{"ok":true}"#)
+        #expect(!seen.withLock { $0 }.lowercased().contains("accept-encoding"))
+    }
+
+    @Test("what a compressed response decodes to is limited")
+    func longCompressedResponse() async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = try connection.readRequest()
+            try connection.respond(200, bytes: Self.compressed, headers: ["Content-Encoding: gzip"])
+        }
+        let request = HTTPRequest(
+            .get,
+            server.url(),
+            repeatability: .safe,
+            destination: .memory(limit: 10)
+        )
+        let client = try client()
+        let error = await transportError { () async throws(TransportError) in try await client.execute(request) }
+        #expect(error?.kind == .responseTooLarge)
+    }
+
     @Test("no byte of a large body is sent before it is refused (trap T3)", arguments: [401, 413])
     func earlyRefusal(status: Int) async throws {
         let expected = Mutex(false)
