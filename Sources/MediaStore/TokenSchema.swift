@@ -1,3 +1,5 @@
+internal import Foundation
+
 extension StoreSchema {
     /// `tokens.sqlite`. Times are integers, milliseconds since 1970: ten thousand rows are listed without parsing a
     /// date.
