@@ -31,7 +31,7 @@ import Tus
     private func guest(
         _ bench: ResumableBench,
         name: String? = "Aunt Ü",
-        secret: String = Self.secret
+        secret: String = GuestTests.secret
     ) async throws -> GuestAccess {
         let token = try #require(EventToken("\(bench.sandbox.baseURL)/upload/\(secret)"))
         return try await bench.client.guestAccess(token, displayName: name).acceptingTerms()

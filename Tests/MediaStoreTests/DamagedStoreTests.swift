@@ -282,7 +282,10 @@ struct DamagedStoreTests {
         #expect(try fixture.store().tokens(host: nil).map(\.createdAt) == [entry.createdAt])
     }
 
-    @Test("no time causes a crash", arguments: [(Double.infinity, Int64.max), (-.infinity, .min), (1e300, .max)])
+    @Test(
+        "no time causes a crash",
+        arguments: [(.infinity, .max), (-Double.infinity, .min), (1e300, .max)] as [(Double, Int64)]
+    )
     func milliseconds(seconds: Double, milliseconds: Int64) {
         #expect(Date(timeIntervalSince1970: seconds).milliseconds == milliseconds)
     }

@@ -76,9 +76,9 @@ struct CheckRun: Sendable {
                 console.error(remains)
             }
         }
-        let report = JUnitReport(suite: "mediactl \(suite)", server: server, checks: checks, duration: duration)
+        let junitReport = JUnitReport(suite: "mediactl \(suite)", server: server, checks: checks, duration: duration)
         do {
-            try file?.write(report.text)
+            try file?.write(junitReport.text)
         } catch {
             var userFacingError = error
             userFacingError.exitCode = .failure

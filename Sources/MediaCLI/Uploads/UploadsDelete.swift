@@ -252,9 +252,9 @@ struct DeleteRun: Sendable {
 
     private func requireChecksum(_ known: String?, of id: Int64) throws(UserFacingError) {
         guard let checksum = checksumSHA256, checksum != known else { return }
-        let known = ErrorCatalog.clean(known ?? "")
+        let other = ErrorCatalog.clean(known ?? "")
         throw .usage(
-            known.isEmpty ? "the checksum of \(id) is not known" : "\(id) has another checksum: \(known)",
+            other.isEmpty ? "the checksum of \(id) is not known" : "\(id) has another checksum: \(other)",
             hint: "mediactl uploads show \(id)"
         )
     }
