@@ -71,6 +71,17 @@ public struct FileIdentity: Sendable, Equatable {
             && modificationNanoseconds == earlier.modificationNanoseconds
     }
 
+    /// The error for the file or directory at a path, symbolic links followed; 0 if its metadata can be read.
+    package static func errorCode(of path: [UInt8]) -> Int32 {
+        var status = stat()
+        guard !path.contains(0) else { return ENOENT }
+        return stat(path.cString, &status) == 0 ? 0 : errno
+    }
+
+    /// Whether there is certainly nothing at a path. False if that cannot be determined, for example because its
+    /// directory cannot be read.
+    package static func isMissing(_ path: [UInt8]) -> Bool { [ENOENT, ENOTDIR].contains(errorCode(of: path)) }
+
     /// Wraps around for the implausible times of some file systems; the value is only compared.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

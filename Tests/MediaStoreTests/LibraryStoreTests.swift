@@ -207,6 +207,28 @@ struct LibraryStoreTests {
         #expect(paths.count == 998)
     }
 
+    @Test("the copies in a directory, or in one state, can be selected")
+    func selectedBlocks() async throws {
+        let store = try library()
+        let paths = ["/a/1", "/a/b/2", "/a", "/a.jpg", "/a-b/3", "/b/4"]
+        var copies = paths.enumerated().map { copy($0.offset, path: Array($0.element.utf8)) }
+        for index in [0, 2, 3, 4] { copies[index].state = .present }
+        try await store.keep(copies)
+        func found(below directory: String? = nil, in state: PhotoCopy.State? = nil) throws -> [String] {
+            var found: [String] = []
+            try store.forEachBlockOfCopies(of: server, below: directory.map { Array($0.utf8) }, in: state) { block in
+                found += block.map { String(decoding: $0.path, as: UTF8.self) }
+            }
+            return found
+        }
+        #expect(try found(below: "/a") == ["/a/1", "/a/b/2"])
+        #expect(try found(below: "/a/") == ["/a/1", "/a/b/2"])
+        #expect(try found(below: "/") == paths.sorted())
+        #expect(try found(below: "/c").isEmpty)
+        #expect(try found(in: .planned) == ["/a/b/2", "/b/4"])
+        #expect(try found(below: "/a", in: .planned) == ["/a/b/2"])
+    }
+
     @Test("callers that wait at the same time share one commit")
     func groupCommit() async throws {
         let fixture = try fixture.get()

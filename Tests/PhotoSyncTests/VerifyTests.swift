@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import MediaCrypto
 import MediaStore
 import MediaSystem
@@ -75,6 +76,90 @@ import Testing
         let (result, differences) = try await verify(bench)
         #expect((result.photos, result.copies) == (4, 1))
         #expect(differences.isEmpty)
+    }
+
+    /// Only a copy that exists can be uploaded again, or its deletion be accepted.
+    @Test(
+        arguments: [
+            (.present, nil, []), (.planned, nil, []), (.written, nil, []), (.unverified, nil, []),
+            (.present, "", [.copyOrphaned]), (.present, "x.part", []), (.planned, "x.part", []),
+            (.unverified, "x.part", [.copyOrphaned]),
+        ] as [(PhotoCopy.State, String?, [SyncDifference.Kind])]
+    )
+    func aMissingCopyOfADeletedPhotoIsNotADifference(
+        state: PhotoCopy.State,
+        file: String?,
+        kinds: [SyncDifference.Kind]
+    ) async throws {
+        let bench = try PullBench(ServerPhotos(3))
+        let id = ServerPhotos.photo(1).id
+        bench.server.change { $0.serverPhotos.remove(id) }
+        _ = try await bench.pull().run()
+        let copy = try await addCopy(bench, of: id, file == "" ? "content" : nil, state: state)
+        if let file, !file.isEmpty {
+            try Data("part".utf8).write(to: URL(fileURLWithPath: bench.directory.file(file)))
+        }
+        let differences = try await verify(bench).differences
+        #expect(differences.map(\.kind) == kinds)
+        // The path is that of the file.
+        let path = file.map { $0.isEmpty ? copy.path : Array(bench.directory.file($0).utf8) }
+        #expect(differences.first?.path == (kinds.isEmpty ? nil : path))
+    }
+
+    @Test func copiesWithAnAcceptedDeletionAreNotReported() async throws {
+        let bench = try PullBench(ServerPhotos(3))
+        _ = try await bench.pull().run()
+        let photo = ServerPhotos.photo(1)
+        bench.server.change { $0.serverPhotos.remove(photo.id) }
+        // A changed copy of a deleted photo is reported as well.
+        try await addCopy(bench, of: photo.id, "changed")
+        _ = try await bench.pull(full: true).run()
+        #expect(try await verify(bench).differences.map(\.kind) == [.copyOrphaned, .copyChanged])
+        let hashes = HashCache(directory: bench.directory.file("cache"))
+        let accepted = try await DeletionAcceptance(bench.account, hashes: hashes).run([Array(photo.id.utf8)])
+        #expect(accepted.map(\.state) == [.forgotten])
+        #expect(try await verify(bench).differences.isEmpty)
+    }
+
+    /// The path that verify prints.
+    @Test(arguments: ["a.jpg.unverified", "a.jpg.2.unverified"])
+    func anUnverifiedCopyIsForgottenByItsName(name: String) async throws {
+        let bench = try PullBench(ServerPhotos(3))
+        _ = try await bench.pull().run()
+        let id = ServerPhotos.photo(1).id
+        bench.server.change { $0.serverPhotos.remove(id) }
+        _ = try await bench.pull(full: true).run()
+        var copy = try await addCopy(bench, of: id, nil, state: .unverified)
+        try await bench.account.library.remove([copy])
+        (copy.path, copy.temporaryName) = (Array(bench.directory.file("a.jpg").utf8), name)
+        try await bench.account.library.keep([copy])
+        let file = bench.directory.file(name)
+        try Data("not verified".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(try await verify(bench).differences.map(\.path) == [Array(file.utf8)])
+        let hashes = HashCache(directory: bench.directory.file("cache"))
+        let accepted = try await DeletionAcceptance(bench.account, hashes: hashes).run([Array(file.utf8)])
+        #expect(accepted.map(\.state) == [.forgotten] && accepted.map(\.photoID) == [id])
+        #expect(try await verify(bench).differences.isEmpty)
+    }
+
+    /// Whether an unreadable copy changed is unknown.
+    @Test func unreadableCopiesAreNeitherMissingNorChanged() async throws {
+        let bench = try PullBench(ServerPhotos(3))
+        _ = try await bench.pull().run()
+        var copy = try await addCopy(bench, of: ServerPhotos.photo(1).id, "content")
+        try await bench.account.library.remove([copy])
+        symlink("loop", bench.directory.file("loop"))
+        copy.path = Array(bench.directory.file("loop/a.jpg").utf8)
+        try await bench.account.library.keep([copy])
+        let (result, differences) = try await verify(bench)
+        #expect(differences.map(\.kind) == [.copyUnreadable])
+        #expect(differences.first?.found == "too many levels of symbolic links")
+        #expect(result.copies == 0)
+        // A file in place of the directory.
+        try await bench.account.library.remove([copy])
+        copy.path = Array(bench.directory.file("\(ServerPhotos.photo(1).id).jpg/a.jpg").utf8)
+        try await bench.account.library.keep([copy])
+        #expect(try await verify(bench).differences.map(\.kind) == [.copyMissing])
     }
 
     @Test func everyDifferenceIsReportedAndNothingChanged() async throws {

@@ -128,6 +128,15 @@ struct VerifyRun: Sendable {
         if has(.copyMissing, .copyUnfinished, .copyUnverified) {
             console.note("download missing copies again with: mediactl sync download --missing --output DIR")
         }
+        if has(.copyOrphaned) {
+            console.note(
+                "to upload photos that were deleted on the server again: mediactl sync push --restore PATH; to accept their "
+                    + "deletion: mediactl sync forget PATH"
+            )
+        }
+        if has(.copyUnreadable) {
+            console.note("unreadable copies were not compared; check their permissions and their disk")
+        }
         if let id = statistics.changed {
             console.note(
                 "a changed copy was edited or is damaged; download the photo again, under another name, with: "
@@ -179,15 +188,21 @@ struct VerifyRun: Sendable {
 /// Counts differences and stores the values needed for hints.
 private final class VerifyStatistics: Sendable {
     let kinds = ItemStatistics<SyncDifference.Kind>()
-    private let firstChanged = Mutex<String?>(nil)
+    private let photos = Mutex<(changed: String?, orphaned: Set<String>)>((nil, []))
 
-    /// The first photo with a changed copy.
-    var changed: String? { firstChanged.withLock { $0 } }
+    /// The first photo with a changed copy that the server still has.
+    var changed: String? { photos.withLock { $0.changed } }
 
     func add(_ difference: SyncDifference) {
         kinds.add(difference.kind, .partly)
-        guard difference.kind == .copyChanged else { return }
-        firstChanged.withLock { $0 = $0 ?? difference.photoID }
+        photos.withLock { photos in
+            switch difference.kind {
+            case .copyOrphaned: photos.orphaned.insert(difference.photoID)
+            case .copyChanged where photos.changed == nil && !photos.orphaned.contains(difference.photoID):
+                photos.changed = difference.photoID
+            default: break
+            }
+        }
     }
 }
 

@@ -119,23 +119,39 @@ extension LibraryStore {
         try values(where: "path = ? AND server = ?", paths.map { Data($0) }, server)
     }
 
-    /// Calls `body` with all copies of a server's photos, by path, in blocks of up to 500. A copy that is stored in the
+    /// Calls `body` with the copies of a server's photos, by path, in blocks of up to 500. A copy that is stored in the
     /// meantime may be missed.
     ///
+    /// - Parameters:
+    ///   - server: Address of the server.
+    ///   - directory: Absolute path of the directory with the copies, as bytes; nil for all directories.
+    ///   - state: The state of the copies; nil for all states.
+    ///   - body: Receives each block.
     /// - Throws: `StoreError`, and errors thrown by `body`.
-    public func forEachBlockOfCopies(of server: String, _ body: ([PhotoCopy]) throws -> Void) throws {
-        var last: (path: Data, photoID: String) = (Data(), "")
+    public func forEachBlockOfCopies(
+        of server: String,
+        below directory: [UInt8]? = nil,
+        in state: PhotoCopy.State? = nil,
+        _ body: ([PhotoCopy]) throws -> Void
+    ) throws {
+        let slash = UInt8(ascii: "/")
+        let prefix = directory.map { $0.last == slash ? $0 : $0 + [slash] } ?? []
+        var last: (path: Data, photoID: String) = (Data(prefix), "")
         while true {
             let block = try connection.readBeside { db in
                 try Stored<PhotoCopy>.values(
                     db,
-                    where: "server = ? AND (path, photo_id) > (?, ?) ORDER BY path, photo_id LIMIT 500",
-                    [server, last.path, last.photoID]
+                    where: """
+                        server = ? AND (path, photo_id) > (?, ?) AND state = coalesce(?, state)
+                        ORDER BY path, photo_id LIMIT 500
+                        """,
+                    [server, last.path, last.photoID, state?.rawValue]
                 )
             }
-            guard let end = block.last else { return }
+            let copies = Array(block.prefix { $0.path.starts(with: prefix) })
+            guard let end = copies.last else { return }
             last = (Data(end.path), end.photoID)
-            try body(block)
+            try body(copies)
         }
     }
 

@@ -20,6 +20,29 @@ struct UnverifiedFile: Sendable {
     static func name(for photo: String, number: Int) -> String {
         number == 1 ? photo + suffix : "\(photo).\(number)\(suffix)"
     }
+
+    /// The paths of photos for which a path may be that of the unverified file; empty for other files.
+    static func photoPaths(of path: [UInt8]) -> [[UInt8]] {
+        guard path.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) else { return [] }
+        let photo = path.dropLast(suffix.utf8.count)
+        guard let dot = photo.lastIndex(of: UInt8(ascii: ".")) else { return [Array(photo)] }
+        return [Array(photo), Array(photo[..<dot])]
+    }
+}
+
+extension PhotoCopy {
+    /// The path of the file, which for an unverified download is not that of the photo.
+    var storedPath: [UInt8] { state == .unverified ? temporaryPath ?? path : path }
+
+    /// The path of the temporary or unverified file.
+    var temporaryPath: [UInt8]? {
+        guard let temporaryName else { return nil }
+        let directory = path.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? []
+        return Array(directory) + Array(temporaryName.utf8)
+    }
+
+    /// Whether there is a file other than a partial one, or one may be there but is not accessible.
+    var hasFile: Bool { state != .planned && !FileIdentity.isMissing(storedPath) }
 }
 
 extension PhotoDownload {

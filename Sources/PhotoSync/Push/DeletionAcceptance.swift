@@ -95,9 +95,8 @@ public struct DeletionAcceptance: Sendable {
 
     /// Finds deletions by the record of the file, which may have changed or be missing.
     private func ofCopies(at path: [UInt8]) async throws(PhotoSyncError) -> [PhotoDeletion] {
-        let absolute = PushCandidate(path: path, isNamed: true).absolutePath
-        return try await queue.run { [account] in
-            let copies = try account.library.copies(at: [absolute], server: account.server)
+        try await queue.run { [account] in
+            let copies = try account.copies(storedAt: path)
             return Array(try DeletedPhotos(account).withIDs(copies.map(\.photoID)).values)
         }
     }
@@ -118,9 +117,8 @@ public struct DeletionAcceptance: Sendable {
 
     private func refusal(of target: [UInt8]) async throws(PhotoSyncError) -> Item {
         let id = String(decoding: target, as: UTF8.self)
-        let absolute = PushCandidate(path: target, isNamed: true).absolutePath
         let isKnown = try await queue.run { [account] in
-            let copies = try account.library.copies(at: [absolute], server: account.server)
+            let copies = try account.copies(storedAt: target)
             return try !account.index.photos([id] + copies.map(\.photoID), of: account.server).isEmpty
         }
         let isThere = FileIdentity(ofRegularFile: target) != nil || FileWalk.isDirectory(target)
@@ -151,6 +149,14 @@ public struct DeletionAcceptance: Sendable {
 }
 
 extension SyncAccount {
+    /// The copies recorded at a path, absolute or relative, including one that could not be verified.
+    fileprivate func copies(storedAt path: [UInt8]) throws -> [PhotoCopy] {
+        let absolute = PushCandidate(path: path, isNamed: true).absolutePath
+        let photo = UnverifiedFile.photoPaths(of: absolute)
+        let unverified = try library.copies(at: photo, server: server).filter { $0.storedPath == absolute }
+        return try library.copies(at: [absolute], server: server) + unverified
+    }
+
     /// The IDs of these photos whose deletion the user has accepted.
     func acceptedDeletions(_ ids: [String]) throws -> Set<String> {
         Set(try library.deletions(ofPhotos: ids, server: server).filter { $0.state == .accepted }.map(\.photoID))

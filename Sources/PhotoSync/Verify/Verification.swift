@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import Glibc
 internal import MediaCore
 internal import MediaCrypto
 internal import MediaFiles
@@ -101,14 +102,13 @@ public struct Verification: Sendable {
     private func compareCopies(_ live: LiveListing, _ stop: TransferControl, _ statistics: Statistics) throws {
         try account.library.forEachBlockOfCopies(of: account.server) { block in
             let found = try live.photos(Array(Set(block.map(\.photoID))))
-            let held = block.filter { $0.state != .replaced }
-            let orphaned = held.filter { found[$0.photoID] == nil }
-            let accepted = try account.acceptedDeletions(orphaned.map(\.photoID))
-            for copy in orphaned where !accepted.contains(copy.photoID) {
-                statistics.note([SyncDifference(copy, .copyOrphaned)])
-            }
+            let listed = block.filter { found[$0.photoID] != nil }
             // A replaced copy is not reported once its photo is deleted on the server.
-            look(at: held + block.filter { $0.state == .replaced && found[$0.photoID] != nil }, stop, statistics)
+            let others = block.filter { found[$0.photoID] == nil && $0.state != .replaced }
+            let accepted = try account.acceptedDeletions(others.map(\.photoID))
+            let orphaned = others.filter { !accepted.contains($0.photoID) && $0.hasFile }
+            for copy in orphaned { statistics.note([SyncDifference(copy, .copyOrphaned)]) }
+            look(at: listed + orphaned.filter { $0.state == .present }, stop, statistics)
             if stop.isStopRequested { throw PhotoSyncError(.cancelled) }
         }
     }
@@ -119,8 +119,10 @@ public struct Verification: Sendable {
             let wanted = copies.lazy.filter { _ in !stop.isStopRequested }
             await withBoundedTasks(wanted, limit: ProcessInfo.processInfo.activeProcessorCount) { copy in
                 let found = await check.difference(of: copy)
-                // A missing file was not compared.
-                if copy.state == .present, found?.kind != .copyMissing { statistics.count { $0.copies += 1 } }
+                // A missing or unreadable file was not compared.
+                if copy.state == .present, found?.kind != .copyMissing, found?.kind != .copyUnreadable {
+                    statistics.count { $0.copies += 1 }
+                }
                 guard var difference = found else { return }
                 if difference.isOfAbsence || copy.state == .replaced, isElsewhere(copy) { return }
                 if copy.state == .replaced { difference.uploadedAs = photo(at: copy.path, difference.found) }
@@ -212,7 +214,7 @@ extension PhotoRecord {
 
 extension SyncDifference {
     fileprivate init(_ copy: PhotoCopy, _ kind: Kind, expected: String? = nil, found: String? = nil) {
-        self.init(kind: kind, photoID: copy.photoID, path: copy.path, expected: expected, found: found)
+        self.init(kind: kind, photoID: copy.photoID, path: copy.storedPath, expected: expected, found: found)
     }
 
     fileprivate var isOfAbsence: Bool { [.copyMissing, .copyUnfinished, .copyUnverified].contains(kind) }
@@ -239,17 +241,17 @@ struct CopyCheck: Sendable {
             let found = try await digest(of: file, copy)
             return found == expected ? nil : SyncDifference(copy, .copyChanged, expected: expected, found: found)
         } catch {
-            return difference(of: copy, because: SourceFileError(.io(errno: 0), path: copy.path))
+            return SyncDifference(copy, .copyUnreadable, found: "reading failed")
         }
     }
 
     /// nil for a name that is only reserved: the server delivered nothing, so neither the file nor a partial file ever
     /// existed.
     private static func differenceOfDownload(_ copy: PhotoCopy) -> SyncDifference? {
-        if copy.state == .unverified { return SyncDifference(copy, .copyUnverified) }
-        let directory = copy.path.lastIndex(of: UInt8(ascii: "/")).map { copy.path[...$0] } ?? []
-        let part = copy.temporaryName.map { Array(directory) + Array($0.utf8) }
-        var file = part.flatMap { FileIdentity(ofRegularFile: $0) }
+        if copy.state == .unverified {
+            return SyncDifference(copy, copy.hasFile ? .copyUnverified : .copyMissing)
+        }
+        var file = copy.temporaryPath.flatMap { FileIdentity(ofRegularFile: $0) }
         // The run was interrupted between the rename and its record.
         if file == nil, copy.state == .written { file = FileIdentity(ofRegularFile: copy.path) }
         guard let file else { return copy.sha256.map { SyncDifference(copy, .copyMissing, expected: $0) } }
@@ -268,21 +270,15 @@ struct CopyCheck: Sendable {
     }
 
     private func difference(of copy: PhotoCopy, because error: SourceFileError) -> SyncDifference {
-        let kind: SyncDifference.Kind = error.kind == .notFound ? .copyMissing : .copyChanged
-        return SyncDifference(copy, kind, expected: copy.sha256, found: error.words)
-    }
-}
-
-extension SourceFileError {
-    fileprivate var words: String? {
-        switch kind {
-        case .notFound: nil
-        case .permissionDenied: "permission denied"
-        case .isDirectory: "a directory"
-        case .notRegular: "not a regular file"
-        case .empty: "an empty file"
-        case .io: "unreadable"
-        }
+        let (kind, found): (SyncDifference.Kind, String?) =
+            switch error.kind {
+            case .notFound, .io(errno: ENOTDIR): (.copyMissing, nil)
+            case .permissionDenied, .io: (.copyUnreadable, error.reason)
+            case .isDirectory: (.copyChanged, "a directory")
+            case .notRegular: (.copyChanged, "not a regular file")
+            case .empty: (.copyChanged, "an empty file")
+            }
+        return SyncDifference(copy, kind, expected: copy.sha256, found: found)
     }
 }
 
@@ -300,9 +296,11 @@ public struct SyncDifference: Sendable, Equatable {
         case originChanged = "origin_changed"
         /// The copy no longer exists.
         case copyMissing = "copy_missing"
-        /// The copy's bytes differ from those downloaded or uploaded, or cannot be read. Also reported after they were
-        /// uploaded as another photo (`uploadedAs`), until the photo's own bytes are on this machine again.
+        /// The copy's bytes differ from those downloaded or uploaded. Also reported after they were uploaded as another
+        /// photo (`uploadedAs`), until the photo's own bytes are on this machine again.
         case copyChanged = "copy_changed"
+        /// The copy cannot be read, so it is unknown whether it changed.
+        case copyUnreadable = "copy_unreadable"
         /// The copy's photo is no longer on the server.
         case copyOrphaned = "copy_orphaned"
         /// A partial download on this machine.
@@ -339,7 +337,7 @@ public struct SyncDifference: Sendable, Equatable {
 public struct VerificationResult: Sendable, Equatable {
     /// Photos that the server listed.
     public var photos: Int64 = 0
-    /// Compared copies; missing files are not counted.
+    /// Compared copies, without those that are missing or unreadable.
     public var copies: Int64 = 0
     /// Photos whose server files were checked, including those with a difference.
     public var serverFiles: Int64 = 0
