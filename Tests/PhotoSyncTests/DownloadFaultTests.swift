@@ -202,6 +202,9 @@ import Testing
             #expect(await bench.run(isDryRun: isDryRun).error?.code == .targetUnusable)
         }
         #expect(server.requests.isEmpty)
+        // Nothing is to be written.
+        try bench.index([])
+        #expect(await bench.run().error == nil)
     }
 
     @Test func aFileInPlaceOfTheTargetEndsTheRun() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import MediaFiles
 import MediaStore
 import MediaSystem
@@ -186,6 +187,108 @@ import Testing
                 "2024/03/IMG_1.jpg": "edited by its owner", "2024/03/IMG_1 (2).jpg": "first",
             ]
         )
+    }
+
+    // MARK: Existing files
+
+    /// A new data directory: the photos of an earlier one are in the target directory.
+    @Test(arguments: [false, true])
+    func existingFilesAreRecognizedByTheirBytes(isDryRun: Bool) async throws {
+        let server = try server(["a": "first", "b": "second", "c": "third", "d": "other"])
+        let bench = try DownloadBench(server.address)
+        try bench.index([
+            try .of("first", id: "a"), try .of("second", id: "b", name: "img_1.JPG", uploadedAt: 1),
+            try .of("third", id: "c", uploadedAt: 2), try .of("other", id: "d", uploadedAt: 3),
+        ])
+        let files = [
+            "2024/03/IMG_1.jpg": "second", "2024/03/IMG_1 (2).jpg": "first", "2024/03/IMG_1 (3).jpg": "fifth",
+        ]
+        for (name, text) in files { try bench.put(text, name) }
+        let outcome = await bench.run(isDryRun: isDryRun)
+        #expect(outcome["a"]?.state == .present && outcome["a"]?.path == bench.path("2024/03/IMG_1 (2).jpg"))
+        #expect(outcome["b"]?.state == .present && outcome["b"]?.path == bench.path("2024/03/IMG_1.jpg"))
+        #expect(server.requests.map(\.id) == (isDryRun ? [] : ["c", "d"]))
+        if isDryRun {
+            #expect(try bench.copies().isEmpty)
+            return
+        }
+        let expected = ["2024/03/IMG_1 (4).jpg": "third", "2024/03/IMG_1 (5).jpg": "other"]
+        #expect(try bench.files() == files.merging(expected) { first, _ in first })
+        #expect(try bench.copies().map(\.state) == [.present, .present, .present, .present])
+        #expect(await bench.run().items.isEmpty)
+    }
+
+    /// A rewritten file needs the evidence required of a download, and the length of the server's file.
+    @Test(arguments: [
+        ("a", "", true), ("a", "edited", false), ("b", "", false),
+    ])
+    func existingFilesAreRecognizedByTheirStamp(stamp: String, addition: String, isPhoto: Bool) async throws {
+        let uploaded = SmallPhoto.stampedText("", "the bytes as uploaded")
+        let stored = SmallPhoto.stampedText("a")
+        let server = try DownloadServer(files: ["a": File(body: stored, digest: try digest(of: uploaded))])
+        let bench = try DownloadBench(server.address)
+        try bench.index([try .of(uploaded, id: "a")])
+        let existing = SmallPhoto.stampedText(stamp, addition)
+        try bench.put(existing, "2024/03/IMG_1.jpg")
+        let item = try #require(await bench.run().only)
+        #expect(item.state == (isPhoto ? .present : .rewritten))
+        #expect(item.path == bench.path(isPhoto ? "2024/03/IMG_1.jpg" : "2024/03/IMG_1 (2).jpg"))
+        let copy = try #require(try bench.copies().first { $0.state == .present })
+        #expect(copy.sha256 == (try digest(of: isPhoto ? existing : stored)))
+        #expect(try bench.files()["2024/03/IMG_1.jpg"] == existing)
+    }
+
+    /// It may exist, for example if its directory cannot be read.
+    @Test func aCopyThatIsNotAccessibleIsNotDownloadedAgain() async throws {
+        let server = try server(["a": "first"])
+        let bench = try DownloadBench(server.address)
+        let photo = try PhotoRecord.of("first", id: "a")
+        try bench.index([photo])
+        symlink("loop", bench.temporary.file("loop"))
+        try await bench.account.library.keep([
+            PhotoCopy(
+                server: bench.account.server,
+                photoID: "a",
+                path: Array(bench.temporary.file("loop/IMG_1.jpg").utf8),
+                state: .present,
+                source: .pushed,
+                sha256: photo.sha256,
+                serverSHA256: photo.sha256
+            )
+        ])
+        let item = try #require(await bench.run().only)
+        #expect(item.state == .present && item.error?.code == .fileUnreadable)
+        #expect(item.error?.detail == "too many levels of symbolic links")
+        #expect(server.requests.isEmpty)
+    }
+
+    /// Partial files of photos that were downloaded elsewhere, or are no longer on the server.
+    @Test func partialFilesThatNoRunWillResumeAreRemoved() async throws {
+        let server = try server(["a": "first"])
+        let bench = try DownloadBench(server.address)
+        let photo = try PhotoRecord.of("first", id: "a")
+        try bench.index([photo, try .of("later", id: "c", name: "c.jpg", uploadedAt: 1)])
+        let names = ["a": "a", "b": "gone", "c": "c"]
+        for (id, name) in names {
+            try bench.put("part", "old/.\(name).mediactl-part")
+            try await bench.account.library.keep([
+                PhotoCopy(
+                    server: bench.account.server,
+                    photoID: id,
+                    path: bench.path("old/\(name)"),
+                    temporaryName: ".\(name).mediactl-part",
+                    state: .planned,
+                    source: .downloaded,
+                    serverSHA256: photo.sha256
+                )
+            ])
+        }
+        await bench.run(.ids(["a"]))
+        let photos = ["2024/03/IMG_1.jpg"]
+        #expect(try bench.files().keys.sorted() == photos + ["old/.a.mediactl-part", "old/.c.mediactl-part"])
+        await bench.run(.ids(["a"]))
+        #expect(try bench.files().keys.sorted() == photos + ["old/.c.mediactl-part"])
+        #expect(try bench.copies().map(\.photoID) == ["a", "c"])
     }
 
     // MARK: Names (trap 15)

@@ -176,7 +176,12 @@ struct DownloadRun: Sendable {
             let path = error.path == nil ? item.path : nil
             console.error(path.map { userFacingError.naming($0) } ?? userFacingError)
         } else if item.state == .present, let path = item.path {
-            console.note("\(ErrorCatalog.quoted(path)) was changed since it was downloaded or uploaded; it is kept")
+            let file = ErrorCatalog.quoted(path)
+            console.note(
+                error.code == .fileUnreadable
+                    ? "cannot read \(file)\(error.suffix); the photo is not downloaded again"
+                    : "\(file) was changed since it was downloaded or uploaded; it is kept"
+            )
         }
     }
 
@@ -223,7 +228,7 @@ extension DownloadItem {
         case .unavailable: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .success
         case .failed, .unverified, .undeliverable:
             error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
-        case .cancelled: .interrupt
+        case .cancelled: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .interrupt
         }
     }
 }

@@ -47,6 +47,13 @@ package struct SafeFileName: Sendable, Hashable {
         SafeFileName(stem: stem, fileExtension: fileExtension, number: number)
     }
 
+    /// The name without the number that `numbered` appends; nil for a name without such a number.
+    package static func withoutNumber(_ name: String) -> String? {
+        let (stem, fileExtension) = split(name)
+        guard stem.hasSuffix(")"), let match = stem.wholeMatch(of: /(.+) \([1-9][0-9]*\)/) else { return nil }
+        return String(match.1) + fileExtension
+    }
+
     /// The name while the file is being written: hidden, but recognizable. At most 255 bytes.
     package var temporary: String { Self.temporary(for: text) }
 

@@ -231,10 +231,15 @@ struct DownloadCandidates: Sendable {
     enum Candidate: Sendable {
         /// To be downloaded, with its names in the library.
         case wanted(PhotoRecord, names: [PhotoCopy])
-        /// Has a local copy, which may have been modified.
-        case present(PhotoRecord, PhotoCopy, isChanged: Bool)
+        /// Has a local copy, with the reason why it is not known to be intact.
+        case present(PhotoRecord, PhotoCopy, Doubt?)
         /// Not in the index.
         case unknown(id: String)
+    }
+
+    enum Doubt {
+        case changed
+        case inaccessible(reason: String)
     }
 
     private static let blockSize = 500
@@ -286,7 +291,10 @@ struct DownloadCandidates: Sendable {
                 let holding = holdings[photo.id] ?? LocalCopies.Holding()
                 if holding.unchanged != nil { return nil }
                 // Do not download a photo again every night because the user edited the copy.
-                if let changed = holding.changed { return .present(photo, changed, isChanged: true) }
+                if let changed = holding.changed { return .present(photo, changed, .changed) }
+                if let (copy, reason) = holding.inaccessible {
+                    return .present(photo, copy, .inaccessible(reason: reason))
+                }
                 return .wanted(photo, names: holding.names)
             }
             if !block.isEmpty { try body(block) }
@@ -306,7 +314,7 @@ struct DownloadCandidates: Sendable {
                     guard let photo = byID[id] else { return .unknown(id: id) }
                     if includesPresent { return .wanted(photo, names: []) }
                     let holding = holdings[id] ?? LocalCopies.Holding()
-                    if let copy = holding.unchanged { return .present(photo, copy, isChanged: false) }
+                    if let copy = holding.unchanged { return .present(photo, copy, nil) }
                     return .wanted(photo, names: holding.names)
                 }
             )
@@ -388,18 +396,21 @@ struct DownloadPlace: Sendable, Hashable {
 
 /// The local copies of some photos, from the library and the files' metadata.
 struct LocalCopies {
-    enum Condition {
+    enum Condition: Equatable {
         /// Same size and modification time.
         case unchanged
         /// Modified by the user.
         case changed
         /// Does not exist.
         case vanished
+        /// It is unknown whether it exists, for example because its directory cannot be read.
+        case inaccessible(reason: String)
     }
 
     struct Holding {
         var unchanged: PhotoCopy?
         var changed: PhotoCopy?
+        var inaccessible: (copy: PhotoCopy, reason: String)?
         /// Unfinished downloads and deleted copies, whose names the photo may use again.
         var names: [PhotoCopy] = []
     }
@@ -444,13 +455,19 @@ struct LocalCopies {
         case .unchanged: holding.unchanged = copy
         case .changed: holding.changed = copy
         case .vanished: holding.names.append(copy)
+        case .inaccessible(let reason): holding.inaccessible = (copy, reason)
         }
     }
 
     /// Compares size and modification time. Moving a file to another disk or changing its permissions does not count as
     /// a modification.
     static func condition(of copy: PhotoCopy) -> Condition {
-        guard let found = FileIdentity(ofRegularFile: copy.path) else { return .vanished }
+        guard let found = FileIdentity(ofRegularFile: copy.path) else {
+            let error = FileIdentity.errorCode(of: copy.path)
+            // Something other than a file may have replaced it.
+            let isVanished = error == 0 || FileIdentity.isMissing(copy.path)
+            return isVanished ? .vanished : .inaccessible(reason: SystemError.words(error))
+        }
         guard let known = copy.identity else { return .unchanged }
         let isSame =
             found.size == known.size && found.modificationNanoseconds == known.modificationNanoseconds

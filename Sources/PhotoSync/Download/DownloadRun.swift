@@ -59,7 +59,11 @@ struct DownloadSession: Sendable {
                 } catch {
                     note(error, &failure)
                 }
-                for work in planned { report.endWanted(canceled(work)) }
+                for work in planned {
+                    var item = canceled(work)
+                    if let failure, failure.code != .cancelled { item.error = failure }
+                    report.endWanted(item)
+                }
                 return nil
             },
             ended: { note($0, &failure) },
@@ -88,7 +92,11 @@ struct DownloadRun: Sendable {
     func perform(to path: [UInt8]) async throws(PhotoSyncError) {
         let (account, isDryRun) = (session.account, session.options.isDryRun)
         let target = try await session.openTarget(path, countsBytes: true)
+        if !isDryRun { try await removeAbandoned() }
         let planner = DownloadPlanner(account: account, target: target, root: path, isDryRun: isDryRun)
+        let existing = target.map { target in
+            ExistingFiles(account: account, target: target, hashing: hashing, control: session.control)
+        }
         let digests = DigestKeeper(hashes)
         var context: DownloadContext?
         if let target, !isDryRun {
@@ -103,7 +111,7 @@ struct DownloadRun: Sendable {
             )
         }
         let failure = await session.forEach(
-            plan: { block throws(PhotoSyncError) in try await plan(block, planner) },
+            plan: { block throws(PhotoSyncError) in try await plan(block, target, planner, existing) },
             canceled: { DownloadItem($0, state: .cancelled) }
         ) { [context] (plan: PlannedDownload) -> PhotoSyncError? in
             guard let context else {
@@ -117,21 +125,51 @@ struct DownloadRun: Sendable {
         try session.finish(failure)
     }
 
+    private var hashing: TreeHashing { TreeHashing(hashes: hashes, now: session.account.now) }
+
+    private func removeAbandoned() async throws(PhotoSyncError) {
+        let account = session.account
+        let copies = LocalCopies(
+            library: account.library,
+            server: account.server,
+            hashing: hashing,
+            control: session.control
+        )
+        do {
+            try await BlockingWork.run { try AbandonedDownloads(account: account, copies: copies).remove() }
+        } catch {
+            throw .ofStore(error)
+        }
+    }
+
     /// Reports photos that are not to be downloaded, and assigns names to the others.
     private func plan(
         _ block: CandidateFeed.Block,
-        _ planner: DownloadPlanner
+        _ target: TargetDirectory?,
+        _ planner: DownloadPlanner,
+        _ existing: ExistingFiles?
     ) async throws(PhotoSyncError) -> [PlannedDownload] {
         var wanted: [(photo: PhotoRecord, names: [PhotoCopy])] = []
         for candidate in block {
             switch candidate {
             case .wanted(let photo, let names): wanted.append((photo, names))
-            case .present(let photo, let copy, let isChanged):
-                session.report.end(DownloadItem(photo, copy, isChanged: isChanged))
+            case .present(let photo, let copy, let doubt): session.report.end(DownloadItem(photo, copy, doubt))
             case .unknown(let id): session.report.end(DownloadItem(unknown: id))
             }
         }
-        return try await PhotoSyncError.storing { () async throws(StoreError) in try await planner.plan(wanted) }
+        let missing = wanted
+        let copies = try await PhotoSyncError.storing { () async throws(StoreError) in
+            let copies = try await existing?.copies(of: missing.map(\.photo)) ?? [:]
+            if !session.options.isDryRun { try await session.account.library.keep(Array(copies.values)) }
+            return copies
+        }
+        for (photo, _) in missing {
+            if let copy = copies[photo.id] { session.report.endWanted(DownloadItem(photo, copy)) }
+        }
+        let rest = missing.filter { copies[$0.photo.id] == nil }
+        guard !rest.isEmpty else { return [] }
+        try DownloadTarget.requireWritable(target)
+        return try await PhotoSyncError.storing { () async throws(StoreError) in try await planner.plan(rest) }
     }
 }
 
@@ -141,6 +179,29 @@ extension SyncAccount {
         guard try state()?.lastCompleteAt == nil else { return }
         throw PhotoSyncError(.neverSynchronized, detail: "no complete listing of \(server)")
     }
+
+    /// Whether all recorded copies in a directory are missing, as if its disk were not mounted. Blocks.
+    ///
+    /// - Parameter directory: Absolute path, as bytes.
+    /// - Returns: Whether there are recorded copies, and no file of any of them.
+    /// - Throws: `PhotoSyncError` `.storeUnusable`.
+    public func hasLostCopies(in directory: [UInt8]) throws(PhotoSyncError) -> Bool {
+        struct Found: Error {}
+        var isRecorded = false
+        do {
+            try library.forEachBlockOfCopies(of: server, below: directory) { copies in
+                for copy in copies where [.present, .replaced].contains(copy.state) {
+                    guard FileIdentity.isMissing(copy.path) else { throw Found() }
+                    isRecorded = true
+                }
+            }
+            return isRecorded
+        } catch is Found {
+            return false
+        } catch {
+            throw .ofStore(error)
+        }
+    }
 }
 
 enum DownloadTarget {
@@ -148,11 +209,16 @@ enum DownloadTarget {
     static func open(_ path: [UInt8], isDryRun: Bool) throws(PhotoSyncError) -> TargetDirectory? {
         try PhotoSyncError.writing { () throws(FileWriteError) in
             guard let target = try TargetDirectory.open(path, creating: !isDryRun) else { return nil }
-            if !target.isWritable { throw FileWriteError(.denied, path: target.path) }
             // Two runs would assign two names to one photo, and download it twice.
             if !isDryRun { try target.lock() }
             return target
         }
+    }
+
+    /// Checked when the first photo is to be downloaded.
+    static func requireWritable(_ target: TargetDirectory?) throws(PhotoSyncError) {
+        guard let target, !target.isWritable else { return }
+        throw PhotoSyncError(FileWriteError(.denied, path: target.path))
     }
 }
 
@@ -171,18 +237,18 @@ extension DownloadItem {
         self.init(id: id, state: .failed, error: error)
     }
 
-    init(_ photo: PhotoRecord, _ copy: PhotoCopy, isChanged: Bool) {
+    init(_ photo: PhotoRecord, _ copy: PhotoCopy, _ doubt: DownloadCandidates.Doubt? = nil) {
         self.init(photo, .present)
         describe(copy)
-        guard isChanged else { return }
+        guard let doubt else { return }
         sha256 = nil
         sizeBytes = nil
-        error = PhotoSyncError(
-            .sourceChanged,
-            detail: "the local copy was changed",
-            path: copy.path,
-            photoID: photo.id
-        )
+        let (code, detail): (OutcomeCode, String) =
+            switch doubt {
+            case .changed: (.sourceChanged, "the local copy was changed")
+            case .inaccessible(let reason): (.fileUnreadable, reason)
+            }
+        error = PhotoSyncError(code, detail: detail, path: copy.path, photoID: photo.id)
     }
 
     mutating func describe(_ copy: PhotoCopy) {

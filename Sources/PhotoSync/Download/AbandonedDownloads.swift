@@ -1,0 +1,33 @@
+internal import MediaFiles
+internal import MediaStore
+internal import MediaSystem
+
+/// Partial downloads that no run will resume.
+struct AbandonedDownloads: Sendable {
+    let account: SyncAccount
+    let copies: LocalCopies
+
+    /// Removes the partial files and the reserved names of photos that are no longer on the server, or of which this
+    /// machine has another copy. Partial files in use by another process are kept. Blocks.
+    ///
+    /// - Throws: `StoreError`.
+    func remove() throws {
+        try account.library.forEachBlockOfCopies(of: account.server, in: .planned) { planned in
+            let photos = try account.photosByID(planned.map(\.photoID))
+            let holdings = try copies.holdings(of: Array(photos.values))
+            let abandoned = planned.filter { photos[$0.photoID] == nil || holdings[$0.photoID]?.unchanged != nil }
+            try account.library.remove(abandoned.filter(removePart))
+        }
+    }
+
+    /// - Returns: Whether the partial file certainly no longer exists.
+    private func removePart(of copy: PhotoCopy) -> Bool {
+        guard let name = copy.temporaryName, let part = copy.temporaryPath else { return true }
+        // The disk of a missing directory may not be mounted.
+        guard let slash = copy.path.lastIndex(of: UInt8(ascii: "/")),
+            let directory = try? TargetDirectory.open(Array(copy.path[..<slash]), creating: false)
+        else { return false }
+        if FileIdentity.isMissing(part) { return true }
+        return (try? PartialFile.open(name, in: directory).discard()) != nil
+    }
+}
