@@ -17,7 +17,8 @@ struct SyncDirectory: ContextCommand {
             Without a directory, only the index is updated, as with mediactl sync pull. With one, the photos that the \
             server lacks are uploaded, and those that this machine lacks are downloaded to DIR/YEAR/MONTH. Nothing is \
             deleted. The first run that has photos to upload or download prints them and prompts; without a terminal it \
-            requires --yes.
+            requires --yes. If all recorded photos of DIR are missing, its disk may not be mounted, and nothing is \
+            downloaded.
 
             Examples:
               mediactl sync Pictures --dry-run
@@ -71,10 +72,13 @@ struct SyncDirectory: ContextCommand {
                 isDryRun: dryRun
             )
         }
-        guard isDirectory(directory) else {
+        let path = RawArguments.bytes(of: directory)
+        guard FileWalk.isDirectory(path) else {
             throw UserFacingError.usage(
                 "\(ErrorCatalog.quoted(directory)) is neither a directory nor a command of mediactl sync",
-                hint: "create the directory, or see: mediactl sync --help"
+                hint: (try? SourceFile(path: path)) == nil
+                    ? "create the directory, or see: mediactl sync --help"
+                    : "to upload a file: mediactl sync push \(ShellWord.quoted(path))"
             )
         }
         let session = try await listing.session(console, global, connection)
@@ -254,6 +258,7 @@ struct DirectoryRun: Sendable {
         isDryRun: Bool,
         isOmitted: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async throws {
+        try requireCopies()
         let run = DownloadRun(
             console: part("download", SyncDownload.schema, isMuted: isDryRun && !self.isDryRun),
             account: account,
@@ -264,6 +269,21 @@ struct DirectoryRun: Sendable {
             isOmitted: isOmitted
         )
         parts.add(try await run.run(.missing, to: directory.absolutePath))
+    }
+
+    /// Refuses to download the whole library into the mount point of a disk that is not mounted: no recorded copy
+    /// exists, and the push has found no photo.
+    private func requireCopies() throws {
+        let ignored = parts.number("skipped", of: "push") + parts.number("excluded", of: "push")
+        guard parts.number("items", of: "push") <= ignored,
+            try account.hasLostCopies(in: directory.absolutePath)
+        else { return }
+        throw UserFacingError(
+            .targetUnusable,
+            "all photos recorded in \(ErrorCatalog.quoted(directory.path)) are missing; nothing was downloaded",
+            hint: "if it is on another disk, mount it; otherwise download them again with: "
+                + "mediactl sync download --missing --output \(ShellWord.quoted(directory.path))"
+        )
     }
 
     // MARK: Summary

@@ -66,6 +66,10 @@ import Testing
         let (fixture, directory) = try await fixture()
         let result = try await fixture.run("sync", directory + "/no/such", "--yes")
         #expect(result.exitCode == 2 && result.errors.contains("is neither a directory nor a command of mediactl sync"))
+        let file = try await fixture.run("sync", directory + "/a.jpg")
+        #expect(file.exitCode == 2 && file.errors.contains("mediactl sync push \(directory)/a.jpg\n"))
+        let two = try await fixture.run("sync", directory, directory)
+        #expect(two.exitCode == 2 && two.errors.contains("unexpected argument \"\(directory)\""))
         #expect(try await fixture.requests("POST", "/api/sync/photos") == 0)
     }
 
@@ -116,6 +120,30 @@ import Testing
         #expect(try await fixture.sandbox.photos().count == 3)
         #expect(try await fixture.requests("DELETE", "/") == 0)
         #expect(part("download", of: report)["planned"] as? Int == 0)
+    }
+
+    /// The mount point of a disk that is not mounted.
+    @Test func anEmptyMountPointDoesNotReceiveTheLibrary() async throws {
+        let (fixture, directory) = try await fixture()
+        #expect(try await fixture.run("sync", directory, "--yes").exitCode == 0)
+        try FileManager.default.moveItem(atPath: directory, toPath: directory + " on another disk")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        for option in ["--yes", "--dry-run", "--no-input"] {
+            let refused = try await fixture.json("sync", directory, option)
+            #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "target_unusable", "\(option)")
+            #expect(refused.result.errors.contains("mediactl sync download --missing --output \(directory)\n"))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+        // Photos that were moved within the directory are recognized.
+        try FileManager.default.moveItem(atPath: directory + " on another disk", toPath: directory + "/moved")
+        let moved = try await fixture.json("sync", directory)
+        #expect(moved.result.exitCode == 0 && part("push", of: moved)["present"] as? Int == 3)
+        #expect(part("download", of: moved)["verified"] as? Int == 0)
+        try FileManager.default.removeItem(atPath: directory + "/moved")
+        #expect(try await fixture.run("sync", directory).exitCode == 2)
+        let again = try await fixture.run("sync", "download", "--missing", "--output", directory)
+        #expect(again.exitCode == 0 && again.errors.contains("3 downloaded and verified"), "\(again.errors)")
+        #expect(try await fixture.run("sync", directory).exitCode == 0)
     }
 
     @Test func aDryRunChangesNothing() async throws {
