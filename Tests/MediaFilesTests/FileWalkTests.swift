@@ -101,6 +101,23 @@ import Testing
         #expect(names(result) == ["file", "x/a"])
         #expect(result.files.map(\.byteCount) == [3, 3])
         #expect(result.skipped.isEmpty)
+        #expect(result.linkedDirectories.map(\.path) == [path("directory"), path("x/up")])
+        // The walk has read both directories under their own paths.
+        #expect(FileWalk.unreadLinks(of: [result]).isEmpty)
+    }
+
+    @Test func linksToOtherDirectoriesAreReported() throws {
+        let elsewhere = try TemporaryDirectory()
+        for name in ["album", "trash/2", "notes"] { try write(name + "/a") }
+        for name in ["link", "trash/link", "x.jpg"] { symlink(elsewhere.path, directory.file(name)) }
+        let walk = FileWalk(
+            filter: PathFilter(includes: [try GlobPattern("*.jpg")], excludes: [try GlobPattern("trash")]),
+            reportedExcludes: [try GlobPattern("x.jpg/")]
+        )
+        let result = walk.files(below: Array(directory.path.utf8))
+        #expect(FileWalk.unreadLinks(of: [result]) == [path("link")])
+        let other = walk.files(below: Array(elsewhere.path.utf8))
+        #expect(FileWalk.unreadLinks(of: [result, other]).isEmpty)
     }
 
     @Test func aStoppedWalkReturnsTheFilesFoundSoFar() throws {
@@ -129,8 +146,12 @@ import Testing
         #expect(result.files.isEmpty)
         #expect(
             result.skipped == [
-                FileWalk.Skipped(path: path("a.mp4"), reason: "no such file or directory"),
-                FileWalk.Skipped(path: path("loop.mp4"), reason: "too many levels of symbolic links"),
+                FileWalk.Skipped(path: path("a.mp4"), reason: "no such file or directory", isDirectory: false),
+                FileWalk.Skipped(
+                    path: path("loop.mp4"),
+                    reason: "too many levels of symbolic links",
+                    isDirectory: false
+                ),
             ]
         )
     }
@@ -158,7 +179,7 @@ import Testing
         // Root may read everything.
         let result = OtherUser.isAvailable ? try OtherUser.run { walk() } : walk()
         #expect(names(result) == ["y/b"])
-        #expect(result.skipped == [FileWalk.Skipped(path: path("x"), reason: "permission denied")])
+        #expect(result.skipped == [FileWalk.Skipped(path: path("x"), reason: "permission denied", isDirectory: true)])
     }
 
     static let unreadable: [(name: String, reason: String)] = [
@@ -170,7 +191,8 @@ import Testing
         try write("file")
         let root = row.name.isEmpty ? [] : path(row.name)
         let result = FileWalk().files(below: root)
-        #expect(result == FileWalk.Result(files: [], skipped: [FileWalk.Skipped(path: root, reason: row.reason)]))
+        let skipped = FileWalk.Skipped(path: root, reason: row.reason, isDirectory: true)
+        #expect(result == FileWalk.Result(files: [], skipped: [skipped]))
     }
 
     /// Deeper than any stack, and than the longest path supported by the system (4,096 bytes).

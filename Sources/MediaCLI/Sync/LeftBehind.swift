@@ -24,10 +24,12 @@ final class LeftBehind: Sendable {
 
     private let counts = Mutex<[FileType: Int]>([:])
     private let irregular = Mutex(0)
+    private let links = Mutex<[[UInt8]]>([])
 
     func add(_ item: PushItem) {
         guard item.state == .skipped, let error = item.error else { return }
         if error.code == .notRegularFile { irregular.withLock { $0 += 1 } }
+        if error.code == .isDirectory { links.withLock { $0.append(item.path) } }
         guard error.code == .unknownExtension else { return }
         let pathExtension = error.value ?? ""
         guard let kind = pathExtension.isEmpty ? Self.kind(ofFile: item.path) : Self.kind(of: pathExtension) else {
@@ -73,6 +75,9 @@ final class LeftBehind: Sendable {
         let count = irregular.withLock { $0 }
         return count == 0 ? nil : "\(Formats.count(count, "file")) skipped: not a regular file (FIFO, socket or device)"
     }
+
+    /// Links to directories, which are not followed.
+    var linkedDirectories: [[UInt8]] { links.withLock { $0 } }
 
     var json: JSONValue {
         .array(

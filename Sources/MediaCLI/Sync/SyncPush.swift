@@ -219,9 +219,6 @@ struct PushRun: Sendable {
         ]
         let counts = statistics.items.words(words)
         console.note(counts.isEmpty ? "nothing to push" : counts)
-        if statistics.items.count(.unconfirmed) + statistics.items.count(.foreign) > 0 {
-            console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
-        }
         if let note = statistics.leftBehind.note { console.note(note) }
         if let note = statistics.leftBehind.irregularNote { console.note(note) }
         warn(statistics, paths)
@@ -229,6 +226,9 @@ struct PushRun: Sendable {
 
     /// Warns about files that are not backed up although nothing failed. Also printed with `-q`, and if the run failed.
     private func warn(_ statistics: PushStatistics, _ paths: [[UInt8]]) {
+        if statistics.items.count(.unconfirmed) + statistics.items.count(.foreign) > 0 {
+            console.warning("keep the local originals of photos that are not confirmed, or not yours on the server")
+        }
         let (changed, deleted) = (statistics.items.count(.changed), statistics.items.count(.deleted))
         if changed > 0 {
             console.warning(
@@ -245,6 +245,14 @@ struct PushRun: Sendable {
             )
         }
         if let warning = statistics.leftBehind.warning { console.warning(warning) }
+        let links = statistics.leftBehind.linkedDirectories
+        if let first = links.first {
+            console.warning(
+                "skipped \(links.count == 1 ? "1 linked directory" : "\(links.count) linked directories"): "
+                    + ErrorCatalog.quoted(first) + (links.count > 1 ? " and \(links.count - 1) more" : ""),
+                hint: "links to directories are not followed; to upload the photos: \(Self.command("push", links))"
+            )
+        }
     }
 
     /// A command that works when pasted, unless it would be too long.
@@ -286,14 +294,17 @@ private final class HeldItems: Sendable {
 
 extension PushItem {
     var userFacingError: UserFacingError? {
-        if state == .unconfirmed, error?.code == .cancelled {
-            return UserFacingError(
-                .cancelled,
-                "\(ErrorCatalog.quoted(path)) was uploaded, but not verified in the server's listing",
-                hint: "push it again, and keep the local original until then"
-            )
+        if let error {
+            var userFacingError = ErrorCatalog.userFacingError(of: error)
+            // The error of the listing after the upload.
+            if state == .unconfirmed, error.code != .notOwned {
+                let reason = error.code == .cancelled ? "" : ": " + userFacingError.message
+                userFacingError.message =
+                    "\(ErrorCatalog.quoted(path)) was uploaded, but not verified in the server's listing\(reason)"
+                userFacingError.hint = "push it again, and keep the local original until then"
+            }
+            return userFacingError
         }
-        if let error { return ErrorCatalog.userFacingError(of: error) }
         switch state {
         case .unconfirmed:
             return UserFacingError(
@@ -314,7 +325,7 @@ extension PushItem {
         case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success
         case .unconfirmed, .foreign: userFacingError?.exitCode ?? .failure
         case .changed, .failed: error.map { exitCode(of: $0) } ?? .failure
-        case .cancelled: .interrupt
+        case .cancelled: error.map { exitCode(of: $0) } ?? .interrupt
         }
     }
 
@@ -397,6 +408,7 @@ extension TextRenderer {
         switch code {
         case .unknownExtension: ", not an accepted type"
         case .notRegularFile: ", not a regular file"
+        case .isDirectory: ", a link to a directory"
         default: ""
         }
     }

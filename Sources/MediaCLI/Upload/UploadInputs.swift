@@ -40,14 +40,21 @@ struct InputCollection: Sendable {
     private func files(below path: [UInt8], _ filter: PathFilter) -> [UploadInput] {
         let result = FileWalk(filter: filter).files(below: path)
         let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
-        if media.count < result.files.count {
-            let count = Formats.count(result.files.count - media.count, "file")
+        let unreadable = result.skipped.filter { takesEverything || $0.isDirectory || Self.isMedia($0.path) }
+        let others = result.files.count + result.skipped.count - media.count - unreadable.count
+        if others > 0 {
+            let count = Formats.count(others, "file")
             console.note(
                 "skipped \(count) in \(ErrorCatalog.quoted(path)): not audio or video; to include: --any-extension"
             )
         }
+        for link in FileWalk.unreadLinks(of: [result]) {
+            console.note(
+                "skipped \(ErrorCatalog.quoted(link)): a link to a directory; to upload its files, specify it"
+            )
+        }
         return media.map { UploadInput(path: $0.path, origin: .found) }
-            + result.skipped.map { UploadInput(path: $0.path, origin: .found, unreadable: $0.reason) }
+            + unreadable.map { UploadInput(path: $0.path, origin: .found, unreadable: $0.reason) }
     }
 
     private static func isMedia(_ path: [UInt8]) -> Bool {

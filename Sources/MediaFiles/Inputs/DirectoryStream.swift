@@ -68,14 +68,14 @@ struct DirectoryStream: ~Copyable {
         }
     }
 
-    /// Type and size in bytes of an entry.
-    func kind(of name: [UInt8], followingLinks: Bool) throws(Failure) -> (kind: FileKind, byteCount: Int64) {
+    /// Type and identity of an entry.
+    func kind(of name: [UInt8], followingLinks: Bool) throws(Failure) -> (kind: FileKind, identity: FileIdentity) {
         var status = stat()
         let flags = followingLinks ? 0 : AT_SYMLINK_NOFOLLOW
         guard fstatat(dirfd(stream), name.cString, &status, flags) == 0 else {
             throw Failure(code: errno)
         }
-        return (FileKind(mode: status.st_mode), Int64(status.st_size))
+        return (FileKind(mode: status.st_mode), FileIdentity(status))
     }
 
     /// The type in the directory entry if known, otherwise from `stat`; nil for a removed entry.

@@ -13,6 +13,14 @@ package struct FileWalk: Sendable {
     package struct Skipped: Sendable, Equatable {
         package var path: [UInt8]
         package var reason: String
+        /// Whether it is a directory: its files are then unknown.
+        package var isDirectory: Bool
+    }
+
+    /// A link to a directory, which was not entered.
+    package struct LinkedDirectory: Sendable, Equatable {
+        package var path: [UInt8]
+        var target: FileIdentity.Key
     }
 
     /// The files of a directory, sorted by bytes, followed by those of its subdirectories.
@@ -23,6 +31,10 @@ package struct FileWalk: Sendable {
         package var excluded: [[UInt8]] = []
         /// FIFOs, sockets and devices accepted by the filter, and links to them.
         package var irregular: [[UInt8]] = []
+        /// Links to directories that no exclude matches.
+        package var linkedDirectories: [LinkedDirectory] = []
+        /// The directories that were read.
+        var directories: Set<FileIdentity.Key> = []
     }
 
     package var filter: PathFilter
@@ -39,9 +51,15 @@ package struct FileWalk: Sendable {
         FileKind.of(path) == .directory
     }
 
+    /// The links to directories whose files none of these walks has found under another path.
+    package static func unreadLinks(of results: [Result]) -> [[UInt8]] {
+        let read = results.reduce(into: Set<FileIdentity.Key>()) { $0.formUnion($1.directories) }
+        return results.flatMap(\.linkedDirectories).filter { !read.contains($0.target) }.map(\.path)
+    }
+
     /// All selected regular files in a directory, recursively. Links to files are followed, links to directories are
-    /// not, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are only reported,
-    /// and never opened.
+    /// only reported, and no directory is entered twice. Hidden files are included; FIFOs, sockets and devices are only
+    /// reported, and never opened.
     ///
     /// Unreadable directories and dangling links are skipped. The root itself may be a link.
     ///
@@ -59,7 +77,6 @@ private struct RunningWalk {
     let reportedExcludes: [GlobPattern]
     /// Pending directories, relative to the root; the last one is next.
     var waiting: [[UInt8]] = [[]]
-    var entered: Set<FileIdentity.Key> = []
     var result = FileWalk.Result(files: [], skipped: [])
 
     mutating func run(until isStopped: () -> Bool) -> FileWalk.Result {
@@ -76,10 +93,10 @@ private struct RunningWalk {
             // entered.
             let stream = try DirectoryStream(path, followingLinks: directory.isEmpty)
             let status = try stream.status()
-            guard entered.insert(FileIdentity.Key(status)).inserted else { return }
+            guard result.directories.insert(FileIdentity.Key(status)).inserted else { return }
             take(try stream.sortedEntries(), of: directory, in: stream)
         } catch {
-            skip(path, error)
+            skip(path, error, isDirectory: true)
         }
     }
 
@@ -99,11 +116,25 @@ private struct RunningWalk {
                 } else {
                     directories.append(relative)
                 }
-            case .regular, .link, .other:
+            case .link:
+                let target = try? stream.kind(of: entry.name, followingLinks: true)
+                if let target, target.kind == .directory {
+                    takeLink(relative, to: target.identity)
+                } else {
+                    takeFile(relative, entry, in: stream)
+                }
+            case .regular, .other:
                 takeFile(relative, entry, in: stream)
             }
         }
         waiting += directories.reversed()
+    }
+
+    private mutating func takeLink(_ relative: [UInt8], to directory: FileIdentity) {
+        guard !filter.excludesDirectory(relative[...]), !reportedExcludes.contains(where: { $0.fits(relative[...]) })
+        else { return }
+        let key = FileIdentity.Key(directory)
+        result.linkedDirectories.append(FileWalk.LinkedDirectory(path: absolute(relative), target: key))
     }
 
     private mutating func takeFile(
@@ -117,20 +148,20 @@ private struct RunningWalk {
             return
         }
         do {
-            let (kind, byteCount) = try stream.kind(of: entry.name, followingLinks: true)
+            let (kind, identity) = try stream.kind(of: entry.name, followingLinks: true)
             switch kind {
-            case .regular: result.files.append(FileWalk.Found(path: absolute(relative), byteCount: byteCount))
+            case .regular: result.files.append(FileWalk.Found(path: absolute(relative), byteCount: identity.size))
             case .other: result.irregular.append(absolute(relative))
             case .directory, .link: break
             }
         } catch {
-            skip(absolute(relative), error)
+            skip(absolute(relative), error, isDirectory: false)
         }
     }
 
-    private mutating func skip(_ path: [UInt8], _ error: DirectoryStream.Failure) {
+    private mutating func skip(_ path: [UInt8], _ error: DirectoryStream.Failure, isDirectory: Bool) {
         let reason = SystemError.words(error.code)
-        result.skipped.append(FileWalk.Skipped(path: path, reason: reason))
+        result.skipped.append(FileWalk.Skipped(path: path, reason: reason, isDirectory: isDirectory))
     }
 
     private func absolute(_ relative: [UInt8]) -> [UInt8] {

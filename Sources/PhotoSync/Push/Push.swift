@@ -118,7 +118,7 @@ public struct PushItem: Sendable {
         case deleted
         /// Like `deleted`, but the user has accepted the deletion.
         case forgotten
-        /// Not a photo format that the server accepts, or not a regular file; not attempted.
+        /// Not a photo format that the server accepts, not a regular file, or a link to a directory; not attempted.
         case skipped
         /// Excluded by default, such as trash and thumbnails: a file, or a directory that was not entered.
         case excluded
@@ -238,16 +238,20 @@ struct PushPlan: Sendable {
         await BlockingWork.run {
             var plan = PushPlan()
             var walked: Set<[UInt8]> = []
-            for path in paths where walked.insert(path).inserted { plan.add(path, options) }
+            let walks = paths.compactMap { walked.insert($0).inserted ? plan.add($0, options) : nil }
+            plan.ended += FileWalk.unreadLinks(of: walks).map { path in
+                PushCandidate(path: path, isNamed: false).refused(PhotoSyncError(.isDirectory, path: path))
+            }
             plan.removeRepeats(isNeeded: walked.count > 1)
             return plan
         }
     }
 
-    private mutating func add(_ path: [UInt8], _ options: Push.Options) {
+    /// - Returns: The files of a directory; nil for a file.
+    private mutating func add(_ path: [UInt8], _ options: Push.Options) -> FileWalk.Result? {
         guard FileWalk.isDirectory(path) else {
             add(PushCandidate(path: path, isNamed: true), byteCount: nil, options)
-            return
+            return nil
         }
         let excludes = options.usesDefaultExcludes ? DefaultExcludes.patterns : []
         let found = FileWalk(filter: options.filter, reportedExcludes: excludes).files(below: path)
@@ -259,9 +263,15 @@ struct PushPlan: Sendable {
             PushCandidate(path: path, isNamed: false).refused(PhotoSyncError(.notRegularFile, path: path))
         }
         for skipped in found.skipped {
-            let error = PhotoSyncError(.fileUnreadable, detail: skipped.reason, path: skipped.path)
-            ended.append(PushItem(path: skipped.path, state: .failed, error: error))
+            let candidate = PushCandidate(path: skipped.path, isNamed: false)
+            if !skipped.isDirectory, let objection = candidate.objection {
+                ended.append(candidate.refused(objection))
+            } else {
+                let error = PhotoSyncError(.fileUnreadable, detail: skipped.reason, path: skipped.path)
+                ended.append(PushItem(path: skipped.path, state: .failed, error: error))
+            }
         }
+        return found
     }
 
     private mutating func add(_ candidate: PushCandidate, byteCount: Int64?, _ options: Push.Options) {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import MediaFiles
 import TestSupport
 import Testing
@@ -80,6 +81,28 @@ import Testing
         #expect(outcome.states == ["a.jpg": .uploaded, "large.jpg": .failed])
         #expect(outcome.item("large.jpg")?.error?.code == .fileTooLarge)
         #expect(outcome.result?.counts == [.uploaded: 1, .failed: 1])
+    }
+
+    /// A link that leads nowhere is a failure only if it may be a photo.
+    @Test func danglingLinksThatAreNoPhotosAreSkipped() async throws {
+        let bench = try await PushBench()
+        for name in ["README", ".#notes.txt", "photo.jpg"] { symlink("nowhere", bench.photos.file(name)) }
+        let outcome = await bench.push()
+        #expect(outcome.states == ["README": .skipped, ".#notes.txt": .skipped, "photo.jpg": .failed])
+        #expect(outcome.item("README")?.error?.code == .unknownExtension)
+        #expect(outcome.item("photo.jpg")?.error?.code == .fileUnreadable)
+    }
+
+    @Test func linkedDirectoriesAreSkippedUnlessTheyAreSpecified() async throws {
+        let bench = try await PushBench()
+        let elsewhere = try TemporaryDirectory()
+        try Data("a photo".utf8).write(to: URL(fileURLWithPath: elsewhere.file("a.jpg")))
+        symlink(elsewhere.path, bench.photos.file("album"))
+        let all = Array(bench.photos.path.utf8)
+        let outcome = await bench.push([all])
+        #expect(outcome.states == ["album": .skipped])
+        #expect(outcome.item("album")?.error?.code == .isDirectory)
+        #expect(await bench.push([all, Array(bench.photos.file("album").utf8)]).states == ["a.jpg": .uploaded])
     }
 
     private func relative(_ item: PushItem, _ bench: PushBench) -> String {

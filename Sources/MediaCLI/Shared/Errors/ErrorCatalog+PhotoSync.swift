@@ -70,6 +70,8 @@ extension ErrorCatalog {
                 "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.suffix)"
             )
         case .fileUnreadable: .unreadable(error)
+        case .isDirectory:
+            Text("\(file) is a link to a directory, which is not followed", hint: "to upload its photos, specify it")
         case .fileTooLarge:
             Text("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
         case .sourceChanged:
