@@ -95,11 +95,21 @@ struct RepairRun: Sendable {
             }
             return finish(statistics, run)
         }
-        let lines = [
-            "This deletes \(Formats.count(planned, "damaged photo")) on \(ErrorCatalog.clean(account.server)) and uploads "
-                + "the local originals again.",
-            "The photos get new IDs and are removed from albums on the server.",
-        ]
+        let server = ErrorCatalog.clean(account.server)
+        let deleted = plan.count { $0.state == .planned && $0.isDeleted }
+        var lines: [String] = []
+        if planned > deleted {
+            lines.append(
+                "This deletes \(Formats.count(planned - deleted, "damaged photo")) on \(server) and uploads the local "
+                    + "originals again."
+            )
+        }
+        if deleted > 0 {
+            lines.append(
+                "This uploads \(Formats.count(deleted, "photo")) that an interrupted repair has deleted on \(server)."
+            )
+        }
+        lines.append("The photos get new IDs and are removed from albums on the server.")
         guard try await confirmation.prompt(lines, Self.question, on: console) else {
             console.text(["nothing was repaired"])
             return finish(statistics, run, code: .failure)

@@ -39,7 +39,8 @@ public struct Repair: Sendable {
         public var path: [UInt8]?
         /// The ID after the repair.
         public var newID: String?
-        /// Whether it was deleted on the server; if it then failed, only the local original is left.
+        /// Whether it was deleted on the server, by this repair or an interrupted one; if it then failed, only the
+        /// local original is left.
         public var isDeleted = false
         /// The error, if it failed.
         public var error: PhotoSyncError?
@@ -60,7 +61,8 @@ public struct Repair: Sendable {
     // MARK: Planning
 
     /// Lists all photos again, checks the file of each, and finds originals of those that are missing, empty, or of a
-    /// wrong length; with `ServerCheck.contents`, also of damaged ones. Changes nothing.
+    /// wrong length; with `ServerCheck.contents`, also of damaged ones. Photos that an interrupted repair has deleted
+    /// come first, if they have an original. Changes nothing.
     ///
     /// - Parameters:
     ///   - control: Cancels the requests.
@@ -79,16 +81,25 @@ public struct Repair: Sendable {
         let live = try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)
         let files = ServerFiles(account: account, extent: check, control: control)
         let found = Found()
-        let (photos, copies) = try await queue.run { [account] in
+        let (deleted, photos, copies) = try await queue.run { [account] in
             let total = try live.index.counts(of: server, device: nil).total
             try files.check(live.index) { count, differences in
                 // An unverifiable file may be intact, and would still be unverifiable after another upload.
                 progress?(found.add(count, differences.filter { $0.kind != .serverUnverified }, of: total))
             }
             let photos = try live.photos(found.differences.map(\.photoID))
-            return (photos, try account.library.copies(withDigests: photos.values.map(\.sha256), server: server))
+            let deleted = try deletedPhotos(live)
+            let digests = (deleted + photos.values).map(\.sha256)
+            return (deleted, photos, try account.library.copies(withDigests: digests, server: server))
         }
         var items: [Item] = []
+        for photo in deleted {
+            let held = copies.filter { $0.sha256 == photo.sha256 && [.present, .replaced].contains($0.state) }
+            guard let original = await Self.original(among: held, of: photo) else { continue }
+            var item = Item(photo: photo, problem: .serverMissing, state: .planned)
+            (item.path, item.isDeleted) = (original.path, true)
+            items.append(item)
+        }
         for difference in found.differences {
             guard let photo = photos[difference.photoID] else { continue }
             let held = copies.filter { $0.sha256 == photo.sha256 && [.present, .replaced].contains($0.state) }
@@ -99,6 +110,18 @@ public struct Repair: Sendable {
             items.append(item)
         }
         return items
+    }
+
+    /// The photos that an interrupted repair has deleted, and that were not uploaded again since. Push uploads them as
+    /// well.
+    private func deletedPhotos(_ live: LiveListing) throws -> [PhotoRecord] {
+        let (index, server) = (account.index, account.server)
+        let deletions = try account.library.deletions(of: server, state: .purged)
+        guard !deletions.isEmpty else { return [] }
+        let ids = deletions.map(\.photoID)
+        let listed = Set(try live.index.photos(withDigests: deletions.map(\.sha256), of: server).map(\.sha256))
+        return (try index.photos(ids, of: server) + index.photos(ids, of: server, areGone: true))
+            .filter { !listed.contains($0.sha256) }
     }
 
     /// A file unchanged since it was recorded, or else one with the uploaded bytes.
@@ -209,11 +232,13 @@ public struct Repair: Sendable {
         let uninterrupted = TransferControl()
         let files = ServerFiles(account: account, extent: check, control: uninterrupted)
         let copies = try await copies(of: item.photo.id)
-        guard try await files.damage(of: item.photo, copies) != nil else { return .skipped }
-        try await expectDeletion(of: item.photo)
-        try await account.client.delete(item.photo.id, control: uninterrupted)
-        item.isDeleted = true
-        SyncFailpoint.repairDeleted.reach()
+        if !item.isDeleted {
+            guard try await files.damage(of: item.photo, copies) != nil else { return .skipped }
+            try await expectDeletion(of: item.photo)
+            try await account.client.delete(item.photo.id, control: uninterrupted)
+            item.isDeleted = true
+            SyncFailpoint.repairDeleted.reach()
+        }
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         item.newID = receipt.id
         guard case .present(let byteCount) = try await ownFile(receipt.id), byteCount > 0 else {
