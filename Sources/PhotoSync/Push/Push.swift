@@ -123,7 +123,7 @@ public struct PushItem: Sendable {
         /// Excluded by default, such as trash and thumbnails: a file, or a directory that was not entered.
         case excluded
         case failed
-        /// Not started, or interrupted because the run was stopped.
+        /// Not started, or interrupted because the run was stopped, or ended with `error`.
         case cancelled
     }
 
@@ -143,7 +143,7 @@ public struct PushItem: Sendable {
     public var bytesSent: Int64 = 0
     /// Number of attempts.
     public var attempts: Int = 0
-    /// Why it failed or was skipped.
+    /// Why it failed, was skipped, or was not started.
     public var error: PhotoSyncError?
 }
 

@@ -70,8 +70,9 @@ final class PushRun {
             try await finish()
         } catch {
             abandonOpen(because: error)
+            let cause = Self.cause(error)
             for candidate in plan.candidates[reached...] {
-                report.end(PushItem(path: candidate.path, state: .cancelled))
+                report.end(PushItem(path: candidate.path, state: .cancelled, error: cause))
             }
             throw error
         }
@@ -125,7 +126,7 @@ final class PushRun {
         do {
             try await process(&block)
         } catch {
-            for photo in block.open { end(photo, .cancelled) }
+            endCanceled(block.open, because: error)
             throw error
         }
     }
@@ -220,8 +221,18 @@ final class PushRun {
         let cause = PhotoSyncError.ofStore(error)
         for sent in unconfirmed { endUnconfirmed(sent, error: cause) }
         unconfirmed = []
-        for photo in repeats { end(photo, .cancelled) }
+        endCanceled(repeats, because: error)
         repeats = []
+    }
+
+    private func endCanceled(_ photos: [PhotoToSend], because error: any Error) {
+        for photo in photos { end(photo.item(.cancelled, error: Self.cause(error))) }
+    }
+
+    /// The error that ended the run; nil if the caller stopped it.
+    private static func cause(_ error: any Error) -> PhotoSyncError? {
+        let error = PhotoSyncError.ofStore(error)
+        return error.code == .cancelled ? nil : error
     }
 
     func end(_ photo: PhotoToSend, _ state: PushItem.State, photoID: String? = nil, failure: SendFailure? = nil) {

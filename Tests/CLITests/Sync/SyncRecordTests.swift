@@ -205,6 +205,20 @@ import Testing
         #expect(item.exitCode.rawValue == exitCode)
     }
 
+    /// The upload succeeded; what failed is the listing that verifies it.
+    @Test(
+        arguments: [
+            (.unauthorized, ": the server refused the API key", 4), (.cancelled, "", 130),
+        ] as [(OutcomeCode, String, Int32)]
+    )
+    func anUploadThatWasNotVerifiedIsReportedAsUploaded(code: OutcomeCode, reason: String, exitCode: Int32) {
+        let item = PushItem(path: [0x61], state: .unconfirmed, error: PhotoSyncError(code))
+        let message = "\"a\" was uploaded, but not verified in the server's listing\(reason)"
+        #expect(item.userFacingError?.message == message)
+        #expect(item.userFacingError?.hint == "push it again, and keep the local original until then")
+        #expect(item.exitCode.rawValue == exitCode)
+    }
+
     @Test(
         arguments: [
             (.verified, nil, 0), (.rewritten, nil, 0), (.present, nil, 0), (.planned, nil, 0),

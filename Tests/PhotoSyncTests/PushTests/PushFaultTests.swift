@@ -86,6 +86,9 @@ import Testing
         let outcome = await bench.push()
         #expect(outcome.error?.code == .unauthorized)
         #expect(try await bench.uploads.count == 1)
+        // Files that were not started have the error as well.
+        #expect(outcome.states.values.count { $0 == .cancelled } == 3)
+        #expect(outcome.items.allSatisfy { $0.error?.code == .unauthorized })
     }
 
     /// The retries of thousands of files are not waited for if the server is unreachable.
