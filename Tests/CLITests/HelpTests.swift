@@ -68,6 +68,14 @@ import Testing
         #expect(result.output == (try String(contentsOfFile: path, encoding: .utf8)))
     }
 
+    /// Text in place of JSON would break a program that reads it.
+    @Test(arguments: [["help", "--json"], ["help", "sync", "--json"], ["help", "connection", "--json"]])
+    func helpTextsHaveNoJSON(arguments: [String]) async throws {
+        let result = try await BinaryRunner().run(arguments)
+        #expect(result.exitCode == 2 && result.errors.contains("--json is only for: mediactl help exit-codes"))
+        #expect(result.lines.count == 1)
+    }
+
     @Test(arguments: [["--help"], ["upload", "-h"], [], ["--version"], ["help", "uploads", "list"], ["uploads"]])
     func requestingHelpIsASuccess(arguments: [String]) async throws {
         let result = try await BinaryRunner().run(arguments)

@@ -29,6 +29,10 @@ struct Help: ContextCommand {
         MediactlCommand.configuration.subcommands.map { $0._commandName } + ["connection", "exit-codes"]
     }
 
+    func validate() throws {
+        try require(!global.json || topics == ["exit-codes"], "--json is only for: mediactl help exit-codes")
+    }
+
     func run(in console: Console) async throws -> ExitCode {
         guard topics != ["exit-codes"] else {
             return showExitCodes(on: console)

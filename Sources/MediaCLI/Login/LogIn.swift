@@ -104,7 +104,7 @@ struct LogIn: ContextCommand {
         _ flags: CredentialFlags,
         _ console: Console
     ) async throws -> ExitCode {
-        let run = LoginRun(session: session, deviceName: deviceName ?? HostName.current, isDryRun: dryRun)
+        let run = LoginRun(session: session, requestedName: deviceName, isDryRun: dryRun)
         try console.requireOutput()
         guard let email = mail.email else {
             return try await run.run(key.flags(noInput: global.noInput))
@@ -232,9 +232,11 @@ struct UploadLoginRun: Sendable {
 /// Registers this machine with a photo server and stores the API key.
 struct LoginRun: Sendable {
     let session: SyncSession
-    let deviceName: String
+    /// The name from `--device-name`.
+    let requestedName: String?
     let isDryRun: Bool
 
+    private var deviceName: String { requestedName ?? HostName.current }
     private var console: Console { session.console }
     private var server: String { session.address }
 
@@ -321,6 +323,11 @@ struct LoginRun: Sendable {
                 "\(console.outputStyle.green("logged in")) to \(ErrorCatalog.clean(login.server)) as "
                     + "\(ErrorCatalog.quoted(name))"
             ])
+            if let requestedName, requestedName != name {
+                console.note(
+                    "this machine is already registered; the server keeps its name \(ErrorCatalog.quoted(name))"
+                )
+            }
             if isKeyRotated {
                 console.warning("other phones and programs of this user must log in again")
             }

@@ -168,7 +168,10 @@ struct PhotoDownload {
             guard case .success(let response) = outcome, response.head.status != 416 else {
                 freshStarts += 1
                 guard freshStarts < Self.freshStarts else {
-                    throw PhotoSyncError(.unexpectedResponse)
+                    throw PhotoSyncError(
+                        .unexpectedResponse,
+                        detail: "\(freshStarts) responses did not have the requested bytes"
+                    )
                 }
                 forget()
                 continue

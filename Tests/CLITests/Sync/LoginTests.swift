@@ -43,6 +43,16 @@ import Testing
         #expect(try await fixture.run("sync", "status", extra: ["MEDIACTL_PASSWORD": Self.key]).exitCode == 4)
     }
 
+    /// A server does not rename a device.
+    @Test(arguments: [("Studio", false), ("Desk", true)])
+    func anotherNameOfARegisteredMachineIsNotIgnoredSilently(name: String, isNoted: Bool) async throws {
+        let fixture = try await SyncFixture.loggedIn()
+        let key = try fixture.secret(Self.key)
+        let result = try await fixture.run("login", "--api-key-file", key, "--device-name", name)
+        #expect(result.exitCode == 0)
+        #expect(result.errors.contains("already registered; the server keeps its name \"Studio\"") == isNoted)
+    }
+
     @Test func rejectedKeyKeepsTheEarlierLogin() async throws {
         let fixture = try await SyncFixture.loggedIn()
         let wrong = try fixture.secret(String(repeating: "f", count: 64))

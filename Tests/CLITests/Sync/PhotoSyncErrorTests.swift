@@ -33,6 +33,12 @@ import Testing
         #expect(hint.contains("mediactl login"))
     }
 
+    // The limit of 1 GiB is that of upload servers.
+    @Test func aRequestThatIsTooLargeHasTheLimitOfPhotos() {
+        let hint = ErrorCatalog.userFacingError(of: PhotoSyncError(.payloadTooLarge, httpStatus: 413)).hint
+        #expect(hint?.contains("50 MiB") == true && hint?.contains("1 GiB") == false)
+    }
+
     // Trap 23.
     @Test func defectWarnsAgainstFurtherUploads() {
         let userFacingError = ErrorCatalog.userFacingError(of: PhotoSyncError(.ownershipDefect))

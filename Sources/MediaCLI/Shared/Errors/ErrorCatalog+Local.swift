@@ -36,7 +36,10 @@ extension StoreError: ReportableError {
                 (
                     "\(file) is not a usable \(store)\(reason)",
                     "nothing was changed; "
-                        + (isTokenStore ? "\(elsewhere), or \(repair)" : "restore a copy, or \(elsewhere)")
+                        + (isTokenStore
+                            ? "\(elsewhere), or \(repair)"
+                            : "restore it from a backup, or move it aside: mediactl login and mediactl sync push DIR "
+                                + "then recognize local photos, but tapes and captures are lost")
                 )
             case .newerVersion:
                 (

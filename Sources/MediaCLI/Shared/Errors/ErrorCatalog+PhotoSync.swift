@@ -140,6 +140,11 @@ extension ErrorCatalog {
             )
         case .notFound:
             .table(error, message: "not found on the server\(status)\(error.suffix)")
+        case .payloadTooLarge:
+            .table(
+                error,
+                hint: "a proxy in front of the server may limit the size of requests; photos have up to 50 MiB"
+            )
         case .setupRequired:
             Text(
                 "the server has not been set up yet\(status)",

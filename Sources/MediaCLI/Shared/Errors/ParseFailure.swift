@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import MediaCore
+internal import MediaFiles
 
 /// An error thrown by the parser; this includes help and version.
 struct ParseFailure {
@@ -98,6 +99,9 @@ struct ParseFailure {
     private var misspelledCommand: UserFacingError? {
         guard let (word, suggestion, parents) = line.misspelledCommand else { return nil }
         let path = (["mediactl"] + parents).joined(separator: " ")
+        if FileWalk.isDirectory(Array(word.utf8)) {
+            return .usage("unexpected argument \(ErrorCatalog.quoted(word))", hint: "see \(path) --help")
+        }
         return .usage(
             "unknown command \(ErrorCatalog.quoted(word))",
             hint: suggestion.map { "did you mean: \(path) \($0)" } ?? "see \(path) --help"
