@@ -45,7 +45,7 @@ struct ExchangeTests {
             try connection.respond(200, bytes: Self.compressed, headers: ["Content-Encoding: gzip"])
         }
         let receiver = RecordingReceiver()
-        var request = HTTPRequest(.post, server.url(), body: BytesBody("x"), repeatability: .atMostOnce)
+        var request = try HTTPRequest(.post, server.url(), body: BytesBody("x"), repeatability: .atMostOnce)
         if toReceiver { request.destination = .receiver(receiver) }
         let response = try await client().execute(request)
         #expect((toReceiver ? receiver.text : String(decoding: response.body, as: UTF8.self)) == #"{"ok":true}"#)
@@ -58,12 +58,7 @@ struct ExchangeTests {
             _ = try connection.readRequest()
             try connection.respond(200, bytes: Self.compressed, headers: ["Content-Encoding: gzip"])
         }
-        let request = HTTPRequest(
-            .get,
-            server.url(),
-            repeatability: .safe,
-            destination: .memory(limit: 10)
-        )
+        let request = try HTTPRequest(.get, server.url(), repeatability: .safe, destination: .memory(limit: 10))
         let client = try client()
         let error = await transportError { () async throws(TransportError) in try await client.execute(request) }
         #expect(error?.kind == .responseTooLarge)
