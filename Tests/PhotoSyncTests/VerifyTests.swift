@@ -130,7 +130,7 @@ import Testing
         bench.server.change { $0.serverPhotos.remove(id) }
         _ = try await bench.pull(full: true).run()
         var copy = try await addCopy(bench, of: id, nil, state: .unverified)
-        try await bench.account.library.remove([copy])
+        try bench.account.library.remove([copy])
         (copy.path, copy.temporaryName) = (Array(bench.directory.file("a.jpg").utf8), name)
         try await bench.account.library.keep([copy])
         let file = bench.directory.file(name)
@@ -147,7 +147,7 @@ import Testing
         let bench = try PullBench(ServerPhotos(3))
         _ = try await bench.pull().run()
         var copy = try await addCopy(bench, of: ServerPhotos.photo(1).id, "content")
-        try await bench.account.library.remove([copy])
+        try bench.account.library.remove([copy])
         symlink("loop", bench.directory.file("loop"))
         copy.path = Array(bench.directory.file("loop/a.jpg").utf8)
         try await bench.account.library.keep([copy])
@@ -156,7 +156,7 @@ import Testing
         #expect(differences.first?.found == "too many levels of symbolic links")
         #expect(result.copies == 0)
         // A file in place of the directory.
-        try await bench.account.library.remove([copy])
+        try bench.account.library.remove([copy])
         copy.path = Array(bench.directory.file("\(ServerPhotos.photo(1).id).jpg/a.jpg").utf8)
         try await bench.account.library.keep([copy])
         #expect(try await verify(bench).differences.map(\.kind) == [.copyMissing])
