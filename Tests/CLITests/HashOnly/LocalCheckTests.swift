@@ -88,8 +88,8 @@ import Testing
     }
 
     /// A copy that is missing or damaged says nothing about the file, which the other checks have verified.
-    @Test(arguments: [(true, Int32(12), "media_missing"), (false, 8, "media_damaged")])
-    func aLostCopyIsNotAMismatch(_ isMissing: Bool, _ exitCode: Int32, _ code: String) async throws {
+    @Test(arguments: [(true, Int32(12)), (false, 8)])
+    func aLostCopyIsNotAMismatch(_ isMissing: Bool, _ exitCode: Int32) async throws {
         let fixture = try await sent()
         let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
         let copy = fixture.runner.home.file("data/mediactl/captures/\(id)/media")
@@ -101,7 +101,7 @@ import Testing
         }
         let result = try await fixture.json(["verify", fixture.photo])
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "failed", "passed"])
-        #expect(result.result.exitCode == exitCode && result.error["code"] as? String == code)
+        #expect(result.result.exitCode == exitCode)
         #expect(!result.result.errors.contains("does not match"), "\(result.result.errors)")
         #expect(result.result.errors.contains("the record itself is intact"), "\(result.result.errors)")
         let shown = try await fixture.run(["show", id])
@@ -124,7 +124,7 @@ import Testing
         let fixture = try await sent()
         try tamper(fixture) { ($0.state, $0.serverCaptureID) = (.unknownOutcome, nil) }
         let result = try await fixture.json(["verify", fixture.photo])
-        #expect(result.result.exitCode == 6 && result.error["code"] as? String == "unknown_outcome")
+        #expect(result.result.exitCode == 6)
         #expect(result.items.last?["detail"] as? String == "whether the server has it is unknown")
         #expect(try await fixture.run(["verify", fixture.photo, "--offline"]).exitCode == 0)
         #expect(try await fixture.run(["retry", "--all"]).exitCode == 0)

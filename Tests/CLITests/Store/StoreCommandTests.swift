@@ -219,12 +219,12 @@ import Testing
         try fill()
         let runner = try runner.get()
         let made = try await runner.run(["store", "backup", "--json"])
-        let copy = try #require(try summary(made, schema: "store-backup")["path"] as? String)
+        let newer = try #require(try summary(made, schema: "store-backup")["path"] as? String)
         for suffix in ["", "-wal", "-shm", ".checked"] {
             try? FileManager.default.removeItem(atPath: database() + suffix)
         }
-        let newer = (copy as NSString).deletingLastPathComponent + "/tokens-20990101T000000Z.sqlite"
-        try FileManager.default.copyItem(atPath: copy, toPath: newer)
+        let copy = (newer as NSString).deletingLastPathComponent + "/tokens-20260101T000000Z.sqlite"
+        try FileManager.default.copyItem(atPath: newer, toPath: copy)
         #expect(chmod(newer, 0) == 0)
         // Root without these capabilities is an ordinary owner of its files.
         let ordinary = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
