@@ -40,6 +40,7 @@ struct TusTransfer: Sendable {
     /// Sends the parts in parallel. The digest of the whole file cannot be computed from theirs, so the file
     /// is read once more.
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
+        let status = FileIdentity(descriptor: file.descriptor)
         let wholeDigest = Task {
             try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: upload.sizeBytes).hex
         }
@@ -64,11 +65,35 @@ struct TusTransfer: Sendable {
         guard let checksum = await wholeDigest.value else {
             throw TusError(.sourceFailed, detail: "the file could not be read completely")
         }
-        let ids = try outcomes.map { outcome throws(TusError) in try outcome.get().tusID }
+        let sent = try outcomes.map { outcome throws(TusError) in try outcome.get() }
+        guard await hasSentBytes(sent, of: parts, since: status) else {
+            throw TusError(.prefixChanged, detail: "the file changed while it was being sent")
+        }
         if let joined = await journal.record.finalTusID {
             return (joined, checksum)
         }
+        let ids = sent.map { $0.tusID }
         return (try await finalizable(tus.concatenate(ids, metadata: metadata, control: control)).id, checksum)
+    }
+
+    /// Whether the file still has the bytes sent. If its status has changed since `status`, its parts are read again:
+    /// `wholeDigest` reads the file separately, and may have read bytes that were modified after they were sent.
+    private func hasSentBytes(
+        _ sent: [SentPart],
+        of parts: [TusRecord.Part],
+        since status: FileIdentity?
+    ) async -> Bool {
+        if let status, FileIdentity(descriptor: file.descriptor) == status { return true }
+        for (part, delivery) in zip(parts, sent) {
+            do {
+                let pipeline = try HashPipeline()
+                try await pipeline.append(file: file.descriptor, from: part.start, byteCount: part.byteCount)
+                guard try await pipeline.finish().digest == delivery.digest else { return false }
+            } catch {
+                return false
+            }
+        }
+        return true
     }
 
     // MARK: One part

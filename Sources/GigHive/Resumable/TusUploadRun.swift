@@ -253,7 +253,9 @@ struct TusUploadRun {
             options: uploader.chunks(for: features),
             control: lookAhead?.control ?? control,
             statistics: statistics,
-            needsProofs: recorder.record.identity != upload.identity,
+            // As opened: its status may have changed since it was checked.
+            needsProofs: upload.identity != nil
+                && recorder.record.identity != FileIdentity(descriptor: file.descriptor),
             slot: slot,
             onEvent: lookAhead?.observing(onEvent) ?? onEvent
         )
@@ -453,7 +455,9 @@ extension TusUploadRun {
         do throws(StoreError) {
             try await journal.completed(as: tusID)
             try await recorder.noteSent(checksum: proof.digest)
-            isSourceUnchanged = await uploader.isUnchanged(upload, file, sent: proof.digest, since: uploader.now())
+            // The bytes were read after the row was created.
+            let readingBegan = recorder.record.createdAt
+            isSourceUnchanged = await uploader.isUnchanged(upload, file, sent: proof.digest, since: readingBegan)
             return tusID
         } catch {
             return nil
