@@ -12,7 +12,8 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
-    /// Whether the file had the bytes sent at the end of the attempt, if all were sent: later changes are not in them.
+    /// Whether the file had the bytes sent at the end of the attempt: later changes are not in them. Judged by its status
+    /// only, unless all were sent.
     let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
@@ -69,10 +70,10 @@ struct UploadAttempt: Sendable {
             onEvent(.progress(progress))
         }
         let checksum = await bodyEnd.checksum()
-        var isUnchanged = false
-        if let checksum {
-            isUnchanged = await uploader.isUnchanged(upload, file, sent: checksum, since: readingBegan)
-        }
+        let isUnchanged =
+            if let checksum {
+                await uploader.isUnchanged(upload, file, sent: checksum, since: readingBegan)
+            } else { file.isUnchanged }
         return UploadAttempt(
             began: began,
             response: response,
