@@ -201,7 +201,8 @@ extension Transfer {
     /// Whether the content is the purpose of the request, which has no time limit while there is progress. The content
     /// of a refusal has one, as have the heads.
     private var isDownload: Bool {
-        requestsContent && isHeadComplete && (head?.status == 200 || head?.status == 206)
+        guard case .receiver = request.destination, request.method == .get, isHeadComplete else { return false }
+        return head?.status == 200 || head?.status == 206
     }
 
     /// Whether the whole body of an at-most-once request was sent.

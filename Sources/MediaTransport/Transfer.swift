@@ -121,11 +121,6 @@ extension Transfer {
     /// For a response that is written to a file; libcurl's own 16 KiB cost four times as many system calls.
     private static let downloadBufferBytes = 131_072
 
-    /// Whether the content of the response is the purpose of the request.
-    var requestsContent: Bool {
-        if case .receiver = request.destination { request.method == .get } else { false }
-    }
-
     var expectsContinue: Bool {
         submission.expectsContinue && request.expectsContinue && isBodyLarge
     }
@@ -147,9 +142,6 @@ extension Transfer {
         }
         // A proxy's response to CONNECT is not the server's.
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // A request without `Accept-Encoding`, which `configureHeaders` removes, accepts any coding (RFC 9110 section
-        // 12.5.3), and some proxies compress: libcurl decodes what it supports. A download has its own checks.
-        if !requestsContent { try set(CURLOPT_ACCEPT_ENCODING, "") }
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_TCP_KEEPIDLE, 30)
@@ -158,6 +150,11 @@ extension Transfer {
         try set(CURLOPT_HTTP_VERSION, configuration.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
         if case .receiver = request.destination {
             try set(CURLOPT_BUFFERSIZE, Self.downloadBufferBytes)
+        } else {
+            // A request without `Accept-Encoding`, which `configureHeaders` removes, accepts any coding (RFC 9110
+            // section 12.5.3), and some proxies compress: libcurl decodes what it supports. A receiver gets the bytes
+            // as they arrive: the response to an upload is stored before it is decoded.
+            try set(CURLOPT_ACCEPT_ENCODING, "")
         }
         try check(shim_set_quick_exit(handle))
     }
