@@ -11,7 +11,8 @@ extension CaptureRecord {
     func superseded(in library: LibraryStore, at time: Date) throws(CaptureError) -> CaptureOutcome? {
         let twin = try CaptureError.stored(library.captures(ofMedia: mediaHash))
             .first { $0.id != id && $0.server == server && $0.mode != nil && $0.state == .accepted }
-        guard let twin else { return nil }
+        // If this record may have been sent, its data may be what the server has, unless the server has stored that one.
+        guard let twin, submissions == 0 || twin.httpStatus == 202 else { return nil }
         let closed = try closed(by: twin, in: library, at: time)
         do throws(CaptureError) {
             return try outcome(after: twin)
