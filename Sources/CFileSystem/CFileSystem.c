@@ -70,6 +70,6 @@ void use_one_arena(void) {
 }
 
 void keep_freed_memory(void) {
-    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_MMAP_THRESHOLD, 2 << 20);
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }

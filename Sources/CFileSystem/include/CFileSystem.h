@@ -49,8 +49,8 @@ int open_memory_file(void);
 /// Makes all threads share one malloc(3) arena. Each additional arena takes 64 MiB of address space.
 void use_one_arena(void);
 
-/// Lets malloc(3) keep up to 8 MiB of freed memory, and buffers of up to 1 MiB, for reuse. By default it returns the
-/// buffers of each upload to the kernel, which then clears their pages for the next one.
+/// Lets each arena of malloc(3) keep up to 8 MiB of freed memory, including buffers of less than 2 MiB, for reuse. By
+/// default it returns the buffers of each upload to the kernel, which then clears their pages for the next one.
 void keep_freed_memory(void);
 
 #endif
