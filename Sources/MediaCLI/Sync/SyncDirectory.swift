@@ -3,6 +3,7 @@ internal import Foundation
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
+internal import MediaSystem
 internal import Outcomes
 internal import PhotoSync
 internal import Synchronization
@@ -258,7 +259,7 @@ struct DirectoryRun: Sendable {
         isDryRun: Bool,
         isOmitted: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async throws {
-        try requireCopies()
+        try await requireCopies()
         let run = DownloadRun(
             console: part("download", SyncDownload.schema, isMuted: isDryRun && !self.isDryRun),
             account: account,
@@ -273,10 +274,11 @@ struct DirectoryRun: Sendable {
 
     /// Refuses to download the whole library into the mount point of a disk that is not mounted: no recorded copy
     /// exists, and the push has found no photo.
-    private func requireCopies() throws {
+    private func requireCopies() async throws {
+        let path = directory.absolutePath
         let ignored = parts.number("skipped", of: "push") + parts.number("excluded", of: "push")
         guard parts.number("items", of: "push") <= ignored,
-            try account.hasLostCopies(in: directory.absolutePath)
+            try await BlockingWork.run({ [account] () throws(PhotoSyncError) in try account.hasLostCopies(in: path) })
         else { return }
         throw UserFacingError(
             .targetUnusable,
