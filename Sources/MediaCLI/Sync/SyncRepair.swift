@@ -106,7 +106,8 @@ struct RepairRun: Sendable {
         }
         if deleted > 0 {
             lines.append(
-                "This uploads \(Formats.count(deleted, "photo")) that an interrupted repair has deleted on \(server)."
+                "This uploads \(Formats.count(deleted, "photo")) that an interrupted repair, or the server itself, has "
+                    + "deleted on \(server)."
             )
         }
         lines.append("The photos get new IDs and are removed from albums on the server.")

@@ -39,8 +39,8 @@ public struct Repair: Sendable {
         public var path: [UInt8]?
         /// The ID after the repair.
         public var newID: String?
-        /// Whether it was deleted on the server, by this repair or an interrupted one; if it then failed, only the
-        /// local original is left.
+        /// Whether it was deleted on the server, by this repair or before; if it then failed, only the local original is
+        /// left.
         public var isDeleted = false
         /// The error, if it failed.
         public var error: PhotoSyncError?
@@ -61,8 +61,8 @@ public struct Repair: Sendable {
     // MARK: Planning
 
     /// Lists all photos again, checks the file of each, and finds originals of those that are missing, empty, or of a
-    /// wrong length; with `ServerCheck.contents`, also of damaged ones. Photos that an interrupted repair has deleted
-    /// come first, if they have an original. Changes nothing.
+    /// wrong length; with `ServerCheck.contents`, also of damaged ones. Photos that an interrupted repair, or the server
+    /// itself, has deleted come first, if they have an original. Changes nothing.
     ///
     /// - Parameters:
     ///   - control: Cancels the requests.
@@ -112,8 +112,8 @@ public struct Repair: Sendable {
         return items
     }
 
-    /// The photos that an interrupted repair has deleted, and that were not uploaded again since. Push uploads them as
-    /// well.
+    /// The photos that an interrupted repair, or a server with the ownership defect, has deleted, and that were not
+    /// uploaded again since. Push uploads them as well.
     private func deletedPhotos(_ live: LiveListing) throws -> [PhotoRecord] {
         let (index, server) = (account.index, account.server)
         let deletions = try account.library.deletions(of: server, state: .purged)
