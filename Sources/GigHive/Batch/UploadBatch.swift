@@ -103,7 +103,8 @@ public struct UploadBatch: Sendable {
     ///
     /// - Parameters:
     ///   - items: The inputs.
-    ///   - control: Stops it, and all batches with the same control: nothing new is started, and running transfers stop as `BatchControl` specifies.
+    ///   - control: Stops it, and all batches with the same control: nothing new is started, and running transfers stop as
+    ///     `BatchControl` specifies.
     ///   - onEvent: Called on any thread, one call at a time; must return quickly.
     public func run(
         _ items: [Item],

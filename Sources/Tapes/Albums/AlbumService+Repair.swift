@@ -130,8 +130,8 @@ extension AlbumService {
     }
 
     /// Repairs the album of a tape, and confirms the repair by a second check: restores links, numbers and playlist,
-    /// adds pending and failed clips and missing assets, removes links with neither clip nor original, and recreates a missing album.
-    /// Requires `.readWrite`. A tape without an album does not get one: `reconcile` creates it.
+    /// adds pending and failed clips and missing assets, removes links with neither clip nor original, and recreates a
+    /// missing album. Requires `.readWrite`. A tape without an album does not get one: `reconcile` creates it.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func repair(_ tapeID: String) async throws(TapesError) -> AlbumRepair {
