@@ -172,12 +172,13 @@ struct TapeExportRun: Sendable {
                 try ExportTarget.check(target, replacing: isReplacing, originals: originals)
             }
         }
+        let current = await self.current(clips)
         let outcome: AlbumOutcome?
         switch form {
-        case .text(let format): outcome = try await write(format, tape, clips)
+        case .text(let format): outcome = try await write(format, tape, format == .otio ? current : clips)
         case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
         }
-        await warnOfReplaced(clips)
+        warnOfReplaced(clips, current)
         if !isDryRun, service != nil, outcome?.isComplete != true {
             console.warn(AlbumWarning(saved: target.map { ErrorCatalog.quoted($0) }, count: nil, outcome))
         }
@@ -236,18 +237,26 @@ struct TapeExportRun: Sendable {
         )
     }
 
-    /// Trims and transitions were chosen for another video, and the length of the tape is that of the former one.
-    private func warnOfReplaced(_ clips: [ClipRecord]) async {
+    /// The clips with the durations of their current files; that of a file that cannot be read is as stored.
+    private func current(_ clips: [ClipRecord]) async -> [ClipRecord] {
         let editor = session.editor
-        let replaced = await BlockingWork.run {
-            clips.filter { clip in
-                guard clip.kind == .video, let source = clip.source, let length = clip.durationMilliseconds,
-                    let now = try? editor.inspect(source, allowingMissing: false).durationMilliseconds
-                else { return false }
-                return now != length
+        return await BlockingWork.run {
+            clips.map { clip in
+                guard clip.kind == .video, let source = clip.source,
+                    let found = try? editor.inspect(source, allowingMissing: false)
+                else { return clip }
+                var current = clip
+                current.durationMilliseconds = found.durationMilliseconds
+                return current
             }
         }
-        for clip in replaced {
+    }
+
+    /// Trims and transitions were chosen for another video, and the length of the tape is that of the former one.
+    private func warnOfReplaced(_ clips: [ClipRecord], _ current: [ClipRecord]) {
+        for (clip, now) in zip(clips, current) {
+            guard let length = clip.durationMilliseconds, let found = now.durationMilliseconds, found != length
+            else { continue }
             console.warning(
                 "clip \(clip.number) (\(TextRenderer.name(of: clip))) has another length than when it was added",
                 hint: ErrorCatalog.replacedHint

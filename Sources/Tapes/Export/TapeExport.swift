@@ -21,11 +21,11 @@ public enum TapeExport: String, Sendable, CaseIterable {
     ///
     /// - Parameters:
     ///   - tape: The tape.
-    ///   - clips: Its clips in order.
+    ///   - clips: Its clips in order. For a timeline, a video has the duration of its current file.
     ///   - media: Properties of their files by clip ID, for a timeline; without them, its times are in milliseconds.
     /// - Returns: UTF-8, except that the paths in a playlist may contain arbitrary bytes.
-    /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path; `.trimTooLong` with the file of a video
-    ///   that, by `media`, is shorter than when it was trimmed.
+    /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path; for a timeline, `.trimTooLong`
+    ///   with the file of a video that is not longer than its trims.
     public func bytes(
         of tape: TapeRecord,
         clips: [ClipRecord],
@@ -38,8 +38,10 @@ public enum TapeExport: String, Sendable, CaseIterable {
         case .m3u8: return Self.playlist(of: tape, clips: clips).bytes
         case .json: return Array((TapeDocument(tape: tape, clips: clips).value.indented + "\n").utf8)
         case .otio:
-            for clip in clips {
-                if let length = media[clip.id]?.milliseconds { _ = try clip.shownMilliseconds(ofFile: length) }
+            for clip in clips where clip.kind == .video {
+                // The length that limits the trims; audio may be longer than the video.
+                guard let length = clip.durationMilliseconds ?? media[clip.id]?.milliseconds else { continue }
+                _ = try clip.shownMilliseconds(ofFile: length)
             }
             return Array((TapeTimeline(tape: tape, clips: clips, media: media).value.indented + "\n").utf8)
         }

@@ -7,8 +7,9 @@ internal import MediaTransport
 ///
 /// - Times are frames of the clip's own video. Stills and silence have the rate of the first video, or 30 frames per
 ///   second without one. Times of a video with an unknown rate are in milliseconds (rate 1000).
-/// - A clip's `source_range` is the trimmed range, in whole frames. It and `available_range` are omitted if the length
-///   is unknown. The available range of a still is its display duration, since its length is arbitrary.
+/// - A clip's `source_range` is the trimmed range, in whole frames, without audio that is longer than the video, unless
+///   nothing else remains. It and `available_range` are omitted if the length is unknown. The available range of a still
+///   is its display duration, since its length is arbitrary.
 /// - OpenTimelineIO centers a transition on a cut, and takes frames of both clips from beyond the cut. Here two clips
 ///   overlap for the whole transition, so the cut is in its middle: the clip before ends earlier by half of it, and the
 ///   clip after starts later by half of it. The length of the tracks is that of the video (trap 20).
@@ -24,17 +25,20 @@ struct TapeTimeline {
 
     /// `media` is keyed by clip ID; missing properties are taken from the clips.
     init(tape: TapeRecord, clips: [ClipRecord], media: [String: ClipMedia] = [:]) {
-        let clips = clips.map { clip in
-            var clip = clip
-            // The duration of the current file, without audio that is longer than the video.
-            if let known = media[clip.id]?.milliseconds { clip.durationMilliseconds = known }
-            return clip
+        var clips = clips
+        var lengths = clips.map(\.shownMilliseconds)
+        for (index, clip) in clips.enumerated() {
+            guard let video = media[clip.id]?.milliseconds else { continue }
+            let file = max(video, clip.durationMilliseconds ?? video)
+            let shown = min(video, file - clip.trimEndMilliseconds) - clip.trimmedStart
+            clips[index].durationMilliseconds = shown > 0 ? video : file
+            lengths[index] = shown > 0 ? shown : clips[index].shownMilliseconds
         }
         let unknown = ClipMedia.FrameRate(1000)
         let hasUnknown = clips.contains { $0.playedVideo != nil && media[$0.id]?.frameRate == nil }
         let common =
             clips.lazy.compactMap { media[$0.id]?.frameRate }.first ?? (hasUnknown ? unknown : ClipMedia.FrameRate(30))
-        let timing = TapeTiming(tape: tape, clips: clips)
+        let timing = TapeTiming(tape: tape, lengths: lengths)
         self.tape = tape
         overlaps = timing.overlaps
         items = clips.enumerated().map { index, clip in

@@ -172,8 +172,11 @@ import Testing
         let video = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=red:s=64x36:r=25:d=1", originals[0]]
         try #require(try await ChildProcess.run("/usr/bin/env", video).exitCode == 0)
         let film = fixture.runner.home.file("t.mp4")
-        for words in [["--format", "otio"], ["--render", "-o", film]] {
-            let refused = try await fixture.runner.run(["tapes", "export", "T", "--no-album"] + words)
+        let exports: [(words: [String], extra: [String: String])] = [
+            (["--format", "otio"], [:]), (["--format", "otio"], ["PATH": "/nowhere"]), (["--render", "-o", film], [:]),
+        ]
+        for (words, extra) in exports {
+            let refused = try await fixture.runner.run(["tapes", "export", "T", "--no-album"] + words, extra: extra)
             #expect(refused.exitCode == 2 && refused.output.isEmpty, "\(refused)")
             #expect(refused.errors.contains("the trim range exceeds the length of \"\(originals[0])\": "), "\(refused)")
             #expect(refused.errors.contains("mediactl tapes relink TAPE --changed --in DIR"))
@@ -183,6 +186,19 @@ import Testing
         #expect(playlist.errors.contains("clip 1 (\(originals[0])) has another length than when it was added"))
         #expect(try await fixture.json("relink", "T", "--in", former).states == ["present"])
         #expect(try await fixture.json("relink", "T", "--in", former, "--changed").states == ["relinked"])
+        let timeline = try await fixture.run("export", "T", "--format", "otio", "--no-album")
+        #expect(timeline.exitCode == 0 && timeline.errors.isEmpty, "\(timeline)")
+    }
+
+    @Test(.enabled(if: hasFFmpeg, "requires ffmpeg and ffprobe: scripts/setup.sh test"))
+    func audioMayBeLongerThanTheVideo() async throws {
+        let fixture = try await TapeFixture.withTape("T")
+        let path = fixture.runner.home.file("long.mp4")
+        let inputs = ["-f", "lavfi", "-i", "color=red:s=64x36:r=25:d=2", "-f", "lavfi", "-i", "sine=440:d=5"]
+        let made = try await ChildProcess.run("/usr/bin/env", ["ffmpeg", "-v", "error"] + inputs + [path])
+        try #require(made.exitCode == 0)
+        try #require(try await fixture.run("add", "T", path, "--no-album").exitCode == 0)
+        try #require(try await fixture.run("set", "T", "--clip", "1", "--trim-start", "3").exitCode == 0)
         let timeline = try await fixture.run("export", "T", "--format", "otio", "--no-album")
         #expect(timeline.exitCode == 0 && timeline.errors.isEmpty, "\(timeline)")
     }

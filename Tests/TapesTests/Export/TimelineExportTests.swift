@@ -242,15 +242,37 @@ import Testing
         #expect(missing?.code == .programMissing && missing?.value == "ffprobe")
     }
 
-    /// Length of the current file; trims of 3 s.
-    @Test(arguments: [(2000, false), (3000, false), (3001, true)] as [(Int64, Bool)])
-    func aVideoReplacedByAShorterOneIsAnError(_ length: Int64, _ isExported: Bool) throws {
-        let clip = ExportFixtures.video("/b.mp4", 4000, trim: (2500, 500))
-        let media = [clip.id: ClipMedia(frameRate: .init(25), milliseconds: length, hasSound: false)]
+    /// Lengths of the file, as `tapes set` knows it, and of its video; trims of 3 s.
+    @Test(
+        arguments: [
+            (2000, 2000, false), (3000, 3000, false), (3001, 3001, true), (3001, 1000, true), (nil, 3000, false),
+            (nil, 3001, true),
+        ] as [(Int64?, Int64, Bool)]
+    )
+    func trimsBeyondTheFileAreAnError(_ file: Int64?, _ video: Int64, _ isExported: Bool) throws {
+        let clip = ExportFixtures.video("/b.mp4", file, trim: (2500, 500))
+        let media = [clip.id: ClipMedia(frameRate: .init(25), milliseconds: video, hasSound: true)]
         func export() throws { _ = try TapeExport.otio.bytes(of: ExportFixtures.tape(), clips: [clip], media: media) }
         guard !isExported else { return try export() }
         let error = #expect(throws: TapesError.self, performing: export)
         #expect(error?.code == .trimTooLong && error?.path == clip.source)
+    }
+
+    /// A file of 5 s with a video of 2 s. Trims count from the ends of the file; expected are the first frame, the number
+    /// of frames, and the number of available ones.
+    @Test(
+        arguments: [
+            (0, 0, [0, 50, 50]), (0, 1000, [0, 50, 50]), (400, 3400, [10, 30, 50]), (3000, 0, [75, 50, 125]),
+        ] as [(Int64, Int64, [Double])]
+    )
+    func audioBeyondTheVideo(_ trimStart: Int64, _ trimEnd: Int64, _ frames: [Double]) async throws {
+        let long = video("a", 2000, .init(25), trim: (trimStart, trimEnd))
+        var clip = long.clip
+        clip.durationMilliseconds = 5000
+        let found = try await load(ExportFixtures.tape(), [clip], [clip.id: long.media])
+        #expect(found.children.map(\.frames) == [[25, frames[0], frames[1]]])
+        #expect(found.children.map(\.available_frames) == [[25, 0, frames[2]]])
+        #expect(found.sound.map(\.frames) == [[25, frames[0], frames[1]]])
     }
 
     @Test func oddTransitionsLoseNothing() async throws {
