@@ -66,7 +66,7 @@ struct UploadedFiles: Sendable {
             throw .usage("\(ErrorCatalog.quoted(record.path)) was standard input, not a file")
         }
         // The journal of 0.1.0 has no directories; a relative path leads to this file from one of them only.
-        guard record.path.first == UInt8(ascii: "/") || Self.is(record.path, identity) else {
+        guard !record.isDirectoryUnknown || Self.is(record.path, identity) else {
             throw .usage(
                 "\(ErrorCatalog.quoted(record.path)) is not the uploaded file, relative to the current directory",
                 hint: "specify the file itself, or change to the directory of the upload"

@@ -138,6 +138,23 @@ import Testing
         #expect(try await fixture.names("T") == ["b.mp4"])
     }
 
+    // In the directory of the upload, its journal shows a relative path.
+    @Test func missingFilesAreAddedInAnyDirectory() async throws {
+        let path = try fixture.original("a.mp4")
+        func run(_ arguments: String..., in directory: String) async throws -> ChildResult {
+            try await fixture.runner.run(arguments, through: ["env", "-C", directory])
+        }
+        let home = fixture.runner.home.path
+        try #require(try await run("upload", "a.mp4", in: home).exitCode == 0)
+        try FileManager.default.removeItem(atPath: path)
+        _ = try await fixture.run("create", "T")
+        for directory in [home, "/"] {
+            let added = try await run("tapes", "add", "T", "--uploaded-last", "--allow-missing", in: directory)
+            #expect(added.exitCode == 0, "\(added)")
+        }
+        #expect(Set(try await fixture.clips("T").compactMap { $0["path"] as? String }) == [path])
+    }
+
     @Test func filesThatChangedSinceTheirUploadAreReported() async throws {
         let path = try fixture.original("a.mp4")
         let sent = try await upload(path, "--json")
