@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import MediaCore
 internal import MediaStore
+internal import MediaTransport
 internal import Tapes
 
 struct TapesLibrary: ParsableCommand {
@@ -91,22 +92,22 @@ struct TapesLibraryInit: ContextCommand {
         if isUsable, !dryRun {
             try session.store.keep(Login(server: address, apiKey: key))
             session.console.note("stored the key for \(ErrorCatalog.clean(address))")
-            try await noteUnusedServer(session)
+            try await noteUnusedServer(session, address)
         }
         return run.finish(status, extra: ["key_kept": .bool(isUsable && !dryRun), "dry_run": .bool(dryRun)])
     }
 
-    /// Prints how to use the server if commands without `--library-url` use another library.
-    private func noteUnusedServer(_ session: TapesSession) async throws {
+    /// Prints how to use the server at a library's `address` if commands without `--library-url` use another library.
+    private func noteUnusedServer(_ session: TapesSession, _ address: String) async throws {
         let (settings, environment) = (session.settings, session.console.context.environment)
         let usual = try await Settings.resolve(
             flags: SettingsFlags(profile: settings.flags.profile),
             environment: environment,
             locations: settings.locations
         )
-        guard let server = settings.settings.addresses[.libraryURL]?.value,
-            usual.addresses[.libraryURL]?.value != server || usual.albumsLibrary.value != .immich
-        else { return }
+        let other = try usual.addresses[.libraryURL].map { try ServerURL($0.value, allowingPath: true) }
+        let isUsed = other.map { "\(ImmichLibrary.base(of: $0))" } == address && usual.albumsLibrary.value == .immich
+        guard let server = settings.settings.addresses[.libraryURL]?.value, !isUsed else { return }
         session.console.note(
             "without --library-url, commands use another library; to use this server, set "
                 + "library_url: \(ErrorCatalog.clean(server)) in \(settings.locations.configFile), or MEDIACTL_LIBRARY_URL"

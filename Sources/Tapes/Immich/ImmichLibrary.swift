@@ -49,7 +49,8 @@ public struct ImmichLibrary: AlbumLibrary {
         self.progress = progress
     }
 
-    static func base(of server: ServerURL) -> ServerURL {
+    /// The base of the requests to a server.
+    package static func base(of server: ServerURL) -> ServerURL {
         guard !server.basePath.hasSuffix("/api") else { return server }
         // Appending the path cannot invalidate an address.
         return (try? ServerURL("\(server)/api", allowingPath: true)) ?? server

@@ -62,10 +62,13 @@ import Testing
         var fixture = fixture
         fixture.runner.environment["MEDIACTL_LIBRARY_URL"] = nil
         for (name, value) in environment { fixture.runner.environment[name] = value ?? server.address }
-        let words = ["tapes", "library", "init", "--library-url", server.address, "--api-key-file", try key("key-1")]
-        let result = try await fixture.runner.run(words)
-        #expect(result.exitCode == 0 && result.errors.contains("stored the key"), "\(result)")
-        #expect(result.errors.contains("set library_url: \(server.address) in ") == isNoted, "\(result.errors)")
+        // The same server in other forms.
+        for url in ["", "/", "/api"].map({ server.address + $0 }) {
+            let words = ["tapes", "library", "init", "--library-url", url, "--api-key-file", try key("key-1")]
+            let result = try await fixture.runner.run(words)
+            #expect(result.exitCode == 0 && result.errors.contains("stored the key"), "\(result)")
+            #expect(result.errors.contains("set library_url: \(url) in ") == isNoted, "\(result.errors)")
+        }
     }
 
     // R9, R11: deleting without the flag sends no request; listing never does.
