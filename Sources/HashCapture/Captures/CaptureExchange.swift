@@ -99,7 +99,13 @@ struct CaptureExchange: Sendable {
         case .accepted(let id, let url):
             try accept(&progress, id, url, status: 202)
         case .duplicate(let id?):
-            // The server returns an ID only to the device that owns the capture (contract 3.4 no. 4).
+            // The server returns an ID only to the device that owns the capture (contract 3.4 no. 4). Earlier attempts of
+            // this record, if any, were refused, so the ID is that of a record with an unresolved submission.
+            if progress.record.submissions == 1, let owner = try progress.record.unresolvedTwin(in: library) {
+                var other = Progress(record: owner)
+                try accept(&other, id, nil, status: 409)
+                throw CaptureError(.duplicate, detail: "as capture \(owner.id.prefix(8))", httpStatus: 409)
+            }
             try accept(&progress, id, nil, status: 409)
         case .duplicate(nil):
             throw CaptureError(.duplicate, detail: "from another device", httpStatus: 409)
@@ -158,10 +164,27 @@ extension CaptureExchange {
         if hasFailed || progress.record.mode == .full {
             try keep(&progress, error) { record in
                 record.state = .queued
-                record.submissions -= 1
+                if hasFailed { record.submissions -= 1 }
             }
         }
         return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
+    }
+
+    /// Queries the server before an unsent record is sent, if it may have another record of the same media: the response
+    /// would be the ID of that one. The outcome is that record, as long as the server has it or may have it; otherwise
+    /// nil.
+    ///
+    /// - Throws: `CaptureError` if the store fails.
+    func outcome(ofTwinOf record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome? {
+        guard record.state == .pending || record.state == .queued,
+            let twin = try record.unknownTwin(in: library)
+        else { return nil }
+        var outcome = try await query(Progress(record: twin), twin.unknownEarlier)
+        if let superseding = try record.superseded(in: library, at: clock()) { return superseding }
+        guard outcome.record.mayBeOnServer else { return nil }
+        outcome.notices = record.notSent(after: outcome.record)
+        outcome.isKnown = true
+        return outcome
     }
 
     private static func unknown(_ cause: CaptureError) -> CaptureError {

@@ -9,16 +9,45 @@ extension CaptureRecord {
     /// without the media of a full upload. This record is closed, since its own data is not on the server. nil if there
     /// is no such record.
     func superseded(in library: LibraryStore, at time: Date) throws(CaptureError) -> CaptureOutcome? {
-        let twin = try CaptureError.stored(library.captures(ofMedia: mediaHash))
-            .first { $0.id != id && $0.server == server && $0.mode != nil && $0.state == .accepted }
         // If this record may have been sent, its data may be what the server has, unless the server has stored that one.
-        guard let twin, submissions == 0 || twin.httpStatus == 202 else { return nil }
+        guard let twin = try twins(in: library).first(where: { $0.state == .accepted }),
+            submissions == 0 || twin.httpStatus == 202
+        else { return nil }
         let closed = try closed(by: twin, in: library, at: time)
         do throws(CaptureError) {
             return try outcome(after: twin)
         } catch {
             return CaptureOutcome(record: closed, error: error)
         }
+    }
+
+    /// Another record of the same media that may be on the server, since the outcome of its submission is unknown.
+    func unknownTwin(in library: LibraryStore) throws(CaptureError) -> CaptureRecord? {
+        try twins(in: library).first(where: \.mayBeOnServer)
+    }
+
+    /// Like `unknownTwin`; also a full upload without a response, which the server did not have when it was queried.
+    func unresolvedTwin(in library: LibraryStore) throws(CaptureError) -> CaptureRecord? {
+        try twins(in: library).first { twin in
+            twin.mayBeOnServer || (twin.mode == .full && twin.state == .queued && twin.submissions > 0)
+        }
+    }
+
+    private func twins(in library: LibraryStore) throws(CaptureError) -> [CaptureRecord] {
+        try CaptureError.stored(library.captures(ofMedia: mediaHash))
+            .filter { $0.id != id && $0.server == server && $0.mode != nil }
+    }
+
+    /// Whether the outcome of a submission is unknown.
+    var mayBeOnServer: Bool { state == .unknownOutcome || state == .submitted }
+
+    /// The error of submitting media of which this record may be on the server.
+    var unknownEarlier: CaptureError {
+        CaptureError(
+            .unknownOutcome,
+            detail: "an earlier submission of this media is probably on the server",
+            value: id
+        )
     }
 
     /// The outcome of submitting this record, of whose media the server has accepted another one.
@@ -35,10 +64,7 @@ extension CaptureRecord {
     /// Closes the unsent records of the media of this one, which the server has accepted. After a failure, the next
     /// retry of such a record closes it.
     func closeOthers(in library: LibraryStore, at time: Date) {
-        for other in (try? library.captures(ofMedia: mediaHash)) ?? []
-        where other.id != id && other.server == server && other.mode != nil
-            && (other.state == .pending || other.state == .queued)
-        {
+        for other in (try? twins(in: library)) ?? [] where other.state == .pending || other.state == .queued {
             _ = try? other.closed(by: self, in: library, at: time)
         }
     }

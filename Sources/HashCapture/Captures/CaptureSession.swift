@@ -150,14 +150,10 @@ extension CaptureSession {
         if let accepted = records.first(where: { $0.state == .accepted }) {
             return .ended(try record.outcome(after: accepted))
         }
-        if let unknown = records.first(where: { $0.state == .unknownOutcome || $0.state == .submitted }) {
-            let error = CaptureError(
-                .unknownOutcome,
-                detail: "an earlier submission of this media is probably on the server",
-                value: unknown.id
-            )
+        if let unknown = records.first(where: \.mayBeOnServer) {
+            let notices = record.notSent(after: unknown)
             return .ended(
-                CaptureOutcome(record: unknown, notices: record.notSent(after: unknown), error: error, isKnown: true)
+                CaptureOutcome(record: unknown, notices: notices, error: unknown.unknownEarlier, isKnown: true)
             )
         }
         return records.first { $0.hasSameDisclosure(as: record) }.map { .open($0, notices: notices) }
@@ -234,7 +230,17 @@ extension CaptureSession {
             clock: dependencies.now,
             control: control
         )
-        var outcome = try await body(exchange, record)
+        var outcome: CaptureOutcome
+        if let other = try await exchange.outcome(ofTwinOf: record) {
+            outcome = other
+        } else {
+            outcome = try await body(exchange, record)
+            if outcome.error?.code == .duplicate,
+                let other = try outcome.record.superseded(in: dependencies.library, at: dependencies.now())
+            {
+                outcome = other
+            }
+        }
         outcome.error?.keyProvider = device.keySource.provider
         return outcome
     }

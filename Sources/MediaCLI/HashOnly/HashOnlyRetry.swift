@@ -82,8 +82,10 @@ struct HashOnlyRetry: ContextCommand {
                     + CaptureItem(planned: record).sendAgain
             )
         }
-        // Oldest first.
-        return records.filter(\.isOpen).reversed()
+        // Oldest first, after those that the server may have: their outcome decides on others of the same media.
+        let unfinished: [CaptureRecord] = records.filter(\.isOpen).reversed()
+        let isUnsent = { (record: CaptureRecord) in record.state == .pending || record.state == .queued }
+        return unfinished.filter { !isUnsent($0) } + unfinished.filter(isUnsent)
     }
 }
 

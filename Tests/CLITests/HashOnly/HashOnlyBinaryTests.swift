@@ -287,6 +287,20 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
+    /// Not as the older one, although that is the first in the list.
+    @Test func retryReportsTheCaptureThatTheServerHas() async throws {
+        let fixture = try await HashOnlyFixture.registered(faults: ["capture:status=503,times=1"])
+        #expect(try await fixture.send().states == ["queued"])
+        try await fixture.sandbox.addFaults("capture:drop-response,times=1", "capture-read:status=503")
+        let lost = try await fixture.send("--device-model", "Leica Q2")
+        let sent = try #require(lost.items.first?["capture_id"] as? String)
+        #expect(lost.states == ["unknown_outcome"], "\(lost.result.output)")
+        try await fixture.sandbox.clearFaults()
+        let retried = try await fixture.json(["retry", "--all"])
+        #expect(retried.result.exitCode == 0 && retried.states == ["accepted", "accepted"], "\(retried.result.output)")
+        #expect(retried.items.compactMap { $0["capture_id"] as? String } == [sent, sent])
+    }
+
     /// Only a capture that the server may have is public.
     @Test func noticesAboutPublicationRequireASubmission() async throws {
         let fixture = try await HashOnlyFixture.registered(faults: ["capture:status=503"])

@@ -129,6 +129,65 @@ import Testing
         #expect(try await bench.submissions() == 1)
     }
 
+    /// The ID of the server's capture must not be attributed to a record whose data the server does not have.
+    @Test func anUnsentCaptureWaitsForTheOutcomeOfAnotherOneOfTheSameMedia() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
+        try await bench.register()
+        let unsent = try await bench.session.capture(try bench.request()).record
+        var request = try bench.request()
+        request.facts.deviceModel = "Other"
+        try await bench.sandbox?.addFaults("capture:drop-response,times=1", "capture-read:status=503")
+        let sent = try await bench.session.capture(request).record
+        #expect(unsent.state == .queued && sent.state == .unknownOutcome && sent.id != unsent.id)
+
+        let waiting = try await bench.session.retry(unsent.id)
+        #expect(waiting.record.id == sent.id && waiting.record.state == .unknownOutcome)
+        #expect(waiting.error?.code == .unknownOutcome && waiting.isKnown)
+        #expect(try bench.library.capture(unsent.id)?.state == .queued)
+        try await bench.sandbox?.clearFaults()
+        let retried = try await bench.session.retry(unsent.id)
+        #expect(retried.record.id == sent.id && retried.record.state == .accepted && retried.error == nil)
+        #expect(retried.notices == [.optionsNotSent([.deviceModel])])
+        let remotes = try await bench.remotes().map(\.id)
+        #expect(remotes.count == 1 && remotes.first == retried.record.serverCaptureID)
+        let closed = try #require(try bench.library.capture(unsent.id))
+        #expect(closed.state == .rejected && closed.serverCaptureID == nil)
+        #expect(try await bench.submissions() == 2)
+    }
+
+    /// The request of the other capture may still be in transit.
+    @Test func anUnsentCaptureIsNotSentWhileAnotherOneMayArrive() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
+        try await bench.register()
+        let unsent = try await bench.session.capture(try bench.request()).record
+        var request = try bench.request()
+        request.facts.deviceModel = "Other"
+        try await bench.sandbox?.addFaults("capture:reset,after=body,times=1")
+        let sent = try await bench.session.capture(request).record
+        #expect(unsent.state == .queued && sent.state == .unknownOutcome)
+        let waiting = try await bench.session.retry(unsent.id)
+        #expect(waiting.record.id == sent.id && waiting.error?.code == .unknownOutcome)
+        #expect(try bench.library.capture(unsent.id)?.state == .queued)
+        #expect(try await bench.session.retry(sent.id).record.state == .accepted)
+        #expect(try bench.library.capture(unsent.id)?.state == .rejected)
+    }
+
+    /// A full upload whose request arrived after the query that did not find it.
+    @Test func anIDOfAnUnresolvedUploadIsNotThatOfAnotherCapture() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        let request = bench.request(try bench.photo(), depth: try bench.depthMap())
+        var upload = try await bench.session.sendMedia(request).record
+        let id = try #require(upload.serverCaptureID)
+        (upload.state, upload.serverCaptureID) = (.queued, nil)
+        try bench.library.keep(upload)
+        let outcome = try await bench.session.capture(request)
+        #expect(outcome.record.id == upload.id && outcome.record.state == .accepted && outcome.error == nil)
+        #expect(outcome.record.serverCaptureID == id && outcome.isKnown)
+        let states = try bench.library.captures(ofMedia: upload.mediaHash).map(\.state)
+        #expect(states == [.rejected, .accepted])
+    }
+
     /// If no time may be disclosed, the day is that of the submission, not of an earlier attempt.
     @Test func anOldAttemptIsSentWithTheDayOfItsSubmission() async throws {
         let bench = try await CaptureBench(["--fault", "capture:status=503,times=1"])
