@@ -277,28 +277,41 @@ extension CaptureSession {
 }
 
 extension CaptureRecord {
-    /// Reports the options that were not sent, if an earlier submission of the same media differs from this record.
+    /// Reports the options that were not sent, and those that only the earlier submission of the same media disclosed.
     func notSent(after earlier: CaptureRecord) -> [CaptureNotice] {
         let differences = differences(from: earlier)
-        return differences.isEmpty ? [] : [.optionsNotSent(differences)]
+        let unsent = differences.filter { !$0.isOnlyInEarlier }.map(\.option)
+        let disclosed = differences.filter(\.isOnlyInEarlier).map(\.option)
+        var notices: [CaptureNotice] = []
+        if !unsent.isEmpty { notices.append(.optionsNotSent(unsent)) }
+        if !disclosed.isEmpty { notices.append(.disclosedEarlier(disclosed)) }
+        return notices
     }
 
-    private func differences(from earlier: CaptureRecord) -> [CaptureNotice.Option] {
+    private struct Difference {
+        var option: CaptureNotice.Option
+        /// Whether this record discloses nothing of it.
+        var isOnlyInEarlier = false
+    }
+
+    private func differences(from earlier: CaptureRecord) -> [Difference] {
         guard let mine = payload, let theirs = earlier.payload else {
             // A full upload has no body; its analysis and settings are stored instead.
-            return (analysis == earlier.analysis ? [] : [.depth])
-                + (settings == earlier.settings ? [] : [.privacyLevels])
+            return (analysis == earlier.analysis ? [] : [Difference(option: .depth)])
+                + (settings == earlier.settings ? [] : [Difference(option: .privacyLevels)])
         }
-        let comparisons: [(option: CaptureNotice.Option, isEqual: Bool)] = [
-            (.depth, mine.depthAnalysis == theirs.depthAnalysis),
+        let (metadata, others) = (mine.metadata, theirs.metadata)
+        let comparisons: [(option: CaptureNotice.Option, isEqual: Bool, isOmitted: Bool)] = [
+            (.depth, mine.depthAnalysis == theirs.depthAnalysis, mine.depthAnalysis.status == .unavailable),
             // Without a disclosed time, `captured_at` is the time of the submission.
-            (.time, mine.metadata.timestamp == theirs.metadata.timestamp),
-            (.location, mine.metadata.location == theirs.metadata.location),
-            (.deviceModel, mine.metadata.deviceModel == theirs.metadata.deviceModel),
-            (.video, mine.video == theirs.video),
-            (.privacyLevels, mine.flags.hasLevels(of: theirs.flags)),
+            (.time, metadata.timestamp == others.timestamp, metadata.timestamp == nil),
+            (.location, metadata.location == others.location, metadata.location == nil),
+            (.deviceModel, metadata.deviceModel == others.deviceModel, metadata.deviceModel == nil),
+            (.video, mine.video == theirs.video, mine.video == nil),
+            (.privacyLevels, mine.flags.hasLevels(of: theirs.flags), false),
         ]
-        return comparisons.filter { !$0.isEqual }.map(\.option)
+        return comparisons.filter { !$0.isEqual }
+            .map { Difference(option: $0.option, isOnlyInEarlier: $0.isOmitted) }
     }
 
     /// The payload that the last attempt disclosed, or would disclose.
@@ -446,6 +459,8 @@ public enum CaptureNotice: Sendable, Equatable {
     case timeWithoutZone
     /// The media was submitted earlier; these differing options were not sent.
     case optionsNotSent([Option])
+    /// The media was submitted earlier, and that submission disclosed these, which this one would have omitted.
+    case disclosedEarlier([Option])
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
     /// The location is known, but the profile does not support the coarse form.

@@ -87,6 +87,7 @@ extension CaptureNotice {
         case .captureTimeUnknown: "capture_time_unknown"
         case .timeWithoutZone: "time_without_zone"
         case .optionsNotSent: "options_not_sent"
+        case .disclosedEarlier: "disclosed_earlier"
         case .coordinatesArePublic: "coordinates_are_public"
         case .coarseLocationOmitted: "coarse_location_left_out"
         case .placeUnknown: "place_unknown"
@@ -101,7 +102,7 @@ extension CaptureNotice {
     var isWarning: Bool {
         switch self {
         case .noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
-            .optionsNotSent, .coordinatesArePublic, .nearBorder, .clockDiffers:
+            .optionsNotSent, .disclosedEarlier, .coordinatesArePublic, .nearBorder, .clockDiffers:
             true
         default: false
         }
@@ -109,7 +110,10 @@ extension CaptureNotice {
 
     /// Whether it applies to media that is not submitted again.
     var isAboutEarlierSubmission: Bool {
-        if case .optionsNotSent = self { true } else { false }
+        switch self {
+        case .optionsNotSent, .disclosedEarlier: true
+        default: false
+        }
     }
 
     /// Whether it reports what the server publishes, which it does only once it may have the capture.
@@ -152,8 +156,9 @@ extension CaptureNotice {
             "the camera's clock has no time zone: only its day is submitted; add --utc-offset or --captured-at for the exact "
                 + "time"
         case .optionsNotSent(let options):
-            "submitted earlier with other options; not sent now: "
-                + options.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
+            "submitted earlier with other options; not sent now: \(Self.words(for: options))"
+        case .disclosedEarlier(let options):
+            "submitted earlier with other options; disclosed then: \(Self.words(for: options))"
         case .coordinatesArePublic(let decimals):
             "the server publishes the coordinates with \(Formats.count(decimals, "decimal"))"
         case .coarseLocationOmitted:
@@ -168,5 +173,9 @@ extension CaptureNotice {
             "this machine's clock is \(Formats.span(.seconds(abs(seconds)))) \(seconds > 0 ? "behind" : "ahead of") the "
                 + "server's"
         }
+    }
+
+    private static func words(for options: [Option]) -> String {
+        options.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
     }
 }

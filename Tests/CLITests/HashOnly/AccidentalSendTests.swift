@@ -96,10 +96,11 @@ import Testing
 
         let other = try await fixture.run(["send", fixture.photo, "--no-depth", "--device-model", "Leica Q2"])
         #expect(other.exitCode == 0 && other.output.contains("already on the server"))
-        #expect(other.errors.contains("not sent now: depth, time, device model"), "\(other.errors)")
+        #expect(other.errors.contains("not sent now: device model\n"), "\(other.errors)")
+        #expect(other.errors.contains("disclosed then: depth, time\n"), "\(other.errors)")
         let json = try await fixture.json(["send", fixture.photo, "--no-depth", "--device-model", "Leica Q2"])
         let notices = try #require(json.items.first?["notices"] as? [[String: Any]])
-        #expect(notices.compactMap { $0["code"] as? String } == ["options_not_sent"])
+        #expect(notices.compactMap { $0["code"] as? String } == ["options_not_sent", "disclosed_earlier"])
         #expect(try await fixture.bodies().count == 1)
     }
 }

@@ -130,7 +130,7 @@ import Testing
             CaptureNotice.noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .labeledByServer,
             .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationOmitted,
             .captureTimeUnknown, .timeWithoutZone, .optionsNotSent(CaptureNotice.Option.allCases),
-            .placeUnknown, .nearBorder([]),
+            .disclosedEarlier(CaptureNotice.Option.allCases), .placeUnknown, .nearBorder([]),
             .nearBorder([
                 PlaceCandidate(city: "Detroit", country: "US", kilometers: 2),
                 PlaceCandidate(city: nil, country: "CA", kilometers: 2.3),

@@ -207,7 +207,11 @@ import Testing
         second.settings.location = .none
         let outcome = try await bench.session.capture(second)
         #expect(outcome.isKnown && outcome.record.state == .accepted)
-        #expect(outcome.notices == [.optionsNotSent([.depth, .time, .deviceModel, .privacyLevels])])
+        #expect(
+            outcome.notices == [
+                .optionsNotSent([.depth, .deviceModel, .privacyLevels]), .disclosedEarlier([.time]),
+            ]
+        )
         #expect(try await bench.submissions() == 1)
     }
 
