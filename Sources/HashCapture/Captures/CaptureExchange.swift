@@ -160,8 +160,8 @@ extension CaptureExchange {
         // upload is not repeated until the user requests it, and would then be a duplicate.
         var error = error
         let hasFailed = SubmissionVerdict(error) == .failedInside
-        if hasFailed { (error.code, error.isRetryable) = (.serverError, true) }
         if hasFailed || progress.record.mode == .full {
+            error = Self.withoutCapture(error)
             try keep(&progress, error) { record in
                 record.state = .queued
                 if hasFailed { record.submissions -= 1 }
@@ -185,6 +185,19 @@ extension CaptureExchange {
         outcome.notices = record.notSent(after: outcome.record)
         outcome.isKnown = true
         return outcome
+    }
+
+    /// The error of a submission after which the server has no capture: that of its status, or of the lost response.
+    private static func withoutCapture(_ error: CaptureError) -> CaptureError {
+        var error = error
+        error.isRetryable = true
+        if let status = error.httpStatus, status >= 400 {
+            error.code = OutcomeTable.outcome(of: status, from: .captures).code
+        } else {
+            error.code = .transport
+            if error.underlying == nil { error.detail = "the response was lost; the server has no media" }
+        }
+        return error
     }
 
     private static func unknown(_ cause: CaptureError) -> CaptureError {

@@ -117,16 +117,23 @@ import Testing
     }
 
     /// The server is queried by hash, although it returns none for a full capture (contract 6.2).
-    @Test(arguments: [
-        ("capture-full:drop-response,times=1", CaptureRecord.State.accepted),
-        ("capture-full:reset,after=body,times=1", .queued),
-    ])
-    func aLostResponseIsResolvedByAQueryForTheHash(_ fault: String, _ state: CaptureRecord.State) async throws {
+    @Test(
+        arguments: [
+            ("capture-full:drop-response,times=1", CaptureRecord.State.accepted, nil),
+            ("capture-full:reset,after=body,times=1", .queued, .transport),
+            ("capture-full:status=502,times=1", .queued, .serverError),
+        ] as [(String, CaptureRecord.State, OutcomeCode?)]
+    )
+    func aLostResponseIsResolvedByAQueryForTheHash(
+        _ fault: String,
+        _ state: CaptureRecord.State,
+        _ code: OutcomeCode?
+    ) async throws {
         let bench = try await CaptureBench(["--fault", fault])
         try await bench.register()
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         let outcome = try await bench.session.sendMedia(request)
-        #expect(outcome.record.state == state && outcome.error?.code == (state == .accepted ? nil : .unknownOutcome))
+        #expect(outcome.record.state == state && outcome.error?.code == code)
         #expect(try await bench.session.sendMedia(request).record.state == .accepted)
         #expect(try await bench.remotes().count == 1)
     }
