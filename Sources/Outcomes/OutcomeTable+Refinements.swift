@@ -143,9 +143,9 @@ extension OutcomeTable.Server {
             ("REPLAY_DETECTED", .counterOutdated), ("DEVICE_AUTH_REQUIRED", .unauthorized),
             ("DEVICE_UNVERIFIED", .deviceUnverified), ("FORBIDDEN", .forbidden),
             ("DEVICE_NOT_FOUND", .deviceUnknown), ("CAPTURE_NOT_FOUND", .captureNotFound),
-            ("HASH_NOT_FOUND", .captureNotFound), ("DEVICE_ALREADY_REGISTERED", .alreadyRegistered),
-            ("DUPLICATE_CAPTURE", .duplicate), ("TOO_MANY_REQUESTS", .rateLimited),
-            ("RATE_LIMITED", .rateLimited), ("PAYLOAD_TOO_LARGE", .payloadTooLarge),
+            ("HASH_NOT_FOUND", .captureNotFound), ("DUPLICATE_CAPTURE", .duplicate),
+            ("TOO_MANY_REQUESTS", .rateLimited), ("RATE_LIMITED", .rateLimited),
+            ("PAYLOAD_TOO_LARGE", .payloadTooLarge),
             ("INVALID_ATTESTATION_FORMAT", .enrolmentImpossible), ("UNTRUSTED_ATTESTATION", .enrolmentImpossible),
         ] as [(String, OutcomeCode)])
         .map { Refinement(300...599, .text($0.0), "hash-only 1.3, 3.2, 6.2", $0.1) }

@@ -106,6 +106,14 @@ import Testing
         }
     }
 
+    /// A query may just have shown that the server does not have it.
+    @Test(arguments: [CaptureOperation.submission, .upload("mediactl hash-only retry 5f0c2a91")])
+    func anUnknownOutcomeIsNotReportedAsProbable(_ operation: CaptureOperation) {
+        let error = ErrorCatalog.userFacingError(of: CaptureError(.unknownOutcome, httpStatus: 409), in: operation)
+        error.expectOurStyle()
+        #expect(error.hint?.contains("probably") == false && error.hint?.contains("hash-only retry") == true)
+    }
+
     /// `retry` does not repeat them.
     @Test(arguments: [CaptureOperation.registration, .verification])
     func onlyUnfinishedCapturesAreRetried(_ operation: CaptureOperation) {

@@ -36,8 +36,8 @@ import Testing
             submissions: 1
         ),
         Failure(fault: "capture:status=502,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
-        // Not a duplicate: the response has the code DEVICE_ALREADY_REGISTERED.
-        Failure(fault: "capture:status=409,times=1", state: .unknownOutcome, code: .alreadyRegistered, submissions: 1),
+        // Not a duplicate: the response has the code DEVICE_ALREADY_REGISTERED, which concerns only registrations.
+        Failure(fault: "capture:status=409,times=1", state: .unknownOutcome, code: .unknownOutcome, submissions: 1),
         // A proxy's page.
         Failure(fault: "capture:status=413,times=1", state: .queued, code: .payloadTooLarge, submissions: 0),
     ])

@@ -144,7 +144,7 @@ extension ErrorCatalog {
         case .submission, .upload:
             Text(
                 "whether the server has this capture is unknown\(error.status)\(reason(error))",
-                hint: "it probably has; check with: \(operation.retry ?? "")"
+                hint: "to resolve that: \(operation.retry ?? "")"
             )
         case .registration:
             Text(
