@@ -297,8 +297,16 @@ extension CaptureVault {
         }
     }
 
-    /// Whether a blob is there and not empty. Requires no key.
-    package func has(_ kind: Kind, of id: String) -> Bool { (try? blob(kind, of: id)) != nil }
+    /// Why a blob cannot be read: `.mediaMissing`, `.mediaDamaged` if it is empty, or `.vaultUnusable`; nil if it can be.
+    /// Its content is not checked. Requires no key.
+    package func problem(with kind: Kind, of id: String) -> OutcomeCode? {
+        do throws(CaptureError) {
+            _ = try blob(kind, of: id)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
 
     private func blob(_ kind: Kind, of id: String) throws(CaptureError) -> SourceFile {
         guard CaptureID.isValid(id) else {

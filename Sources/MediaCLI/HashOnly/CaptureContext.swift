@@ -121,9 +121,9 @@ struct CaptureContext: Sendable {
         return record
     }
 
-    /// Whether the vault has a copy of a record's media. Its content is not checked.
-    func hasCopy(of record: CaptureRecord) -> Bool {
-        CaptureVault(directory: directory, key: settings.vaultKey).has(.media, of: record.id)
+    /// Why the copy of a record's media in the vault cannot be read; nil if it can be. Its content is not checked.
+    func problem(withCopyOf record: CaptureRecord) -> OutcomeCode? {
+        CaptureVault(directory: directory, key: settings.vaultKey).problem(with: .media, of: record.id)
     }
 
     private func session(_ server: ServerURL, _ profile: CaptureProfile) -> CaptureSession {

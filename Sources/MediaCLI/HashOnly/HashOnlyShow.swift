@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CaptureSubmission
 internal import Foundation
 internal import MediaCore
 internal import MediaStore
@@ -36,7 +37,7 @@ struct HashOnlyShow: ContextCommand {
         console.text(
             TextRenderer.capture(
                 record,
-                hasCopy: context.hasCopy(of: record),
+                problem: context.problem(withCopyOf: record),
                 now: console.context.now(),
                 style: console.outputStyle
             )
@@ -66,13 +67,21 @@ extension TextRenderer {
         return Formats.bytes(Int64(body.count)) + (record.body == nil ? ", not signed" : "")
     }
 
-    /// Everything except the body.
-    static func capture(_ record: CaptureRecord, hasCopy: Bool, now: Date, style: Style) -> [String] {
+    private static func words(forCopyWith problem: OutcomeCode) -> String {
+        switch problem {
+        case .mediaMissing: "missing from the vault"
+        case .mediaDamaged: "damaged in the vault"
+        default: "unreadable in the vault"
+        }
+    }
+
+    /// Everything except the body. `problem` is the reason why the copy in the vault cannot be read, if any.
+    static func capture(_ record: CaptureRecord, problem: OutcomeCode?, now: Date, style: Style) -> [String] {
         let seen =
             !record.isObserved
             ? "none; the file was not read here"
-            : hasCopy
-                ? "in the vault, encrypted" + (record.hasDepth ? ", with its depth map" : "") : "missing from the vault"
+            : problem.map { words(forCopyWith: $0) }
+                ?? "in the vault, encrypted" + (record.hasDepth ? ", with its depth map" : "")
         let failure = record.errorCode.map { code in
             record.errorDetail.map { $0.isEmpty ? code : "\(code): \($0)" } ?? code
         }

@@ -112,6 +112,15 @@ import Testing
         #expect(both.exitCode == 8 && both.errors.contains(" (failed: counter, vault)\n"), "\(both.errors)")
     }
 
+    @Test func anEmptyCopyIsDamagedNotMissing() async throws {
+        let fixture = try await sent()
+        let id = try #require(try await fixture.json(["list"]).items.first?["capture_id"] as? String)
+        try Data().write(to: URL(filePath: fixture.runner.home.file("data/mediactl/captures/\(id)/media")))
+        let shown = try await fixture.run(["show", id])
+        #expect(shown.output.contains("damaged in the vault"), "\(shown.output)")
+        #expect(try await fixture.json(["verify", fixture.photo]).result.exitCode == 8)
+    }
+
     @Test func aServerThatMustNotBeQueriedIsOneLine() async throws {
         let fixture = try await sent()
         try tamper(fixture) { $0.server = "http://captures.invalid" }
