@@ -112,8 +112,8 @@ extension CaptureSession {
     }
 
     /// Resumes an unfinished record. Never sends the media of a full upload. `id` may be a unique prefix. `error` of
-    /// the outcome is the reason why it was not accepted. If the server has the media as another record, the outcome is
-    /// that record, with the options that were not sent.
+    /// the outcome is the reason why it was not accepted. If the server has the media as another record, or may have it,
+    /// the outcome is that record, with the options that were not sent.
     ///
     /// - Throws: `CaptureError` `.captureUnknown`, `.localOnly` for a record without a mode, `.notRegistered`.
     public func retry(
