@@ -116,12 +116,15 @@ public struct Repair: Sendable {
     /// uploaded again since. Push uploads them as well.
     private func deletedPhotos(_ live: LiveListing) throws -> [PhotoRecord] {
         let (index, server) = (account.index, account.server)
-        let deletions = try account.library.deletions(of: server, state: .purged)
-        guard !deletions.isEmpty else { return [] }
-        let ids = deletions.map(\.photoID)
-        let listed = Set(try live.index.photos(withDigests: deletions.map(\.sha256), of: server).map(\.sha256))
-        return (try index.photos(ids, of: server) + index.photos(ids, of: server, areGone: true))
-            .filter { !listed.contains($0.sha256) }
+        let purged = try account.library.deletions(of: server, state: .purged)
+        guard !purged.isEmpty else { return [] }
+        let digests = Array(Set(purged.map(\.sha256)))
+        let listed = Set(try live.index.photos(withDigests: digests, of: server).map(\.sha256))
+        // The last deletion counts: the user may have deleted a photo that was uploaded again.
+        let ids = try DeletedPhotos(account).withDigests(digests).values
+            .filter { $0.state == .purged && !listed.contains($0.sha256) }
+            .map(\.photoID)
+        return try index.photos(ids, of: server) + index.photos(ids, of: server, areGone: true)
     }
 
     /// A file unchanged since it was recorded, or else one with the uploaded bytes.
