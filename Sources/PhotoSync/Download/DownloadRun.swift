@@ -180,22 +180,25 @@ extension SyncAccount {
         throw PhotoSyncError(.neverSynchronized, detail: "no complete listing of \(server)")
     }
 
-    /// Whether all recorded copies in a directory are missing, as if its disk were not mounted. Blocks.
+    /// Whether all recorded copies in a directory are missing, as if its disk were not mounted, and a photo of the
+    /// server has no other copy. Blocks.
     ///
     /// - Parameter directory: Absolute path, as bytes.
-    /// - Returns: Whether there are recorded copies, and no file of any of them.
+    /// - Returns: False if the directory has no recorded copy.
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public func hasLostCopies(in directory: [UInt8]) throws(PhotoSyncError) -> Bool {
         struct Found: Error {}
-        var isRecorded = false
+        var hasLost = false
         do {
             try library.forEachBlockOfCopies(of: server, below: directory) { copies in
-                for copy in copies where [.present, .replaced].contains(copy.state) {
-                    guard FileIdentity.isMissing(copy.path) else { throw Found() }
-                    isRecorded = true
-                }
+                let held = copies.filter { [.present, .replaced].contains($0.state) }
+                guard held.allSatisfy({ FileIdentity.isMissing($0.path) }) else { throw Found() }
+                let listed = Set(try photosByID(held.map(\.photoID)).keys)
+                let elsewhere = try library.copies(ofPhotos: Array(listed), server: server)
+                    .filter { $0.state == .present && !FileIdentity.isMissing($0.path) }
+                hasLost = hasLost || !listed.subtracting(elsewhere.map(\.photoID)).isEmpty
             }
-            return isRecorded
+            return hasLost
         } catch is Found {
             return false
         } catch {
