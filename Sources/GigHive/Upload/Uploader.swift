@@ -294,6 +294,7 @@ extension Uploader {
         }
         // Another file may have replaced it. A file that was renamed or removed still has its bytes.
         let current = try? SourceFile(path: upload.path)
+        guard current != nil || FileIdentity.isMissing(upload.path) else { return false }
         defer { withExtendedLifetime(current) {} }
         let descriptor = current?.descriptor ?? file.descriptor
         let secondReadingBegan = now()
