@@ -297,7 +297,7 @@ extension PushItem {
         if let error {
             var userFacingError = ErrorCatalog.userFacingError(of: error)
             // The error of the listing after the upload.
-            if state == .unconfirmed, error.code != .notOwned {
+            if state == .unconfirmed, error.code != .notOwned, error.code != .ownershipDefect {
                 let reason = error.code == .cancelled ? "" : ": " + userFacingError.message
                 userFacingError.message =
                     "\(ErrorCatalog.quoted(path)) was uploaded, but not verified in the server's listing\(reason)"
