@@ -38,8 +38,8 @@ extension StoreError: ReportableError {
                     "nothing was changed; "
                         + (isTokenStore
                             ? "\(elsewhere), or \(repair)"
-                            : "restore it from a backup, or move it aside: mediactl login and mediactl sync push DIR "
-                                + "then recognize local photos, but tapes and captures are lost")
+                            : "restore it from a backup, or move it and its -wal and -shm files aside: mediactl login "
+                                + "and mediactl sync push DIR then recognize local photos, but tapes and captures are lost")
                 )
             case .newerVersion:
                 (
