@@ -164,7 +164,7 @@ import Testing
     @Test(arguments: [
         (StoreError(.full, path: "/tmp/temporary.sqlite"), "TMPDIR"),
         (StoreError(.corrupt, path: "/data/index.sqlite"), "mediactl sync to rebuild it"),
-        (StoreError(.corrupt, path: "/data/library.sqlite"), "or move it and its -wal and -shm files aside: mediactl login"),
+        (StoreError(.corrupt, path: "/data/library.sqlite"), "or move it and its -wal and -shm files aside"),
     ])
     func storeErrorsStateWhatIsLost(error: StoreError, hint: String) {
         #expect(ErrorCatalog.userFacingError(of: error).hint?.contains(hint) == true)
