@@ -279,7 +279,7 @@ import Testing
         #expect(try await fixture.json(["retry", "--all"]).count("items") == 0)
         let retried = try await fixture.json(["retry", unsigned])
         #expect(retried.result.exitCode == 0 && retried.items.first?["capture_id"] as? String == accepted)
-        #expect(retried.result.errors.contains("not sent now: device model"), "\(retried.result.errors)")
+        #expect(retried.result.errors.contains("disclosed then: device model"), "\(retried.result.errors)")
         let file = fixture.runner.home.file("bundle.json")
         let exported = try await fixture.run(["export", unsigned, "--bundle", file])
         #expect(exported.exitCode == 10, "\(exported.errors)")
