@@ -309,10 +309,12 @@ class Judge:
                 is_elsewhere = any(other in self.after.files for other in others)
                 # A download that should replace it failed.
                 reported = found["copy_missing"] | found["copy_unfinished"] | found["copy_unverified"]
-                self.claim(path in reported or is_elsewhere, "a missing copy is not reported", path)
+                # Neither the server nor this machine has a photo that was deleted on both: nothing to report.
+                is_gone = copy.id not in self.after.own
+                self.claim(path in reported or is_elsewhere or is_gone, "a missing copy is not reported", path)
             elif file.digest != copy.digest:
                 self.claim(path in found["copy_changed"], "a changed copy is not reported", path)
-            if copy.id not in self.after.own and copy.id not in self.machine.accepted:
+            if file and copy.id not in self.after.own and copy.id not in self.machine.accepted:
                 self.claim(path in found["copy_orphaned"], "a deleted photo's copy is not reported", path)
 
     def file_verified(self, row, stored, found):
