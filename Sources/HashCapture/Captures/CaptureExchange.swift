@@ -176,12 +176,10 @@ extension CaptureExchange {
     ///
     /// - Throws: `CaptureError` if the store fails.
     func outcome(ofTwinOf record: CaptureRecord) async throws(CaptureError) -> CaptureOutcome? {
-        guard record.state == .pending || record.state == .queued,
-            let twin = try record.unknownTwin(in: library)
-        else { return nil }
+        guard record.state.isUnsent, let twin = try record.unknownTwin(in: library) else { return nil }
         var outcome = try await query(Progress(record: twin), twin.unknownEarlier)
         if let superseding = try record.superseded(in: library, at: clock()) { return superseding }
-        guard outcome.record.mayBeOnServer else { return nil }
+        guard outcome.record.state.mayBeOnServer else { return nil }
         outcome.notices = record.notSent(after: outcome.record)
         outcome.isKnown = true
         return outcome

@@ -9,10 +9,9 @@ extension CaptureRecord {
     /// without the media of a full upload. This record is closed, since its own data is not on the server. nil if there
     /// is no such record.
     func superseded(in library: LibraryStore, at time: Date) throws(CaptureError) -> CaptureOutcome? {
-        // If this record may have been sent, its data may be what the server has, unless the server has stored that one.
-        guard let twin = try twins(in: library).first(where: { $0.state == .accepted }),
-            submissions == 0 || twin.httpStatus == 202
-        else { return nil }
+        guard let twin = try twins(in: library).first(where: { $0.state == .accepted }), isExcluded(by: twin) else {
+            return nil
+        }
         let closed = try closed(by: twin, in: library, at: time)
         do throws(CaptureError) {
             return try outcome(after: twin)
@@ -21,15 +20,19 @@ extension CaptureRecord {
         }
     }
 
+    /// Whether the data of this record is not on the server, which has accepted another record of the media. If this one
+    /// may have been sent, it may be what the server has, unless the server's response shows that it stored the other.
+    private func isExcluded(by accepted: CaptureRecord) -> Bool { submissions == 0 || accepted.httpStatus == 202 }
+
     /// Another record of the same media that may be on the server, since the outcome of its submission is unknown.
     func unknownTwin(in library: LibraryStore) throws(CaptureError) -> CaptureRecord? {
-        try twins(in: library).first(where: \.mayBeOnServer)
+        try twins(in: library).first { $0.state.mayBeOnServer }
     }
 
     /// Like `unknownTwin`; also a full upload without a response, which the server did not have when it was queried.
     func unresolvedTwin(in library: LibraryStore) throws(CaptureError) -> CaptureRecord? {
         try twins(in: library).first { twin in
-            twin.mayBeOnServer || (twin.mode == .full && twin.state == .queued && twin.submissions > 0)
+            twin.state.mayBeOnServer || (twin.mode == .full && twin.state == .queued && twin.submissions > 0)
         }
     }
 
@@ -37,9 +40,6 @@ extension CaptureRecord {
         try CaptureError.stored(library.captures(ofMedia: mediaHash))
             .filter { $0.id != id && $0.server == server && $0.mode != nil }
     }
-
-    /// Whether the outcome of a submission is unknown.
-    var mayBeOnServer: Bool { state == .unknownOutcome || state == .submitted }
 
     /// The error of submitting media of which this record may be on the server.
     var unknownEarlier: CaptureError {
@@ -61,10 +61,10 @@ extension CaptureRecord {
         return CaptureOutcome(record: accepted, notices: notSent(after: accepted), isKnown: true)
     }
 
-    /// Closes the unsent records of the media of this one, which the server has accepted. After a failure, the next
+    /// Closes the unsent records of the same media, now that the server has accepted this one. After a failure, the next
     /// retry of such a record closes it.
     func closeOthers(in library: LibraryStore, at time: Date) {
-        for other in (try? twins(in: library)) ?? [] where other.state == .pending || other.state == .queued {
+        for other in (try? twins(in: library)) ?? [] where other.state.isUnsent && other.isExcluded(by: self) {
             _ = try? other.closed(by: self, in: library, at: time)
         }
     }

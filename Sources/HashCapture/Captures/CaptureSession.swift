@@ -150,7 +150,7 @@ extension CaptureSession {
         if let accepted = records.first(where: { $0.state == .accepted }) {
             return .ended(try record.outcome(after: accepted))
         }
-        if let unknown = records.first(where: \.mayBeOnServer) {
+        if let unknown = records.first(where: { $0.state.mayBeOnServer }) {
             let notices = record.notSent(after: unknown)
             return .ended(
                 CaptureOutcome(record: unknown, notices: notices, error: unknown.unknownEarlier, isKnown: true)
@@ -263,7 +263,7 @@ extension CaptureSession {
     /// Not a signing failure: nothing was to be signed yet, and the key may be back at the next attempt.
     private func unsigned(_ record: CaptureRecord, _ error: CaptureError) throws(CaptureError) -> CaptureOutcome {
         var record = record
-        guard record.state == .pending || record.state == .queued, error.code != .cancelled else {
+        guard record.state.isUnsent, error.code != .cancelled else {
             return CaptureOutcome(record: record, error: error)
         }
         record.state = .pending
@@ -326,7 +326,7 @@ extension CaptureRecord {
     /// Whether this record is unsent and has the same payload as another; the time is ignored if it is the submission
     /// time.
     fileprivate func hasSameDisclosure(as other: CaptureRecord) -> Bool {
-        guard state == .pending || state == .queued, signingFailures < CaptureSession.signingLimit,
+        guard state.isUnsent, signingFailures < CaptureSession.signingLimit,
             (mode, profile, mediaType) == (other.mode, other.profile, other.mediaType), isObserved == other.isObserved,
             hasDepth == other.hasDepth, settings == other.settings, analysis == other.analysis,
             let profile = CaptureProfile(rawValue: profile), let mine = unsignedBody, let theirs = other.unsignedBody,

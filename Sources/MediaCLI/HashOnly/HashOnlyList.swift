@@ -55,7 +55,7 @@ extension CaptureRecord {
     }
 
     /// Whether it is an upload of the media that was not sent. Only another `send` uploads media.
-    var isUnsentUpload: Bool { mode == .full && (state == .pending || state == .queued) }
+    var isUnsentUpload: Bool { mode == .full && state.isUnsent }
 }
 
 extension JSONRenderer {

@@ -84,8 +84,7 @@ struct HashOnlyRetry: ContextCommand {
         }
         // Oldest first, after those that the server may have: their outcome decides on others of the same media.
         let unfinished: [CaptureRecord] = records.filter(\.isOpen).reversed()
-        let isUnsent = { (record: CaptureRecord) in record.state == .pending || record.state == .queued }
-        return unfinished.filter { !isUnsent($0) } + unfinished.filter(isUnsent)
+        return unfinished.filter { !$0.state.isUnsent } + unfinished.filter(\.state.isUnsent)
     }
 }
 

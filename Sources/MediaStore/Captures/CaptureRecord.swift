@@ -26,6 +26,11 @@ public struct CaptureRecord: Sendable, Equatable {
         case rejected
         /// The response was lost, or was a 500, which may mean that the capture is already on the server.
         case unknownOutcome = "unknown_outcome"
+
+        /// Whether it is not on the server as far as this machine knows, and waits to be sent.
+        package var isUnsent: Bool { self == .pending || self == .queued }
+        /// Whether the outcome of its submission is unknown.
+        package var mayBeOnServer: Bool { self == .submitted || self == .unknownOutcome }
     }
 
     /// How a capture is submitted to a server.
