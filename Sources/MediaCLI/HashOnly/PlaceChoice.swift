@@ -31,7 +31,7 @@ struct PlaceChoice {
 
     private func option(for candidate: PlaceCandidate) -> String {
         let place = [candidate.city, candidate.country].compactMap { $0 }.joined(separator: ",")
-        return ShellWord.quoted(Array(place.utf8))
+        return ShellWord.quoted(place)
     }
 
     var json: JSONValue {

@@ -140,7 +140,7 @@ struct VerifyRun: Sendable {
         if let id = statistics.changed {
             console.note(
                 "a changed copy was edited or is damaged; download the photo again, under another name, with: "
-                    + "mediactl sync download \(ShellWord.quoted(Array(id.utf8))) --output DIR"
+                    + "mediactl sync download \(ShellWord.quoted(id)) --output DIR"
             )
         }
         if has(.serverMissing, .serverEmpty, .serverLength, .serverDamaged) {

@@ -91,7 +91,7 @@ extension TextRenderer {
                 + (path.map { "; the response is stored in \(ErrorCatalog.quoted($0))" } ?? "")
         case .tokenKept(let path):
             "a delete token is stored in \(ErrorCatalog.quoted(path)); "
-                + "to adopt it: mediactl uploads adopt \(ShellWord.quoted(Array(path.utf8)))"
+                + "to adopt it: mediactl uploads adopt \(ShellWord.quoted(path))"
         case .responseKept:
             "a response that could not be read completely may contain a delete token; "
                 + "to list it: mediactl uploads responses"

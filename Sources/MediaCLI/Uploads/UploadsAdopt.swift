@@ -139,7 +139,7 @@ struct UploadsAdopt: ContextCommand {
     /// The message for an error that does not concern the store. `name` is the response as specified.
     static func userFacingError(of error: AdoptionError, named name: String?) -> UserFacingError {
         let response = name.map { ErrorCatalog.quoted($0) } ?? "the response"
-        let word = name.map { ShellWord.quoted(RawArguments.bytes(of: $0)) + " " } ?? ""
+        let word = name.map { ShellWord.quoted($0) + " " } ?? ""
         let command = "mediactl uploads adopt \(word)"
         switch error {
         case .unknownResponse:

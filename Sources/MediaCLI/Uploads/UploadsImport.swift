@@ -80,7 +80,7 @@ struct UploadsImport: ContextCommand {
             throw UserFacingError.usage(
                 "the tokens of an upload page do not include the server",
                 hint:
-                    "mediactl uploads import --web \(ShellWord.quoted(RawArguments.bytes(of: file))) "
+                    "mediactl uploads import --web \(ShellWord.quoted(file)) "
                     + "--server https://HOST"
             )
         }

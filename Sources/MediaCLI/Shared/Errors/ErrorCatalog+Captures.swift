@@ -18,7 +18,7 @@ enum CaptureOperation: Sendable, Equatable {
 
     fileprivate var isUpload: Bool { if case .upload = self { true } else { false } }
 
-    /// The command that repeats it, if that is another one.
+    /// The command that repeats it; nil if that is the same command.
     fileprivate var retry: String? {
         switch self {
         case .submission: "mediactl hash-only retry --all"

@@ -265,7 +265,7 @@ extension ErrorCatalog {
         }
         return error.fileID == nil
             ? "the token is in \(quoted(path)); send the checksum to the operator of the server to get its ID, then run: "
-                + "mediactl uploads adopt \(ShellWord.quoted(Array(path.utf8))) --file-id ID"
+                + "mediactl uploads adopt \(ShellWord.quoted(path)) --file-id ID"
             : "the response is in \(quoted(path)); to have the file deleted, contact the operator of the server"
     }
 

@@ -110,7 +110,7 @@ struct NewFile: Sendable {
 
 extension PartialFile {
     /// Replaces the file of this name with a text that only its owner can read, or keeps it if `text` returns nil. No
-    /// temporary file is left behind, even after an error. Other processes wait meanwhile, so that no change is lost;
+    /// temporary file is left behind, even after an error. Other processes wait until then, so no change is lost;
     /// `text` therefore reads the file again.
     ///
     /// - Returns: Whether the file was replaced.
