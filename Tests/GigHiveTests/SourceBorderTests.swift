@@ -59,22 +59,10 @@ import Testing
 
     enum Change: CaseIterable { case grown, rewritten, replaced, shortened }
 
-    /// After the last byte was sent, before the response.
     @Test(arguments: sizes, Change.allCases) func aChangeDuringTheUploadIsDetected(_ size: Int, _ change: Change)
         async throws
     {
-        let path = Mutex("")
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let path = path.withLock { $0 }
-                try Self.waitForLaterTime(than: path)
-                try Self.change(path, change)
-                return false
-            }
-        )
-        path.withLock { $0 = bench.temporary.file("clip.mp4") }
-        let result = await bench.uploader.upload(try bench.prepare(content(size)))
+        let (bench, result) = try await upload(size) { try Self.change($0, change) }
         #expect(result.state == .failed)
         #expect(result.error?.code == .sourceChanged)
         #expect(result.hasDeleteToken)
@@ -88,20 +76,28 @@ import Testing
     @Test(arguments: sizes, Touch.allCases) func aFileWithTheSameBytesIsUnchanged(_ size: Int, _ touch: Touch)
         async throws
     {
+        let (bench, result) = try await upload(size) { try Self.touch($0, touch) }
+        #expect(result.state == .done, "\(String(describing: result.error))")
+        #expect(try bench.row()?.state == .done)
+    }
+
+    /// Uploads a file on which `modify` acts after its last byte was sent, before the response.
+    private func upload(
+        _ size: Int,
+        modifiedBy modify: @escaping @Sendable (_ path: String) throws -> Void
+    ) async throws -> (Workbench, UploadResult) {
         let path = Mutex("")
         let bench = try Workbench(
             try FakeGigHive { request, _, _, _ in
                 guard request.path == "/api/uploads.php" else { return false }
                 let path = path.withLock { $0 }
                 try Self.waitForLaterTime(than: path)
-                try Self.touch(path, touch)
+                try modify(path)
                 return false
             }
         )
         path.withLock { $0 = bench.temporary.file("clip.mp4") }
-        let result = await bench.uploader.upload(try bench.prepare(content(size)))
-        #expect(result.state == .done, "\(String(describing: result.error))")
-        #expect(try bench.row()?.state == .done)
+        return (bench, await bench.uploader.upload(try bench.prepare(content(size))))
     }
 
     private static func touch(_ path: String, _ touch: Touch) throws {

@@ -102,6 +102,8 @@ import Testing
         let result = try await fixture.json(["verify", fixture.photo])
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "failed", "passed"])
         #expect(result.result.exitCode == exitCode)
+        let reason = isMissing ? "the vault does not have the copy" : "the copy in the vault is damaged"
+        #expect(result.result.errors.contains(reason), "\(result.result.errors)")
         #expect(!result.result.errors.contains("does not match"), "\(result.result.errors)")
         #expect(result.result.errors.contains("the record itself is intact"), "\(result.result.errors)")
         let shown = try await fixture.run(["show", id])
