@@ -309,9 +309,11 @@ class Judge:
                 is_elsewhere = any(other in self.after.files for other in others)
                 # A download that should replace it failed.
                 reported = found["copy_missing"] | found["copy_unfinished"] | found["copy_unverified"]
-                # Neither the server nor this machine has a photo that was deleted on both: nothing to report.
-                is_gone = copy.id not in self.after.own
-                self.claim(path in reported or is_elsewhere or is_gone, "a missing copy is not reported", path)
+                if copy.id in self.after.own:
+                    self.claim(path in reported or is_elsewhere, "a missing copy is not reported", path)
+                else:
+                    # Neither the server nor this machine has it: there is nothing to download or to upload.
+                    self.claim(path not in reported, "a copy of a photo that was deleted everywhere is reported", path)
             elif file.digest != copy.digest:
                 self.claim(path in found["copy_changed"], "a changed copy is not reported", path)
             if file and copy.id not in self.after.own and copy.id not in self.machine.accepted:
