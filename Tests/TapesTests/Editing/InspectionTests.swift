@@ -100,7 +100,7 @@ struct InspectionTests {
         try bench.write([1], "directory/x")
         try FileManager.default.createSymbolicLink(
             atPath: bench.originals + "/dangling.jpg",
-            withDestinationPath: "/nonexistent/x"
+            withDestinationPath: "gone/x"
         )
         #expect(mkfifo(bench.originals + "/fifo.mp4", 0o600) == 0)
         let error = #expect(throws: TapesError.self) {
