@@ -75,6 +75,31 @@ import Testing
         #expect(try bench.files().isEmpty)
     }
 
+    /// Without a signal, no photo was canceled by the user.
+    @Test func runningDownloadsEndWithTheErrorThatEndedTheRun() async throws {
+        let begun = Gate()
+        let done = Gate()
+        defer { done.open() }
+        let server = try DownloadServer { request in
+            if request.id == "a" {
+                begun.wait()
+                return .refusal(401, "Invalid API key.")
+            }
+            begun.open()
+            done.wait()
+            return .refusal(500, "too late")
+        }
+        let bench = try DownloadBench(server.address)
+        try bench.index(try photos("a", "b", "c"))
+        let outcome = await bench.run(jobs: 2)
+        #expect(outcome.error?.code == .unauthorized)
+        #expect(outcome["a"]?.state == .failed && outcome["a"]?.endsRun == true)
+        for id in ["b", "c"] {
+            #expect(outcome[id]?.state == .cancelled && outcome[id]?.error?.code == .unauthorized)
+        }
+        #expect(outcome["b"]?.attempts == 1 && outcome.items.count == 3)
+    }
+
     @Test func anUnreachableServerEndsTheRun() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
@@ -132,7 +157,7 @@ import Testing
         )
         await stopped
         #expect(outcome.error?.code == .cancelled)
-        #expect(outcome.only?.state == .cancelled)
+        #expect(outcome.only?.state == .cancelled && outcome.only?.error == nil)
         let part = try #require(try bench.files()["2024/03/.IMG_1.jpg.mediactl-part"])
         #expect(!part.isEmpty && long.hasPrefix(part))
         #expect(try bench.copies().first?.totalBytes == 3 << 20)

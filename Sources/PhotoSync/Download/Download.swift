@@ -154,7 +154,7 @@ public struct DownloadItem: Sendable {
         case planned
         /// Failed; no file was stored under its name.
         case failed
-        /// Not started, or interrupted because the run was stopped.
+        /// Not started, or interrupted because the run was stopped, or ended with `error`.
         case cancelled
     }
 
@@ -180,6 +180,8 @@ public struct DownloadItem: Sendable {
     public var attempts: Int = 0
     /// The error, if it failed.
     public var error: PhotoSyncError?
+    /// Whether the error ended the run, which throws it.
+    public var endsRun = false
 }
 
 /// Progress of a download.

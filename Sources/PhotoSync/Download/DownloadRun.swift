@@ -35,12 +35,12 @@ struct DownloadSession: Sendable {
     /// - Parameters:
     ///   - plan: Reports photos that are not to be downloaded, and returns the others.
     ///   - canceled: The result for a photo that was not started.
-    ///   - end: Returns an error that ends the whole run.
+    ///   - process: Returns the result for a photo. If its error ends the run, the running ones are canceled.
     /// - Returns: The error that stopped the run.
     func forEach<Work: Sendable>(
         plan: (CandidateFeed.Block) async throws(PhotoSyncError) -> [Work],
         canceled: (Work) -> DownloadItem,
-        _ end: @escaping @Sendable (Work) async -> PhotoSyncError?
+        _ process: @escaping @Sendable (Work) async -> DownloadItem
     ) async -> PhotoSyncError? {
         let feed = CandidateFeed(candidates)
         defer { feed.stop() }
@@ -59,17 +59,26 @@ struct DownloadSession: Sendable {
                 } catch {
                     note(error, &failure)
                 }
-                for work in planned {
-                    var item = canceled(work)
-                    if let failure, failure.code != .cancelled { item.error = failure }
-                    report.endWanted(item)
-                }
+                for work in planned { endCanceled(canceled(work), because: failure) }
                 return nil
             },
-            ended: { note($0, &failure) },
-            end
-        )
+            ended: { (item: DownloadItem) in
+                if item.endsRun { note(item.error, &failure) }
+                if item.state == .cancelled { endCanceled(item, because: failure) }
+            }
+        ) { [report] (work: Work) -> DownloadItem in
+            let item = await process(work)
+            if item.state != .cancelled { report.endWanted(item) }
+            return item
+        }
         return failure
+    }
+
+    /// Reports a photo that was not started or was interrupted: by the error that ended the run, or by the caller.
+    private func endCanceled(_ item: DownloadItem, because failure: PhotoSyncError?) {
+        var item = item
+        if let failure, failure.code != .cancelled { item.error = failure }
+        report.endWanted(item)
     }
 
     private func note(_ obstacle: PhotoSyncError?, _ failure: inout PhotoSyncError?) {
@@ -113,11 +122,8 @@ struct DownloadRun: Sendable {
         let failure = await session.forEach(
             plan: { block throws(PhotoSyncError) in try await plan(block, target, planner, existing) },
             canceled: { DownloadItem($0, state: .cancelled) }
-        ) { [context] (plan: PlannedDownload) -> PhotoSyncError? in
-            guard let context else {
-                session.report.endWanted(DownloadItem(plan, state: .planned))
-                return nil
-            }
+        ) { [context] (plan: PlannedDownload) -> DownloadItem in
+            guard let context else { return DownloadItem(plan, state: .planned) }
             var download = PhotoDownload(plan, in: context)
             return await download.perform()
         }
@@ -261,9 +267,7 @@ extension DownloadItem {
     }
 
     /// Sets the result to failed.
-    ///
-    /// - Returns: The error, if all other photos would fail as well.
-    mutating func fail(_ error: PhotoSyncError, _ options: Download.Options) -> PhotoSyncError? {
+    mutating func fail(_ error: PhotoSyncError, _ options: Download.Options) {
         state =
             switch error.code {
             case .cancelled: .cancelled
@@ -273,6 +277,6 @@ extension DownloadItem {
         self.error = error.code == .cancelled ? nil : error
         // Past the outage time limit, every further photo would wait just as long.
         let isOutage = error.code == .serverError && error.isRetryable && options.retry.timeLimit != nil
-        return error.endsDownloads || isOutage ? error : nil
+        endsRun = error.endsDownloads || isOutage
     }
 }

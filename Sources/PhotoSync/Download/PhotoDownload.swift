@@ -43,16 +43,14 @@ struct PhotoDownload {
         item = DownloadItem(plan, state: .failed)
     }
 
-    /// - Returns: An error that ends the whole run; nil otherwise.
-    mutating func perform() async -> PhotoSyncError? {
-        var obstacle: PhotoSyncError?
+    /// Downloads the photo, and returns its result.
+    mutating func perform() async -> DownloadItem {
         do {
             try await fetch()
         } catch {
-            obstacle = item.fail(error.at(photo: photo.id), context.options)
+            item.fail(error.at(photo: photo.id), context.options)
         }
-        context.report.endWanted(item)
-        return obstacle
+        return item
     }
 
     private mutating func fetch() async throws(PhotoSyncError) {

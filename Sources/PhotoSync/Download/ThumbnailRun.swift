@@ -43,7 +43,7 @@ struct ThumbnailRun: Sendable {
         try DownloadTarget.requireWritable(target)
         let root = target?.path ?? path
         let failure = await session.forEach(plan: wanted, canceled: { DownloadItem($0, .cancelled) }) { photo in
-            await end(photo, target, root)
+            await item(of: photo, target, root)
         }
         try session.finish(failure)
     }
@@ -63,19 +63,17 @@ struct ThumbnailRun: Sendable {
 
     // MARK: One photo
 
-    /// - Returns: An error that would fail all other photos.
-    private func end(_ photo: PhotoRecord, _ target: TargetDirectory?, _ root: [UInt8]) async -> PhotoSyncError? {
+    /// Downloads the thumbnail, and returns its result.
+    private func item(of photo: PhotoRecord, _ target: TargetDirectory?, _ root: [UInt8]) async -> DownloadItem {
         var item = DownloadItem(photo, .failed)
-        var obstacle: PhotoSyncError?
         do throws(PhotoSyncError) {
             let place = DownloadPlace(takenAt: photo.takenAt, name: try Self.name(of: photo.id))
             item.path = place.path(below: root)
             try await fetch(photo, place, target, &item)
         } catch {
-            obstacle = item.fail(error, session.options)
+            item.fail(error, session.options)
         }
-        session.report.endWanted(item)
-        return obstacle
+        return item
     }
 
     /// Validates the ID, which is untrusted server text.

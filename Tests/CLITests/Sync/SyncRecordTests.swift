@@ -224,6 +224,7 @@ import Testing
             (.verified, nil, 0), (.rewritten, nil, 0), (.present, nil, 0), (.planned, nil, 0),
             (.failed, .checksumMismatch, 8), (.failed, .lengthMismatch, 8), (.failed, .unknownPhoto, 5),
             (.failed, .forbidden, 4), (.failed, .diskFull, 12), (.cancelled, nil, 130), (.failed, .wrongPhoto, 8),
+            (.cancelled, .diskFull, 12),
             (.unverified, .unverifiedPhoto, 8), (.undeliverable, .undeliverable, 5), (.thumbnail, nil, 0),
             (.unavailable, nil, 0), (.unavailable, .thumbnailUnavailable, 5),
         ] as [(DownloadItem.State, OutcomeCode?, Int32)]
