@@ -170,7 +170,8 @@ struct DownloadRun: Sendable {
             JSONRenderer.download(item),
             isShown ? TextRenderer.download(item, below: base, style: console.outputStyle) : []
         )
-        guard let error = item.error else { return }
+        // The error that ends the run is printed once, by the run.
+        guard let error = item.error, !item.endsRun else { return }
         if item.exitCode != .success, item.state != .cancelled {
             let userFacingError = ErrorCatalog.userFacingError(of: error)
             let path = error.path == nil ? item.path : nil

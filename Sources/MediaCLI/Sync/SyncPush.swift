@@ -196,10 +196,10 @@ struct PushRun: Sendable {
             }
         let lines = isShown ? TextRenderer.push(item, style: console.outputStyle) : []
         console.result(JSONRenderer.push(item), lines)
-        // All changed files share one warning at the end.
-        guard let userFacingError = item.userFacingError, item.state != .cancelled, item.state != .changed else {
-            return
-        }
+        // All changed files share one warning at the end. The error that ends the run is printed once, by the run.
+        guard let userFacingError = item.userFacingError, item.state != .cancelled, item.state != .changed,
+            !item.endsRun
+        else { return }
         if item.exitCode != .success {
             console.error(userFacingError.naming(item.path))
         } else if item.error?.code == .emptyFile {

@@ -138,7 +138,8 @@ struct RepairRun: Sendable {
         statistics.add(item.state, item.exitCode)
         console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
         guard let error = item.error else { return }
-        console.error(ErrorCatalog.userFacingError(of: error))
+        // The error that ends the run is printed once, by the run.
+        if !item.endsRun { console.error(ErrorCatalog.userFacingError(of: error)) }
         if item.isDeleted, item.newID == nil, let path = item.path {
             let file = ErrorCatalog.quoted(path)
             console.warning(

@@ -145,6 +145,8 @@ public struct PushItem: Sendable {
     public var attempts: Int = 0
     /// Why it failed, was skipped, or was not started.
     public var error: PhotoSyncError?
+    /// Whether the error ended the run, which throws it.
+    public var endsRun = false
 }
 
 /// Progress of a push.

@@ -235,8 +235,15 @@ final class PushRun {
         return error.code == .cancelled ? nil : error
     }
 
-    func end(_ photo: PhotoToSend, _ state: PushItem.State, photoID: String? = nil, failure: SendFailure? = nil) {
+    func end(
+        _ photo: PhotoToSend,
+        _ state: PushItem.State,
+        photoID: String? = nil,
+        failure: SendFailure? = nil,
+        endsRun: Bool = false
+    ) {
         var item = photo.item(state, photoID: photoID)
+        item.endsRun = endsRun
         if let failure {
             (item.takenAt, item.bytesSent, item.attempts) = (failure.takenAt, failure.bytesSent, failure.attempts)
             if failure.error.code != .cancelled { item.error = failure.error }
@@ -452,9 +459,11 @@ extension PushRun {
             report.progress { $0.filesSent += 1 }
             SyncFailpoint.pushAfterUpload.reach()
         case .failure(let failure):
-            end(photo, failure.error.code == .cancelled ? .cancelled : .failed, failure: failure)
             lostInARow = failure.error.isOutage ? lostInARow + 1 : 0
-            if failure.error.concernsEveryFile || lostInARow >= Self.mostLostInARow { throw failure.error }
+            let endsRun = failure.error.concernsEveryFile || lostInARow >= Self.mostLostInARow
+            let state: PushItem.State = failure.error.code == .cancelled ? .cancelled : .failed
+            end(photo, state, failure: failure, endsRun: endsRun)
+            if endsRun { throw failure.error }
         }
     }
 

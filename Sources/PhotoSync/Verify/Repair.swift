@@ -44,6 +44,8 @@ public struct Repair: Sendable {
         public var isDeleted = false
         /// The error, if it failed.
         public var error: PhotoSyncError?
+        /// Whether the error ended the run, which throws it.
+        public var endsRun = false
     }
 
     let account: SyncAccount
@@ -189,7 +191,8 @@ public struct Repair: Sendable {
                         item.state = .failed
                         item.error = error
                         item.error?.photoID = error.photoID ?? item.photo.id
-                        if Self.failsAll.contains(error.code) { fatal = error }
+                        item.endsRun = Self.failsAll.contains(error.code)
+                        if item.endsRun { fatal = error }
                     }
                     if item.state == .repaired {
                         replaced.append(item.photo.id)

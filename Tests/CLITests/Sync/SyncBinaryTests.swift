@@ -231,6 +231,46 @@ import Testing
     }
 
     // Trap 12: the server changes the files it stores.
+    /// A download, an upload and a repair fail with the error that ends the run.
+    @Test(arguments: ["download", "push", "repair"])
+    func theErrorThatEndsARunIsPrintedOnce(command: String) async throws {
+        let fixture = try await SyncFixture.loggedIn(arguments: ["--photosync-rewrite", "off"])
+        let directory = try fixture.photos("a.jpg", "b.jpg")
+        #expect(try await fixture.run("sync", "push", directory + "/a.jpg").exitCode == 0)
+        let id = try #require(try await fixture.sandbox.photos().first?.id)
+        var arguments = ["sync", command, directory]
+        switch command {
+        case "download":
+            try await fixture.sandbox.addFaults("photos-download:status=401")
+            try FileManager.default.removeItem(atPath: directory + "/a.jpg")
+            arguments = ["sync", "download", "--missing", "--output", fixture.runner.home.file("out")]
+        case "repair":
+            try await fixture.sandbox.photoSync("POST", "photos/\(id)/file", #"{"action":"remove"}"#)
+            try await fixture.sandbox.addFaults("photos-delete:status=401")
+            arguments = ["sync", "repair", "--yes"]
+        default: try await fixture.sandbox.addFaults("photos-upload:status=401")
+        }
+        let result = try await fixture.runner.run(arguments)
+        #expect(result.exitCode == 4)
+        #expect(result.errors.ranges(of: "error: the server refused the API key (401)").count == 1, "\(result)")
+        #expect(result.errors.ranges(of: "refused the API key").count == 1, "\(result)")
+    }
+
+    /// The run ends with the error of the first photo.
+    @Test(.enabled(if: SmallDisk.isAvailable, SmallDisk.requirement))
+    func aFullDiskIsPrintedOnce() async throws {
+        let fixture = try await SyncFixture.loggedIn(arguments: ["--photosync-rewrite", "off"])
+        for letter in ["a", "b"] {
+            let content = String(repeating: letter, count: 300 << 10)
+            try await fixture.sandbox.addPhotos(#"{\#(Self.alice),"content":"\#(content)"}"#)
+        }
+        _ = try await fixture.run("sync")
+        let disk = try SmallDisk(kibibytes: 256)
+        let result = try await fixture.run("sync", "download", "--missing", "--output", disk.path + "/out")
+        #expect(result.exitCode == 12)
+        #expect(result.errors.ranges(of: "error: no space left for").count == 1, "\(result)")
+    }
+
     @Test func rewrittenPhotosAreReportedAsANotice() async throws {
         let fixture = try await SyncFixture.loggedIn()
         let directory = try fixture.photos("a.jpg")
