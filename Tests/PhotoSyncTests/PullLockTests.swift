@@ -17,7 +17,7 @@ import Testing
 
     @Test func aSecondListingReportsTheProcessOfTheFirst() async throws {
         let bench = try PullBench(ServerPhotos(7))
-        let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
+        let lock = try #require(try bench.account.index.lock(.listing, of: bench.account.server))
         let error = await photoSyncError {
             _ = try await pull(bench.account) { ($0.isFull, $0.lockTimeout) = (true, .milliseconds(50)) }.run()
         }
@@ -29,7 +29,7 @@ import Testing
 
     @Test func aSecondListingWaitsForTheFirst() async throws {
         let bench = try PullBench(ServerPhotos(7))
-        let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
+        let lock = try #require(try bench.account.index.lock(.listing, of: bench.account.server))
         let owner = Mutex<Int32?>(nil)
         let result = try await pull(bench.account) { $0.isFull = true }
             .run { progress in
@@ -57,7 +57,7 @@ import Testing
 
     @Test func aStopEndsTheWait() async throws {
         let bench = try PullBench(ServerPhotos(1))
-        let lock = try #require(try bench.account.index.lockPull(of: bench.account.server))
+        let lock = try #require(try bench.account.index.lock(.listing, of: bench.account.server))
         let control = TransferControl()
         control.stop()
         let error = await photoSyncError { _ = try await pull(bench.account) { _ in }.run(control: control) }

@@ -46,6 +46,7 @@ import Testing
         }
         let photos = try await bench.sandbox.photos()
         #expect(photos.count == 12 && Set(photos.map(\.fileHash)).count == 12)
+        #expect(try await bench.sandbox.requests().count { $0.path == "/api/photos/upload" } == 12)
         try await bench.succeed("sync")
         #expect(try await bench.verifiedCopies() == 12)
         #expect(try Tree(bench.pictures) == originals)

@@ -113,12 +113,12 @@ struct PullRun: Sendable {
             "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
         ])
         let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
-        let waiting = LockNotice(console)
+        let waiting = LockNotice(console, "listing the photos of this server")
         return try await console.context.interruption.handling({ _ in }) {
             let pull = Pull(account, options: options)
             let result = try await run.run(reporting: { (_: Never) in }) { dependencies in
                 try await pull.run(control: dependencies.control) {
-                    waiting.note($0)
+                    waiting.note($0.waitsForProcess)
                     dependencies.progress(ListingReading(progress: $0))
                 }
             }
@@ -190,18 +190,21 @@ extension PullResult {
 }
 
 /// Prints once that another process has to finish first.
-private final class LockNotice: Sendable {
+final class LockNotice: Sendable {
     private let console: Console
+    /// What the other process is doing.
+    private let work: String
     private let wasPrinted = Atomic(false)
 
-    init(_ console: Console) {
+    init(_ console: Console, _ work: String) {
         self.console = console
+        self.work = work
     }
 
-    func note(_ progress: PullProgress) {
-        guard let process = progress.waitsForProcess, !wasPrinted.exchange(true, ordering: .relaxed) else { return }
+    func note(_ process: Int32?) {
+        guard let process, !wasPrinted.exchange(true, ordering: .relaxed) else { return }
         let name = process > 0 ? "mediactl process \(process)" : "another mediactl process"
-        console.note("waiting for \(name), which is listing the photos of this server")
+        console.note("waiting for \(name), which is \(work)")
     }
 }
 

@@ -163,8 +163,10 @@ struct PushRun: Sendable {
         reporting report: @escaping @Sendable (PushItem) -> Void
     ) async throws -> Int64? {
         let push = Push(account, hashes: hashes, options: options)
+        let waiting = LockNotice(console, "uploading photos to this server")
         return try await run.run(reporting: report) { dependencies in
             try await push.run(paths, control: dependencies.control, onItem: dependencies.onItem) {
+                waiting.note($0.waitsForProcess)
                 dependencies.progress(PushReading(progress: $0))
             }
         }?.bytesSent
@@ -344,6 +346,7 @@ struct PushReading: RunReading {
     private var isConfirming: Bool { isSending && progress.filesSent >= progress.filesToSend }
 
     func line(rate: Double?) -> String {
+        guard progress.waitsForProcess == nil else { return "waiting for another mediactl process" }
         var parts: [String]
         if isSending, let percent {
             let sent = min(progress.bytesSent, progress.bytesToSend)

@@ -277,9 +277,16 @@ extension SyncIndex {
     }
 }
 
-/// Held by the process that lists a server's photos into the index: a second listing would renumber the first one and
-/// end it. The lock is released whenever the process exits.
-public final class PullLock: Sendable {
+/// Held by the one process that does some work for a server. The lock is released whenever the process exits.
+public final class SyncLock: Sendable {
+    /// The kinds of work, by the names of their files.
+    public enum Work: String, Sendable {
+        /// Listing the photos into the index: a second listing would renumber the first one and end it.
+        case listing = "sync"
+        /// Uploading photos: a second push would upload the same ones.
+        case push
+    }
+
     private let file: LockedFile?
 
     fileprivate init(_ file: LockedFile?) {
@@ -292,24 +299,24 @@ public final class PullLock: Sendable {
 }
 
 extension SyncIndex {
-    /// Tries to lock this server's listing; nil if another process has locked it.
-    public func lockPull(of server: String) throws(StoreError) -> PullLock? {
-        guard let path = pullLockPath(of: server) else { return PullLock(nil) }
+    /// Tries to lock the work for a server; nil if another process has locked it.
+    public func lock(_ work: SyncLock.Work, of server: String) throws(StoreError) -> SyncLock? {
+        guard let path = lockPath(of: work, server) else { return SyncLock(nil) }
         guard let file = try LockedFile.openOrCreate(path) else { return nil }
         // Only for messages of other processes.
         let text = Array("\(getpid())\n".utf8)
         _ = ftruncate(file.descriptor, 0)
         try? file.write(text, at: 0)
-        return PullLock(file)
+        return SyncLock(file)
     }
 
-    /// The ID of the process that lists this server, or did last; nil if unknown.
-    public func pullOwner(of server: String) -> Int32? {
-        pullLockPath(of: server).flatMap { FileManager.default.contents(atPath: $0) }
+    /// The ID of the process that does the work for a server, or did last; nil if unknown.
+    public func owner(of work: SyncLock.Work, for server: String) -> Int32? {
+        lockPath(of: work, server).flatMap { FileManager.default.contents(atPath: $0) }
             .flatMap { Int32(String(decoding: $0, as: UTF8.self).prefix { $0 != "\n" }) }
     }
 
-    private func pullLockPath(of server: String) -> String? {
-        directory?.lockFile("sync-" + String(server.utf8.fnv1a, radix: 16))
+    private func lockPath(of work: SyncLock.Work, _ server: String) -> String? {
+        directory?.lockFile("\(work.rawValue)-" + String(server.utf8.fnv1a, radix: 16))
     }
 }

@@ -91,7 +91,10 @@ public struct Pull: Sendable {
         progress: (@Sendable (PullProgress) -> Void)? = nil
     ) async throws(PhotoSyncError) -> PullResult {
         if options.isDryRun { return try await dryRun(nextKind(), control, progress) }
-        let lock = try await lock(control, progress)
+        let timeout = options.lockTimeout
+        let lock = try await account.lock(.listing, timeout: timeout, on: queue, control: control) { owner in
+            progress?(PullProgress(photos: 0, pages: 0, expected: nil, attempt: 1, waitsForProcess: owner))
+        }
         defer { lock.release() }
         return try await counted(pull(nextKind(), control, progress))
     }
@@ -99,6 +102,14 @@ public struct Pull: Sendable {
     private func nextKind() async throws(PhotoSyncError) -> SyncRun.Kind {
         let state = try await queue.run { [account] in try account.state() }
         return options.isFull || isFullDue(after: state) ? .full : SyncRun.Kind(after: state, overlap: options.overlap)
+    }
+
+    /// Whether the last full listing is too old. A time in the future indicates a wrong clock.
+    private func isFullDue(after state: SyncState?) -> Bool {
+        guard let interval = options.fullInterval, let state else { return false }
+        guard let last = state.lastFullAt else { return true }
+        let age = account.now().timeIntervalSince(last)
+        return age < 0 || age >= Double(interval.components.seconds)
     }
 
     /// Adds the counts of index and server. The request for the server's counts may fail: the listing is complete

@@ -28,6 +28,8 @@ public struct Push: Sendable {
         public var restores: Bool
         /// Whether to exclude hidden directories, trash, thumbnails and system files in directories.
         public var usesDefaultExcludes: Bool
+        /// How long to wait while another process pushes to this server.
+        public var lockTimeout: Duration = .seconds(600)
 
         public init(
             filter: PathFilter = PathFilter(),
@@ -73,7 +75,8 @@ public struct Push: Sendable {
     ///   - progress: Called from any thread, one call at a time.
     /// - Returns: The counts. Failures of single files are items, not errors.
     /// - Throws: `PhotoSyncError` for errors that end the whole run: `.ownershipDefect` after the first upload to a
-    ///   server that does not record owners, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled` …
+    ///   server that does not record owners, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled`; `.busy` if
+    ///   another process pushes to this server for longer than `lockTimeout` …
     public func run(
         _ paths: [[UInt8]],
         control: TransferControl = TransferControl(),
@@ -165,6 +168,8 @@ public struct PushProgress: Sendable, Equatable {
     public var bytesToSend: Int64 = 0
     /// Bytes that the server's kernel has acknowledged.
     public var bytesSent: Int64 = 0
+    /// ID of the process that is pushing to this server, 0 if unknown; nil if the push is not waiting for one.
+    public var waitsForProcess: Int32?
 
     package init() {}
 }

@@ -58,6 +58,8 @@ final class PushRun {
         var reached = 0
         do {
             try stopIfRequested()
+            let lock = try await lock()
+            defer { lock?.release() }
             if !options.isDryRun { try await pullFirst() }
             try await hashing.forEachBlock(of: plan.candidates.map(\.path), control: control, onRead: noteRead) {
                 block,
@@ -77,6 +79,17 @@ final class PushRun {
             throw error
         }
         return report.result
+    }
+
+    /// Waits while another process pushes to this server: both would upload the same photos. nil for a dry run.
+    private func lock() async throws(PhotoSyncError) -> SyncLock? {
+        guard !options.isDryRun else { return nil }
+        let lock = try await account.lock(.push, timeout: options.lockTimeout, on: own.queue, control: control) {
+            [report] owner in
+            report.progress { $0.waitsForProcess = owner }
+        }
+        report.progress { $0.waitsForProcess = nil }
+        return lock
     }
 
     private var hashing: TreeHashing { TreeHashing(hashes: hashes, threads: options.hashers, now: account.now) }

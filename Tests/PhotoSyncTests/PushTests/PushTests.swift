@@ -47,6 +47,46 @@ import Testing
         #expect(Set(again.items.map(\.photoID)) == Set(try await bench.sandbox.photos().map(\.id)))
     }
 
+    // MARK: Two pushes at once
+
+    @Test func aSecondPushWaitsForTheFirst() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg")
+        let lock = try #require(try bench.account.index.lock(.push, of: bench.account.server))
+        let owner = Noted<Int32?>(nil)
+        let outcome = await bench.push(progress: { progress in
+            guard let process = progress.waitsForProcess else { return }
+            owner.change { $0 = process }
+            lock.release()
+        })
+        #expect(owner.value == getpid())
+        #expect(outcome.result?.counts == [.uploaded: 1])
+    }
+
+    @Test func aSecondPushReportsTheProcessOfTheFirst() async throws {
+        let bench = try await PushBench()
+        try bench.write("a.jpg")
+        let lock = try #require(try bench.account.index.lock(.push, of: bench.account.server))
+        #expect(await bench.push(dryRun: true).states == ["a.jpg": .planned])
+        let outcome = await bench.pushWith { $0.lockTimeout = .milliseconds(50) }
+        #expect(outcome.error?.code == .busy && outcome.error?.isRetryable == true)
+        #expect(outcome.error?.detail == "process \(getpid()) is uploading photos")
+        #expect(outcome.states == ["a.jpg": .cancelled] && outcome.item("a.jpg")?.error?.code == .busy)
+        #expect(try await bench.uploads.isEmpty)
+        lock.release()
+    }
+
+    /// Both would find the same photos missing, and upload them.
+    @Test func twoPushesUploadEachPhotoOnce() async throws {
+        let bench = try await PushBench()
+        for number in 0..<6 { try bench.write("\(number).jpg") }
+        async let first = bench.push()
+        async let second = bench.push()
+        let outcomes = await [first, second]
+        #expect(outcomes.allSatisfy { $0.error == nil && $0.items.count == 6 })
+        #expect(try await bench.uploads.count == 6)
+    }
+
     /// Renamed and copied files are the same photos.
     @Test func equalBytesAreUploadedOnce() async throws {
         let bench = try await PushBench()
