@@ -218,6 +218,36 @@ import Testing
         #expect(await bench.run().items.isEmpty)
     }
 
+    /// A failed download reserved the name; then the user stored the photo there.
+    @Test(arguments: [PhotoCopy.State.planned, .unverified])
+    func anExistingFileWithAReservedNameIsRecognized(state: PhotoCopy.State) async throws {
+        let server = try server(["a": "first"])
+        let bench = try DownloadBench(server.address)
+        let photo = try PhotoRecord.of("first", id: "a")
+        try bench.index([photo])
+        let temporary = state == .planned ? ".IMG_1.jpg.mediactl-part" : "IMG_1.jpg.unverified"
+        try bench.put("rest", "2024/03/\(temporary)")
+        try bench.put("first", "2024/03/IMG_1.jpg")
+        try await bench.account.library.keep([
+            PhotoCopy(
+                server: bench.account.server,
+                photoID: "a",
+                path: bench.path("2024/03/IMG_1.jpg"),
+                temporaryName: temporary,
+                state: state,
+                source: .downloaded,
+                serverSHA256: photo.sha256
+            )
+        ])
+        let item = try #require(await bench.run().only)
+        #expect(item.state == .present && item.path == bench.path("2024/03/IMG_1.jpg"))
+        #expect(server.requests.isEmpty)
+        #expect(try bench.copies().map(\.state) == [.present])
+        // Only a partial file is removed.
+        let kept = state == .planned ? [] : ["2024/03/\(temporary)"]
+        #expect(try bench.files().keys.sorted() == ["2024/03/IMG_1.jpg"] + kept)
+    }
+
     /// A rewritten file needs the evidence required of a download, and the length of the server's file.
     @Test(arguments: [
         ("a", "", true), ("a", "edited", false), ("b", "", false),

@@ -16,12 +16,14 @@ struct AbandonedDownloads: Sendable {
             let photos = try account.photosByID(planned.map(\.photoID))
             let holdings = try copies.holdings(of: Array(photos.values))
             let abandoned = planned.filter { photos[$0.photoID] == nil || holdings[$0.photoID]?.unchanged != nil }
-            try account.library.remove(abandoned.filter(removePart))
+            try account.library.remove(abandoned.filter { Self.removePart(of: $0) })
         }
     }
 
-    /// - Returns: Whether the partial file certainly no longer exists.
-    private func removePart(of copy: PhotoCopy) -> Bool {
+    /// Removes the partial file of a planned copy.
+    ///
+    /// - Returns: Whether it certainly no longer exists.
+    @discardableResult static func removePart(of copy: PhotoCopy) -> Bool {
         guard let name = copy.temporaryName, let part = copy.temporaryPath else { return true }
         // The disk of a missing directory may not be mounted.
         guard let slash = copy.path.lastIndex(of: UInt8(ascii: "/")),

@@ -166,7 +166,12 @@ struct DownloadRun: Sendable {
         let missing = wanted
         let copies = try await PhotoSyncError.storing { () async throws(StoreError) in
             let copies = try await existing?.copies(of: missing.map(\.photo)) ?? [:]
-            if !session.options.isDryRun { try await session.account.library.keep(Array(copies.values)) }
+            guard !session.options.isDryRun else { return copies }
+            // Their records, which have the names of the partial files, are replaced.
+            for (photo, names) in missing where copies[photo.id] != nil {
+                for name in names where name.state == .planned { AbandonedDownloads.removePart(of: name) }
+            }
+            try await session.account.library.keep(Array(copies.values))
             return copies
         }
         for (photo, _) in missing {

@@ -56,8 +56,11 @@ final class ExistingFiles: Sendable {
                 candidates.append(Candidate(photo: photo, path: path, byteCount: size))
             }
         }
+        // A failed download only reserved its name.
         let recorded = Set(
-            try account.library.copies(at: candidates.map(\.path), server: account.server).map(\.path)
+            try account.library.copies(at: candidates.map(\.path), server: account.server)
+                .filter { ![.planned, .unverified].contains($0.state) }
+                .map(\.path)
         )
         return candidates.filter { !recorded.contains($0.path) }
     }
