@@ -218,6 +218,19 @@ import Testing
         #expect(await bench.run().items.isEmpty)
     }
 
+    /// Each file is compared once with all photos of its name, not with each of them.
+    @Test func thousandsOfExistingFilesMayHaveOneName() async throws {
+        let bench = try DownloadBench("http://127.0.0.1:9")
+        let numbers = 1...2_000
+        try bench.index(try numbers.map { try .of("photo \($0)", id: "\($0)", uploadedAt: Int64($0)) })
+        // In reverse order.
+        for number in numbers { try bench.put("photo \(2_001 - number)", "2024/03/IMG_1 (\(number)).jpg") }
+        let outcome = await bench.run(isDryRun: true)
+        #expect(outcome.result?.counts == [.present: 2_000])
+        #expect(outcome["1"]?.path == bench.path("2024/03/IMG_1 (2000).jpg"))
+        #expect(outcome["2000"]?.path == bench.path("2024/03/IMG_1 (1).jpg"))
+    }
+
     /// A failed download reserved the name; then the user stored the photo there.
     @Test(arguments: [PhotoCopy.State.planned, .unverified])
     func anExistingFileWithAReservedNameIsRecognized(state: PhotoCopy.State) async throws {

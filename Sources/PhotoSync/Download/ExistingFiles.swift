@@ -22,10 +22,21 @@ final class ExistingFiles: Sendable {
         self.control = control
     }
 
+    private struct File: Sendable {
+        let path: [UInt8]
+        let byteCount: Int64
+    }
+
+    /// Photos of one month whose names differ at most in their number, and the unrecorded files with such names. The
+    /// files are compared once with all of these photos, since some programs give thousands of photos one name.
+    private struct Series: Sendable {
+        var files: [File]
+        var photos: [PhotoRecord] = []
+    }
+
     private struct Candidate: Sendable {
         let photo: PhotoRecord
         let path: [UInt8]
-        let byteCount: Int64
     }
 
     /// The files that are these photos, by ID of the photo. Only files with the name of the photo, with or without a
@@ -33,36 +44,42 @@ final class ExistingFiles: Sendable {
     ///
     /// - Throws: `StoreError`.
     func copies(of photos: [PhotoRecord]) async throws(StoreError) -> [String: PhotoCopy] {
-        let candidates = try await BlockingWork.run { [self] () throws(StoreError) in try unrecorded(photos) }
-        var found = await identical(candidates.filter { $0.byteCount == $0.photo.fileSize })
-        let others = candidates.filter { found[$0.photo.id] == nil }
-        found.merge(await rewritten(others)) { first, _ in first }
+        var series = try await BlockingWork.run { [self] () throws(StoreError) in try grouped(photos) }
+        var found = await identical(series)
+        for index in series.indices { series[index].photos.removeAll { found[$0.id] != nil } }
+        found.merge(await rewritten(series)) { first, _ in first }
         return found
     }
 
     // MARK: Names
 
-    private func unrecorded(_ photos: [PhotoRecord]) throws(StoreError) -> [Candidate] {
-        var candidates: [Candidate] = []
+    private func grouped(_ photos: [PhotoRecord]) throws(StoreError) -> [Series] {
+        var found: [String: Series] = [:]
         for photo in photos {
-            var place = DownloadPlace(takenAt: photo.takenAt, name: "")
-            let series = Self.series(of: SafeFileName(photo.originalFilename, id: photo.id).text)
-            for name in names(in: place)[series] ?? [] {
-                place.name = name
-                let path = place.path(below: target.path)
-                guard let size = FileIdentity(ofRegularFile: path)?.size,
-                    size == photo.fileSize || PhotoEvidence.isPlausible(size, for: photo)
-                else { continue }
-                candidates.append(Candidate(photo: photo, path: path, byteCount: size))
-            }
+            let place = DownloadPlace(takenAt: photo.takenAt, name: "")
+            let name = Self.series(of: SafeFileName(photo.originalFilename, id: photo.id).text)
+            let key = "\(place.directory)/\(name)"
+            found[key, default: Series(files: files(named: name, in: place))].photos.append(photo)
         }
+        let paths = found.values.flatMap { $0.files.map(\.path) }
         // A failed download only reserved its name.
         let recorded = Set(
-            try account.library.copies(at: candidates.map(\.path), server: account.server)
+            try account.library.copies(at: paths, server: account.server)
                 .filter { ![.planned, .unverified].contains($0.state) }
                 .map(\.path)
         )
-        return candidates.filter { !recorded.contains($0.path) }
+        return found.values.map { series in
+            Series(files: series.files.filter { !recorded.contains($0.path) }, photos: series.photos)
+        }
+    }
+
+    private func files(named series: String, in place: DownloadPlace) -> [File] {
+        (names(in: place)[series] ?? []).compactMap { name in
+            var place = place
+            place.name = name
+            let path = place.path(below: target.path)
+            return FileIdentity(ofRegularFile: path).map { File(path: path, byteCount: $0.size) }
+        }
     }
 
     /// Equal for names that differ only in case or in their number.
@@ -89,25 +106,31 @@ final class ExistingFiles: Sendable {
     // MARK: Content
 
     /// Files with the uploaded bytes.
-    private func identical(_ candidates: [Candidate]) async -> [String: PhotoCopy] {
-        let digests = await digests(of: candidates)
-        let copies = candidates.compactMap { candidate -> PhotoCopy? in
-            guard let digest = digests[candidate.path], digest.sha256 == candidate.photo.sha256 else { return nil }
-            return copy(candidate, digest)
+    private func identical(_ series: [Series]) async -> [String: PhotoCopy] {
+        let paths = series.flatMap { one -> [[UInt8]] in
+            let sizes = Set(one.photos.map(\.fileSize))
+            return one.files.filter { sizes.contains($0.byteCount) }.map(\.path)
         }
-        return Dictionary(copies.map { ($0.photoID, $0) }) { first, _ in first }
+        let digests = await digests(of: paths)
+        var copies: [String: PhotoCopy] = [:]
+        for one in series {
+            var pathsByDigest: [String: [UInt8]] = [:]
+            for file in one.files.reversed() {
+                if let digest = digests[file.path] { pathsByDigest[digest.sha256] = file.path }
+            }
+            for photo in one.photos {
+                guard let path = pathsByDigest[photo.sha256], let digest = digests[path] else { continue }
+                copies[photo.id] = copy(Candidate(photo: photo, path: path), digest)
+            }
+        }
+        return copies
     }
 
     /// Files that the server has rewritten: with the evidence required of a download, and with the length of the
     /// server's file, since an edited file may keep the evidence (photosync contract, new fact 1).
-    private func rewritten(_ candidates: [Candidate]) async -> [String: PhotoCopy] {
-        let stamped = await BlockingWork.run { [control] in
-            candidates.filter { candidate in
-                guard !control.isStopRequested, let file = try? SourceFile(path: candidate.path) else { return false }
-                return PhotoEvidence(file, of: candidate.photo) == .photo
-            }
-        }
-        let digests = await digests(of: stamped)
+    private func rewritten(_ series: [Series]) async -> [String: PhotoCopy] {
+        let stamped = await BlockingWork.run { [control] in series.flatMap { Self.stamped($0, control) } }
+        let digests = await digests(of: stamped.map(\.path))
         var copies: [String: PhotoCopy] = [:]
         for candidate in stamped where copies[candidate.photo.id] == nil {
             guard let digest = digests[candidate.path],
@@ -119,8 +142,21 @@ final class ExistingFiles: Sendable {
         return copies
     }
 
-    private func digests(of candidates: [Candidate]) async -> [[UInt8]: TreeHashing.Digest] {
-        let paths = Array(Set(candidates.map(\.path)))
+    /// Files with the ID of one of the photos, and the evidence that they are that photo.
+    private static func stamped(_ series: Series, _ control: TransferControl) -> [Candidate] {
+        let photos = Dictionary(series.photos.map { ($0.id.lowercased(), $0) }) { first, _ in first }
+        return series.files.compactMap { file in
+            guard !control.isStopRequested,
+                series.photos.contains(where: { PhotoEvidence.isPlausible(file.byteCount, for: $0) }),
+                let source = try? SourceFile(path: file.path),
+                let photo = PhotoStamp.read(from: source).flatMap({ photos[$0.lowercased()] }),
+                PhotoEvidence(source, of: photo) == .photo
+            else { return nil }
+            return Candidate(photo: photo, path: file.path)
+        }
+    }
+
+    private func digests(of paths: [[UInt8]]) async -> [[UInt8]: TreeHashing.Digest] {
         let outcomes = await hashing.digests(of: paths, control: control)
         var digests: [[UInt8]: TreeHashing.Digest] = [:]
         for (path, outcome) in zip(paths, outcomes) { digests[path] = try? outcome.get() }
