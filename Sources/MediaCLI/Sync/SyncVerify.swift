@@ -12,7 +12,7 @@ struct SyncVerify: ContextCommand {
         abstract: "Compare server, index and local copies without changing them.",
         discussion: """
             Lists all photos of the server again. Without --server-files or --server-content, the files on the server are not \
-            checked. A changed copy is reported until the photo's own bytes are on this machine again, also after sync push \
+            checked. A changed copy is reported until the photo's own bytes are on this machine again, even after sync push \
             --changed. Exits with 3 if there are differences.
 
             Examples:
