@@ -16,10 +16,10 @@ enum DepthBench {
         var copy = Duration.seconds(3600)
         var layers: Int32 = 0
         for round in 0...numbers[2] {
-            let analysed = ContinuousClock().measure { layers = DepthAnalyzer.analyze(map).depthLayers }
+            let analyzed = ContinuousClock().measure { layers = DepthAnalyzer.analyze(map).depthLayers }
             let copied = ContinuousClock().measure { map.samples.withUnsafeBytes { target.copyMemory(from: $0) } }
             // The first round loads the target's pages.
-            if round > 0 { (analysis, copy) = (min(analysis, analysed), min(copy, copied)) }
+            if round > 0 { (analysis, copy) = (min(analysis, analyzed), min(copy, copied)) }
         }
         print(analysis / .seconds(1), copy / .seconds(1), layers)
     }

@@ -172,7 +172,7 @@ struct LibraryGuideTests {
         let client = CaptureClient(server: try ServerURL(address), http: try HTTPClient())
         let place = CaptureSession.Dependencies(directory: directory, library: try LibraryStore(in: directory))
         let session = CaptureSession(client: client, profile: .mediactl1, dependencies: place)
-        _ = try await DeviceEnrolment(session).register(.init(key: .new, model: "studio", rpID: "mediactl-1"))
+        _ = try await DeviceEnrollment(session).register(.init(key: .new, model: "studio", rpID: "mediactl-1"))
         let request = CaptureRequest(.file(picture), depth: .declined, settings: PrivacySettings())
         print(String(decoding: try await session.preview(request).body.bytes, as: UTF8.self))
         let outcome = try await session.capture(request) { print($0, "of", $1, "bytes read") }

@@ -171,7 +171,7 @@ struct GeoPosition {
     }
 
     /// Great-circle distance in kilometers (haversine, which is exact for small distances and across ±180°).
-    func kilometres(toLatitude otherLatitude: Double, longitude otherLongitude: Double) -> Double {
+    func kilometers(toLatitude otherLatitude: Double, longitude otherLongitude: Double) -> Double {
         let (first, second) = (latitude * .pi / 180, otherLatitude * .pi / 180)
         let halfLatitude = sin((second - first) / 2)
         let halfLongitude = sin((otherLongitude - longitude) * .pi / 360)

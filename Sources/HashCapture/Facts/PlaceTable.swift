@@ -200,7 +200,7 @@ struct PlaceGrid {
                 forEachEntry(row: row, column: wrapped) { entry, latitude, longitude in
                     // Cheaper than the distance, and sufficient for most entries.
                     guard abs(latitude - position.latitude) <= reach, isWanted(entry) else { return }
-                    let distance = position.kilometres(toLatitude: latitude, longitude: longitude)
+                    let distance = position.kilometers(toLatitude: latitude, longitude: longitude)
                     if distance <= radius { body(entry, distance) }
                 }
             }

@@ -72,7 +72,7 @@ struct HashOnlyRegister: ContextCommand {
                 detail: "a reference server enrolls phones only"
             )
         }
-        let plan = DeviceEnrolment.Plan(
+        let plan = DeviceEnrollment.Plan(
             key: key.source(in: console.context.workingDirectory),
             model: try FlagValue.read(model, "--model", CaptureValue.words) ?? "Linux",
             rpID: rpID ?? settings.captureRPID,
@@ -177,7 +177,7 @@ struct CaptureKeyOptions: ParsableArguments {
     private var words: [String] { signerCommand?.split(separator: " ").map(String.init) ?? [] }
 
     /// Paths are made absolute, since they are stored.
-    func source(in directory: String) -> DeviceEnrolment.Key {
+    func source(in directory: String) -> DeviceEnrollment.Key {
         if let key { return .existing(.file(key.hasPrefix("/") ? key : directory + "/" + key)) }
         if let keyURI { return .existing(.provider(uri: keyURI, provider: keyProvider ?? "tpm2")) }
         return signerCommand == nil ? .new : .existing(.command(words))
@@ -223,7 +223,7 @@ struct CaptureKeyOptions: ParsableArguments {
 
 struct RegistrationRun: Sendable {
     let settings: SettingsSession
-    let plan: DeviceEnrolment.Plan
+    let plan: DeviceEnrollment.Plan
     /// A device that is already enrolled.
     let deviceID: String?
 
@@ -257,15 +257,15 @@ struct RegistrationRun: Sendable {
         let context = try CaptureContext.open(settings)
         let session = try context.confidential(try context.session())
         try await context.adopt()
-        let enrolment = DeviceEnrolment(session)
+        let enrollment = DeviceEnrollment(session)
         let (plan, deviceID) = (plan, deviceID)
         let earlier = try context.library.captureDevice(for: server.description)
         let control = TransferControl()
         // Canceling immediately could leave a device registered on the server but unknown to this machine.
         let finishTimeout = settings.settings.finishTimeout.value
         let work = Task {
-            if let deviceID { return try await enrolment.keep(deviceID: deviceID, plan) }
-            return try await enrolment.register(plan, control: control)
+            if let deviceID { return try await enrollment.keep(deviceID: deviceID, plan) }
+            return try await enrollment.register(plan, control: control)
         }
         let device = try await console.context.interruption.handling({ [console] request in
             // Stops a signing program or a TPM tool; the command waits only for the server's response.
@@ -313,7 +313,7 @@ struct RegistrationRun: Sendable {
         }
     }
 
-    private func words(for key: DeviceEnrolment.Key) -> String {
+    private func words(for key: DeviceEnrollment.Key) -> String {
         switch key {
         case .new where plan.endorsementCertificates != nil: "a key in the TPM"
         case .new: "a new key in a file"

@@ -484,18 +484,18 @@ struct FolderMarker: Equatable {
         do throws(FileWriteError) {
             bytes = try LibraryFile.marker.read(in: root)
         } catch {
-            if error.kind == .unsafe { throw unrecognised }
+            if error.kind == .unsafe { throw unrecognized }
             throw AlbumError(error, needing: .addOnly)
         }
         guard let bytes else { return nil }
         guard let members = JSONValue.object(in: bytes[...]), members["format"]?.text == format,
             let version = members["version"]?.wholeNumber, version >= 1,
             let id = members["id"]?.text.flatMap(UUID.init(uuidString:))
-        else { throw unrecognised }
+        else { throw unrecognized }
         return FolderMarker(id: id.uuidString.lowercased(), version: version)
     }
 
-    private static let unrecognised = AlbumError(.libraryChanged, detail: "the marker of the library is damaged")
+    private static let unrecognized = AlbumError(.libraryChanged, detail: "the marker of the library is damaged")
 
     /// Makes a directory a root, unless another process has already done so. Returns the existing marker.
     static func make(in root: TargetDirectory, at now: Date) throws(AlbumError) -> FolderMarker {
@@ -509,7 +509,7 @@ struct FolderMarker: Equatable {
         } catch {
             guard error.kind == .exists else { throw AlbumError(error, needing: .addOnly) }
         }
-        guard let marker = try read(in: root) else { throw unrecognised }
+        guard let marker = try read(in: root) else { throw unrecognized }
         return marker
     }
 }

@@ -64,11 +64,11 @@ struct CaptureBench: Sendable {
 
     // MARK: Devices
 
-    static let plan = DeviceEnrolment.Plan(key: .new, model: "Test", rpID: "mediactl-1")
+    static let plan = DeviceEnrollment.Plan(key: .new, model: "Test", rpID: "mediactl-1")
 
     @discardableResult
-    func register(_ plan: DeviceEnrolment.Plan = plan) async throws -> CaptureDeviceRecord {
-        try await DeviceEnrolment(session).register(plan)
+    func register(_ plan: DeviceEnrollment.Plan = plan) async throws -> CaptureDeviceRecord {
+        try await DeviceEnrollment(session).register(plan)
     }
 
     /// A machine whose key is enrolled with its own sandbox with the profile `reference`.
@@ -90,12 +90,12 @@ struct CaptureBench: Sendable {
             profile: .reference,
             machine: machine
         )
-        let plan = DeviceEnrolment.Plan(
+        let plan = DeviceEnrollment.Plan(
             key: .existing(.file(name)),
             model: "Test",
             rpID: "XXXXXXXXXX.com.realitycam.app"
         )
-        _ = try await DeviceEnrolment(bench.session).keep(deviceID: id, plan)
+        _ = try await DeviceEnrollment(bench.session).keep(deviceID: id, plan)
         return bench
     }
 

@@ -87,7 +87,7 @@ import Testing
 
         func kilometers(to other: Listed) -> Double? {
             GeoPosition(latitude: latitude, longitude: longitude)?
-                .kilometres(toLatitude: other.latitude, longitude: other.longitude)
+                .kilometers(toLatitude: other.latitude, longitude: other.longitude)
         }
     }
 

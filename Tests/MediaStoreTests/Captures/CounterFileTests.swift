@@ -51,7 +51,7 @@ struct CounterFileTests {
         "the file is synced before it gets its name, then the directory",
         .enabled(if: WorkerProcess.hasStrace, "requires strace: scripts/setup.sh test")
     )
-    func synchronised() throws {
+    func synchronized() throws {
         let fixture = try fixture.get()
         let trace = fixture.temporary.file("trace")
         let worker = try WorkerProcess(

@@ -4,7 +4,7 @@ public import MediaStore
 internal import MediaSystem
 internal import MediaTransport
 
-extension DeviceEnrolment {
+extension DeviceEnrollment {
     /// Registers a key of this machine's TPM with the proof that it is in the TPM (hash-only contract 3.4; ADR 0045):
     ///
     /// 1. Credential activation: the server encrypts a secret to the endorsement key of a certificate that it trusts,
@@ -126,7 +126,7 @@ extension DeviceEnrolment {
     }
 }
 
-extension DeviceEnrolment.Plan {
+extension DeviceEnrollment.Plan {
     /// Whether this plan proves the TPM key of an earlier registration at the level `software`, and thus keeps the
     /// device.
     public func upgrades(_ earlier: CaptureDeviceRecord) -> Bool {

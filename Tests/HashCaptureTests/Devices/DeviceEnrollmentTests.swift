@@ -8,7 +8,7 @@ import Testing
 @testable import CaptureSubmission
 @testable import HashCapture
 
-@Suite struct DeviceEnrolmentTests {
+@Suite struct DeviceEnrollmentTests {
     @Test func aNewKeyIsPrivateAndStored() async throws {
         let bench = try await CaptureBench()
         let device = try await bench.register()
@@ -146,7 +146,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: bench.directory.path + "/capture-keys"))
         #expect(try await bench.sandbox?.requests().isEmpty == true)
         let kept = await #expect(throws: CaptureError.self) {
-            try await DeviceEnrolment(bench.session).keep(deviceID: UUID().uuidString, CaptureBench.plan)
+            try await DeviceEnrollment(bench.session).keep(deviceID: UUID().uuidString, CaptureBench.plan)
         }
         #expect(kept?.code == .keyUnusable)
     }
@@ -190,14 +190,14 @@ import Testing
         )
         let bench = try await CaptureBench()
         let response = RegistrationResponse(deviceID: UUID().uuidString.lowercased(), attestationLevel: "tpm2")
-        let enrolment = DeviceEnrolment(bench.session)
-        #expect(throws: CaptureError.self) { try enrolment.level(response, evidence) }
+        let enrollment = DeviceEnrollment(bench.session)
+        #expect(throws: CaptureError.self) { try enrollment.level(response, evidence) }
         var proven = evidence
         proven.activation = TPM2Activation(secret: [6], quote: [7], quoteSignature: [8])
-        #expect(try enrolment.level(response, proven) == .tpm2)
+        #expect(try enrollment.level(response, proven) == .tpm2)
         var plan = CaptureBench.plan
         plan.evidence = evidence
-        for key in [DeviceEnrolment.Key.new, .existing(.file("key.pem"))] {
+        for key in [DeviceEnrollment.Key.new, .existing(.file("key.pem"))] {
             plan.key = key
             let refused = plan
             let error = await #expect(throws: CaptureError.self) { try await bench.register(refused) }

@@ -7,7 +7,7 @@ internal import MediaSystem
 public import MediaTransport
 
 /// Registers this machine with a capture server (hash-only contract 3.2–3.4).
-public struct DeviceEnrolment: Sendable {
+public struct DeviceEnrollment: Sendable {
     let session: CaptureSession
 
     /// Enrolls with a session's server.
