@@ -26,6 +26,7 @@ struct TapeFindings: Sendable {
         /// Clips that are not in the album of their tape.
         var pendingClips: Set<String> = []
         var missingOriginals: Set<[UInt8]> = []
+        var changedOriginals: Set<[UInt8]> = []
 
         mutating func count(_ tape: TapeRecord, hasAlbum: Bool, _ findings: [AlbumFinding]) {
             if hasAlbum { albums += 1 } else if !findings.isEmpty { tapesWithoutAlbum.insert(tape.id) }
@@ -34,6 +35,7 @@ struct TapeFindings: Sendable {
                 if finding.kind == .originalMissing, finding.clip != nil, let path = finding.path {
                     missingOriginals.insert(path)
                 }
+                if finding.kind == .originalChanged, let path = finding.path { changedOriginals.insert(path) }
             }
         }
 
@@ -50,6 +52,13 @@ struct TapeFindings: Sendable {
                 let verb = originals == 1 ? "is" : "are"
                 console.note(
                     "\(Formats.count(originals, "original")) \(verb) missing; to search: mediactl tapes relink --in DIR"
+                )
+            }
+            if !changedOriginals.isEmpty {
+                let verb = changedOriginals.count == 1 ? "has" : "have"
+                console.note(
+                    "\(Formats.count(changedOriginals.count, "original")) \(verb) changed; "
+                        + "to find the former content: mediactl tapes relink --changed --in DIR"
                 )
             }
         }
@@ -158,6 +167,7 @@ extension TextRenderer {
             } else {
                 "link without original: \(name) (\(finding.other.map { TerminalText.escaped($0) } ?? ""))"
             }
+        case .originalChanged: "original of clip \(finding.clip?.number ?? 0) has changed since it was added: \(path)"
         case .linkMissing: "link missing for \(clip)" + (name.isEmpty ? "" : ": \(name)")
         case .linkRenamed: "link renamed: \(name) is now \(other)"
         case .linkReplaced: "link replaced: \(name) is another file"

@@ -13,7 +13,8 @@ struct TapesShow: ContextCommand {
         abstract: "Show a tape, its album and its clips. Sends nothing.",
         discussion: """
             Missing originals are shown as offline; they stay in the tape. Links that were deleted from the \
-            album, or renamed, are shown as missing. Notes list the problems that tapes verify would report.
+            album, or renamed, are shown as missing. Notes list the problems that tapes verify would report, except changed \
+            originals.
 
             Examples:
               mediactl tapes show Summer

@@ -9,10 +9,10 @@ struct TapesVerify: ContextCommand {
         commandName: "verify",
         abstract: "Check that albums match their tapes. Changes nothing.",
         discussion: """
-            Reports clips that are not in the album yet or that the library refused, missing originals and albums, links \
-            that were deleted, renamed or replaced by hand, wrong numbers and outdated playlists; without a tape also files \
-            left by interrupted commands. For an album of a server, compares the number of its assets. Exits with 1 if there \
-            are any. To repair them, use mediactl tapes repair.
+            Reports clips that are not in the album yet or that the library refused, missing or changed originals, missing \
+            albums, links that were deleted, renamed or replaced by hand, wrong numbers and outdated playlists; without a \
+            tape also files left by interrupted commands. For an album of a server, compares the number of its assets. Exits \
+            with 1 if there are any. To repair them, use mediactl tapes repair.
 
             Examples:
               mediactl tapes verify

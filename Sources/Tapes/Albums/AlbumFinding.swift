@@ -18,6 +18,8 @@ public struct AlbumFinding: Sendable, Equatable {
         case clipPending = "clip_pending"
         /// The original of a clip, or of a link without a clip, is missing.
         case originalMissing = "original_missing"
+        /// The original of a clip has other content than its checksums.
+        case originalChanged = "original_changed"
         /// The link of a clip is missing.
         case linkMissing = "link_missing"
         /// The link of a clip was renamed manually.
@@ -87,7 +89,7 @@ public struct AlbumCheck: Sendable, Equatable {
     /// Whether `repair` can repair a finding.
     public func isRepairable(_ finding: AlbumFinding) -> Bool {
         switch finding.kind {
-        case .albumUnreadable, .albumUnknown, .playlistForeign: false
+        case .albumUnreadable, .albumUnknown, .originalChanged, .playlistForeign: false
         case .originalMissing: finding.clip == nil
         // Albums are created by reconciling, a limited number at a time (rule R13).
         case .clipPending, .clipFailed: hasAlbum

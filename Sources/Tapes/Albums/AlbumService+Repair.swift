@@ -28,9 +28,18 @@ extension AlbumService {
     public func verify(_ tapeID: String) async throws(TapesError) -> AlbumCheck {
         guard policy.isEnabled else { throw TapesError(.albumsOff) }
         let opened = try await openIfLinked(tapeID)
-        return try await locked(tapeID) { () async throws(TapesError) in
-            try await usable { try await check(tapeID, opened).check }
+        let (found, clips, link) = try await locked(tapeID) { () async throws(TapesError) in
+            try await usable { try await check(tapeID, opened) }
         }
+        // Read without the lock, so that other commands need not wait for it.
+        let missing = Set(found.findings.filter { $0.kind == .originalMissing }.compactMap(\.path))
+        let needed = needingOriginals(clips, hasAlbum: link != nil)
+            .filter { clip in clip.source.map { !missing.contains($0) } ?? false }
+        let changed = try await OriginalReading.changed(among: needed)
+        var result = found
+        result.findings += needed.filter { changed.contains($0.id) }
+            .map { AlbumFinding(.originalChanged, clip: $0, path: $0.source) }
+        return result
     }
 
     /// - Returns: nil for a tape without an album in this library.
@@ -113,12 +122,16 @@ extension AlbumService {
         for case .notNow(let error) in results { throw error }
     }
 
-    /// Missing originals. A clip in an album with its own copies does not need its original.
+    /// A clip in an album with its own copies does not need its original.
+    private func needingOriginals(_ clips: [ClipRecord], hasAlbum: Bool) -> [ClipRecord] {
+        clips.filter { library.linksToOriginals || !hasAlbum || $0.association != .linked }
+    }
+
     private func missingOriginals(
         of clips: [ClipRecord],
         hasAlbum: Bool
     ) async throws(TapesError) -> [AlbumFinding] {
-        let needed = clips.filter { library.linksToOriginals || !hasAlbum || $0.association != .linked }
+        let needed = needingOriginals(clips, hasAlbum: hasAlbum)
         let missing = try await OriginalReading.missing(
             among: needed.flatMap { [$0.source, $0.pairedSource].compactMap(\.self) }
         )

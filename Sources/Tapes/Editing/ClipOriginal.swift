@@ -148,21 +148,51 @@ enum OriginalReading {
         try await bounded { _ in FileIdentity(ofRegularFile: path) != nil }
     }
 
-    /// The paths without a regular file. A path whose file system does not respond counts as present; other paths in
-    /// its directory are then not checked.
+    /// The paths without a regular file. If the file system of a directory does not respond, all paths in it count as
+    /// present.
     ///
     /// - Throws: `.cancelled`.
     static func missing(among paths: [[UInt8]]) async throws(TapesError) -> Set<[UInt8]> {
         var missing: Set<[UInt8]> = []
-        var silent: Set<[UInt8]> = []
-        for path in Set(paths) where !silent.contains(path.directoryOfPath) {
-            switch try await isPresent(path) {
-            case true?: break
-            case false?: missing.insert(path)
-            case nil: silent.insert(path.directoryOfPath)
+        for group in Dictionary(grouping: Set(paths), by: { $0.directoryOfPath }).values {
+            let found = try await bounded { steps throws(AlbumError) in
+                var found: [[UInt8]] = []
+                for path in group {
+                    try steps.next()
+                    if FileIdentity(ofRegularFile: path) == nil { found.append(path) }
+                }
+                return found
             }
+            missing.formUnion(found ?? [])
         }
         return missing
+    }
+
+    /// IDs of the clips whose originals have other content than their checksums. Reads only files of the same length with
+    /// another time. Clips without checksums and files that cannot be read are skipped; if a file system does not respond,
+    /// so are the other files in the directory.
+    ///
+    /// - Throws: `.cancelled`.
+    static func changed(among clips: [ClipRecord]) async throws(TapesError) -> Set<String> {
+        var changed: Set<String> = []
+        var silent: Set<[UInt8]> = []
+        for clip in clips where clip.isIdentified {
+            guard let source = clip.source, !silent.contains(source.directoryOfPath) else { continue }
+            do {
+                let original = try await ClipOriginal(source) { $0.size == clip.size && !clip.isUnchanged($0) }
+                let isSame = original.digests.map { clip.isMade(of: $0) } ?? (original.file.status.size == clip.size)
+                if !isSame { changed.insert(clip.id) }
+            } catch .cancelled {
+                throw TapesError(.cancelled)
+            } catch .silent {
+                silent.insert(source.directoryOfPath)
+            } catch .unfit {
+                changed.insert(clip.id)
+            } catch {
+                continue
+            }
+        }
+        return changed
     }
 
     /// Runs work on a file system; nil if the file system does not respond.

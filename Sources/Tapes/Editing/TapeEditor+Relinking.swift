@@ -87,7 +87,8 @@ private struct OriginalSearch {
     }
 
     mutating func run(in directories: [[UInt8]], includesChanged: Bool) async throws(TapesError) {
-        let missing = try await missingClips().union(includesChanged ? changedClips() : [])
+        let changed = includesChanged ? try await OriginalReading.changed(among: clips) : []
+        let missing = try await missingClips().union(changed)
         let sizes = Set(clips.filter { missing.contains($0.id) && $0.isIdentified }.compactMap(\.size))
         let files = sizes.isEmpty ? [:] : try await Self.files(of: sizes, below: directories)
         for clip in clips {
@@ -110,23 +111,6 @@ private struct OriginalSearch {
     private func missingClips() async throws(TapesError) -> Set<String> {
         let missing = try await OriginalReading.missing(among: clips.compactMap(\.source))
         return Set(clips.filter { clip in clip.source.map(missing.contains) ?? false }.map(\.id))
-    }
-
-    /// IDs of the clips whose originals have other content than their checksums. Reads only files of the same length with
-    /// another time.
-    private func changedClips() async throws(TapesError) -> Set<String> {
-        var changed: Set<String> = []
-        for clip in clips where clip.isIdentified {
-            guard let source = clip.source,
-                let original = try await OriginalReading.read(
-                    source,
-                    unless: { $0.size != clip.size || clip.isUnchanged($0) }
-                ),
-                original.digests.map({ !clip.isMade(of: $0) }) ?? (original.status.size != clip.size)
-            else { continue }
-            changed.insert(clip.id)
-        }
-        return changed
     }
 
     /// Absolute paths of all files of these sizes, by size.
@@ -187,9 +171,11 @@ private struct OriginalSearch {
 }
 
 extension ClipRecord {
-    fileprivate var isIdentified: Bool { size != nil && (sha256 != nil || sha1 != nil) }
+    /// Whether it has checksums.
+    var isIdentified: Bool { size != nil && (sha256 != nil || sha1 != nil) }
 
-    fileprivate func isMade(of digests: FileDigests) -> Bool {
+    /// Whether content with these digests is that of its checksums.
+    func isMade(of digests: FileDigests) -> Bool {
         sha256.map { $0 == digests.sha256.hex } ?? (sha1 == digests.sha1Hex)
     }
 }

@@ -217,6 +217,23 @@ import Testing
         #expect(items.compactMap { $0["finding"] as? String } == ["playlist_foreign"])
     }
 
+    @Test("a changed original is reported, with the command that finds its former content") func changedOriginal()
+        async throws
+    {
+        let fixture = try await fixture(["a.jpg"])
+        let path = fixture.runner.home.file("a.jpg")
+        try Data([0xFF, 0xD8, 0xFF, 0xE0, 1]).write(to: URL(fileURLWithPath: path))
+        let text = try await fixture.run("verify", "T")
+        #expect(text.exitCode == 1, "\(text)")
+        #expect(text.output == "\"T\": original of clip 1 has changed since it was added: \(path)\n")
+        let hint = "1 original has changed; to find the former content: mediactl tapes relink --changed --in DIR"
+        #expect(text.errors.contains(hint), "\(text)")
+        let items = try await fixture.json("verify").items
+        #expect(items.compactMap { $0["finding"] as? String } == ["original_changed"])
+        let repaired = try await fixture.json("repair")
+        #expect(repaired.result.exitCode == 1 && repaired.states == ["failed"])
+    }
+
     @Test("a repair removes the files of a killed rendering") func renderLeftovers() async throws {
         let fixture = try await fixture(["a.jpg"])
         let name = ".mediactl-render-\(UUID().uuidString.lowercased())"

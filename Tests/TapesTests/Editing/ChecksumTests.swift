@@ -165,20 +165,21 @@ struct ChecksumTests {
     @Test("with includesChanged the former file of a replaced original is found; one that was only touched is present")
     func relinkChanged() async throws {
         let bench = try bench.get()
-        let names = ["longer.jpg", "same.jpg", "touched.jpg"]
+        let names = ["longer.jpg", "same.jpg", "empty.jpg", "touched.jpg"]
         for name in names { try bench.write(EditingBench.jpeg + Array(name.utf8), name) }
         let (tape, _) = try await known(names)
         for name in names { try rename(name, "old/" + name) }
         try bench.write(EditingBench.jpeg + Array("another length".utf8), "longer.jpg")
         try bench.write(EditingBench.jpeg + Array("SAME.jpg".utf8), "same.jpg")
+        try bench.write([], "empty.jpg")
         try bench.write(EditingBench.jpeg + Array("touched.jpg".utf8), "touched.jpg")
         let old = [bench.path("old")]
         let usual = try await bench.editor.relink([tape], in: old, isDryRun: false)
-        #expect(usual.map(\.state) == [.present, .present, .present])
+        #expect(usual.map(\.state) == [.present, .present, .present, .present])
         let found = try await bench.editor.relink([tape], in: old, includesChanged: true, isDryRun: false)
-        let expected = names.prefix(2).map { RelinkResult.State.found(bench.path("old/" + $0)) }
+        let expected = names.prefix(3).map { RelinkResult.State.found(bench.path("old/" + $0)) }
         #expect(found.map(\.state) == expected + [.present])
-        #expect(try bench.order(tape) == ["old/longer.jpg", "old/same.jpg", "touched.jpg"])
+        #expect(try bench.order(tape) == ["old/longer.jpg", "old/same.jpg", "old/empty.jpg", "touched.jpg"])
     }
 
     @Test("only the specified tapes are relinked, and only files of the right length are read")

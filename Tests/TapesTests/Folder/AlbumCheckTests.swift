@@ -261,6 +261,26 @@ import Testing
         #expect(try bench.fixture.store.clips(of: bench.tape).count == 3)
     }
 
+    @Test(
+        "an original with other content is reported and kept as it is; one that was only touched is not reported",
+        arguments: [("longer.jpg", true), ("B.jpg", true), ("", true), ("b.jpg", false)]
+    )
+    func changedOriginal(_ content: String, isReported: Bool) async throws {
+        let bench = try await Bench()
+        let store = bench.fixture.store
+        let known = try await TapeEditor(store: store).checksum(try store.clips(of: bench.tape)[1])
+        let path = bench.fixture.originals + "/b.jpg"
+        try bench.fixture.write(content, to: path)
+        let time = Date(timeIntervalSince1970: 1_700_000_000)
+        try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: path)
+        let expected = isReported ? ["original_changed b.jpg"] : []
+        #expect(try await bench.findings() == expected)
+        let repair = try await bench.service.repair(bench.tape)
+        #expect(repair.repaired.isEmpty && repair.remaining.map { Bench.words($0) } == expected)
+        #expect(try store.clips(of: bench.tape)[1] == known)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == content)
+    }
+
     @Test("R13: the clips of a tape without an album are pending; a repair creates no album") func withoutAlbum()
         async throws
     {
