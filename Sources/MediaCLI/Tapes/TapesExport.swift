@@ -172,7 +172,7 @@ struct TapeExportRun: Sendable {
                 try ExportTarget.check(target, replacing: isReplacing, originals: originals)
             }
         }
-        let current = await self.current(clips)
+        let current = try await session.editor.current(clips)
         let outcome: AlbumOutcome?
         switch form {
         case .text(let format): outcome = try await write(format, tape, format == .otio ? current : clips)
@@ -192,7 +192,7 @@ struct TapeExportRun: Sendable {
         let isTimeline = format == .otio && !isDryRun
         let media = try await self.media(of: isTimeline ? clips : [])
         let bytes = try format.bytes(of: tape, clips: clips, media: media)
-        await warnOfMissing(clips)
+        try await warnOfMissing(clips)
         guard let target else {
             if isDryRun {
                 console.text(["\(ErrorCatalog.quoted(tape.title)) would be written to standard output"])
@@ -228,28 +228,14 @@ struct TapeExportRun: Sendable {
     }
 
     /// The output still contains these files: they may be available again when it is used.
-    private func warnOfMissing(_ clips: [ClipRecord]) async {
-        let count = await BlockingWork.run { clips.count { $0.source != nil && !$0.isThere } }
+    private func warnOfMissing(_ clips: [ClipRecord]) async throws(TapesError) {
+        let missing = try await session.editor.missingOriginals(of: clips)
+        let count = clips.count { clip in clip.source.map(missing.contains) ?? false }
         guard count > 0 else { return }
         console.warning(
             "\(Formats.count(count, "original")) of the tape cannot be found",
             hint: ErrorCatalog.relinkingHint
         )
-    }
-
-    /// The clips with the durations of their current files; that of a file that cannot be read is as stored.
-    private func current(_ clips: [ClipRecord]) async -> [ClipRecord] {
-        let editor = session.editor
-        return await BlockingWork.run {
-            clips.map { clip in
-                guard clip.kind == .video, let source = clip.source,
-                    let found = try? editor.inspect(source, allowingMissing: false)
-                else { return clip }
-                var current = clip
-                current.durationMilliseconds = found.durationMilliseconds
-                return current
-            }
-        }
     }
 
     /// Trims and transitions were chosen for another video, and the length of the tape is that of the former one.

@@ -3,7 +3,6 @@ internal import Foundation
 internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
-internal import MediaSystem
 internal import Tapes
 
 struct TapesShow: ContextCommand {
@@ -84,7 +83,8 @@ struct TapeView: Sendable {
         self.clips = clips
         link = try service.knownLink(of: tape.id)
         hasAlbums = service.policy.isEnabled
-        offline = await BlockingWork.run { Set(clips.filter { !$0.isThere }.map(\.id)) }
+        let missing = try await session.editor.missingOriginals(of: clips)
+        offline = Set(clips.filter { clip in clip.source.map(missing.contains) ?? true }.map(\.id))
         let isFolder = service.library.kind == "folder"
         findings = isFolder ? try await service.look(at: tape, clips) : nil
     }
@@ -143,15 +143,6 @@ struct TapeView: Sendable {
             guard let sum, let length = clip.shownMilliseconds else { return nil }
             return sum + length
         }
-    }
-}
-
-extension ClipRecord {
-    /// Whether a file exists at the path of its original.
-    var isThere: Bool {
-        guard let source else { return false }
-        var status = stat()
-        return stat(source.cString, &status) == 0
     }
 }
 

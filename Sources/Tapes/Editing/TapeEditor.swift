@@ -141,6 +141,35 @@ extension TapeEditor {
         return clip
     }
 
+    /// The clips with the durations of their current files. That of a file that cannot be read, or whose file system does
+    /// not respond for 30 seconds (rule R14), is as stored.
+    ///
+    /// - Throws: `TapesError` `.cancelled`.
+    package func current(_ clips: [ClipRecord]) async throws(TapesError) -> [ClipRecord] {
+        var current = clips
+        var silent: Set<[UInt8]> = []
+        for (index, clip) in clips.enumerated() where clip.kind == .video {
+            guard let source = clip.source, !silent.contains(source.directoryOfPath) else { continue }
+            let found = try await OriginalReading.bounded { _ -> ClipRecord? in
+                try? inspect(source, allowingMissing: false)
+            }
+            guard let found else {
+                silent.insert(source.directoryOfPath)
+                continue
+            }
+            if let found { current[index].durationMilliseconds = found.durationMilliseconds }
+        }
+        return current
+    }
+
+    /// The paths of originals without a file; a file system that does not respond for 30 seconds counts as having them
+    /// (rule R14).
+    ///
+    /// - Throws: `TapesError` `.cancelled`.
+    package func missingOriginals(of clips: [ClipRecord]) async throws(TapesError) -> Set<[UInt8]> {
+        try await OriginalReading.missing(among: clips.compactMap(\.source))
+    }
+
     private func clip(_ absolute: [UInt8], as path: [UInt8], prefix: [UInt8]) throws(TapesError) -> ClipRecord {
         guard let kind = ClipMedium.kind(of: absolute, prefix: prefix) else {
             throw TapesError(.unknownMediaType, path: path)

@@ -143,6 +143,26 @@ struct InspectionTests {
         #expect(try bench.editor.inspect(bare, allowingMissing: false).durationMilliseconds == nil)
     }
 
+    @Test("the current length of a file replaces the stored one, but not if the file is missing; canceling stops it")
+    func currentDurations() async throws {
+        let bench = try bench.get()
+        let known = [try bench.write(EditingBench.movie, "b.mov"), bench.path("missing.mov")].map { path in
+            var clip = ClipRecord(id: "", tapeID: "", kind: .video, source: path)
+            clip.durationMilliseconds = 3000
+            return clip
+        }
+        #expect(try await bench.editor.current(known).map(\.durationMilliseconds) == [nil, 3000])
+        let (editor, gate) = (bench.editor, AsyncStream<Void>.makeStream())
+        let task = Task {
+            for await _ in gate.stream {}
+            return try await editor.current(known)
+        }
+        task.cancel()
+        gate.continuation.finish()
+        let error = await #expect(throws: TapesError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+
     // MARK: Paths
 
     @Test(
