@@ -95,7 +95,8 @@ extension TextRenderer {
         let state = guestState(of: upload, now: now)
         return switch upload.guestState {
         case .approved?: "\(state); to hide it: mediactl uploads delete \(upload.fileID)"
-        case .expired?: "\(state); to hide it if it was approved: mediactl uploads delete \(upload.fileID)"
+        case .expired?:
+            "\(state); if it was approved, mediactl uploads delete \(upload.fileID) hides it, otherwise the server refuses"
         case .pending?: "\(state); it can be hidden once the organizer has approved it"
         case .hidden?: "\(state); the server keeps the file"
         case .rejected?: state

@@ -119,7 +119,8 @@ import Testing
 
     @Test(arguments: [
         (GuestState.pending, "can be hidden once"), (.approved, "mediactl uploads delete 2"), (.rejected, "rejected"),
-        (.hidden, "the server keeps the file"), (.expired, "to hide it if it was approved: mediactl uploads delete 2"),
+        (.hidden, "the server keeps the file"),
+        (.expired, "if it was approved, mediactl uploads delete 2 hides it, otherwise the server refuses"),
     ])
     func onlyUploadsThatCanBeHiddenAreMarked(_ state: GuestState, _ words: String) {
         var guest = kept(2)
