@@ -58,7 +58,7 @@ public final class TokenStore: Sendable {
     ) throws(StoreError) {
         self.now = now
         var (connection, warnings): (StoreConnection?, [String]) = (nil, [])
-        let exists = try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))
+        let exists = try Self.exists(in: directory)
         if creating || exists {
             (connection, warnings) = try Self.openForReading(directory)
         }
@@ -71,6 +71,11 @@ public final class TokenStore: Sendable {
         }
         commits = GroupCommit(self.connection)
         self.warnings = directory.warnings + warnings
+    }
+
+    /// Whether a data directory has a store.
+    package static func exists(in directory: DataDirectory) throws(StoreError) -> Bool {
+        try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))
     }
 
     /// Whether the store never had a row, also because it was created again after a loss.

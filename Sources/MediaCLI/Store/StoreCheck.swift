@@ -23,10 +23,10 @@ struct StoreCheckCommand: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let path = settings.locations.dataDirectory
         try DataDirectory.refuseFile(inPlaceOf: path)
-        // A missing directory, such as a mistyped one, is not created.
+        // Without a store, such as in a mistyped directory, nothing is created.
+        let unchanged = try DataDirectory.unchanged(path)
         let directory =
-            try FileManager.default.fileExists(atPath: path)
-            ? StoreSession.directory(settings, for: .reading) : DataDirectory.unchanged(path)
+            try TokenStore.exists(in: unchanged) ? StoreSession.directory(settings, for: .reading) : unchanged
         let check = try StoreCheck(reading: directory)
         guard check.findings.isEmpty else {
             throw StoreError(.corrupt, path: check.path, detail: check.findings.joined(separator: "; "))
@@ -49,8 +49,8 @@ struct StoreCheckCommand: ContextCommand {
 extension JSONRenderer {
     static func check(_ check: StoreCheck, responses: Int) -> JSONObject {
         [
-            "path": .string(check.path), "size_bytes": .integer(check.byteCount), "tokens": JSONValue(check.tokens),
-            "hosts": JSONValue(check.hosts), "uploads": JSONValue(check.uploads),
+            "path": .string(check.path), "exists": .bool(check.exists), "size_bytes": .integer(check.byteCount),
+            "tokens": JSONValue(check.tokens), "hosts": JSONValue(check.hosts), "uploads": JSONValue(check.uploads),
             "unfinished": JSONValue(check.unfinishedUploads), "responses": JSONValue(responses),
             "backups": .array(
                 check.backups.map {

@@ -46,6 +46,7 @@ import Testing
         let result = try await runner.run(["store", "check", "--json"])
         let members = try summary(result, schema: "store-check")
         #expect(members["tokens"] as? Int == 2 && members["hosts"] as? Int == 1)
+        #expect(members["exists"] as? Bool == true)
         #expect((members["backups"] as? [[String: Any]])?.first?["path"] as? String == path)
         let text = try await runner.run(["store", "check"])
         #expect(text.exitCode == 0 && text.output.contains("no errors found"), "\(text)")
@@ -60,7 +61,9 @@ import Testing
         let result = try await runner.run(["store", "check", "--data-dir", path])
         #expect(result.exitCode == 0 && result.output.hasSuffix("no store yet\n"), "\(result)")
         #expect(FileManager.default.fileExists(atPath: path) == hasDirectory)
-        #expect(!FileManager.default.fileExists(atPath: path + "/tokens.sqlite"))
+        let json = try await runner.run(["store", "check", "--data-dir", path, "--json"])
+        #expect(try summary(json, schema: "store-check")["exists"] as? Bool == false)
+        #expect((try? FileManager.default.contentsOfDirectory(atPath: path)) == (hasDirectory ? [] : nil))
     }
 
     @Test func aBackupNeverReplacesAFile() async throws {
