@@ -75,7 +75,7 @@ struct HashOnlyExport: ContextCommand {
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
         let context = try await CaptureContext.open(console, global, connection, for: .reading)
         let record = try context.record(id)
-        if bundle != nil { try requireSigned(record, context) }
+        if bundle != nil { try requireSignedHash(record, context) }
         try refuseExistingTargets()
         try console.requireOutput()
         try makeBundleDirectory()
@@ -109,12 +109,18 @@ struct HashOnlyExport: ContextCommand {
         return console.exitCode(.success)
     }
 
-    /// - Throws: `StoreError`; `UserFacingError` if the record is not signed.
-    private func requireSigned(_ record: CaptureRecord, _ context: CaptureContext) throws {
-        guard record.body == nil else { return }
+    /// - Throws: `StoreError`; `UserFacingError` if the record is not signed, or is an upload of the media.
+    private func requireSignedHash(_ record: CaptureRecord, _ context: CaptureContext) throws {
         let id = TextRenderer.brief(record.id)
+        guard record.mode != .full else {
+            throw UserFacingError.usage(
+                "capture \(id) is an upload of the media itself: only the submission of a hash has a bundle",
+                hint: "to export the media: mediactl hash-only export \(id) --output FILE"
+            )
+        }
+        guard record.body == nil else { return }
         let twin = try context.library.captures(ofMedia: record.mediaHash)
-            .first { $0.server == record.server && $0.state == .accepted && $0.body != nil }
+            .first { $0.server == record.server && $0.state == .accepted && $0.mode != .full && $0.body != nil }
             .map { TextRenderer.brief($0.id) }
         throw UserFacingError(
             .notSigned,

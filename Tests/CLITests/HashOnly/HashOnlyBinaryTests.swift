@@ -197,6 +197,11 @@ import Testing
         #expect(sent.result.exitCode == 0, "\(sent.result.errors)")
         #expect(sent.result.errors.contains("itself is uploaded to"))
         #expect(sent.items.first?["mode"] as? String == "full")
+        let id = try #require(sent.items.first?["capture_id"] as? String)
+        let bundle = fixture.runner.home.file("evidence")
+        let exported = try await fixture.run(["export", id, "--bundle", bundle + "/"])
+        #expect(exported.exitCode == 2 && !FileManager.default.fileExists(atPath: bundle), "\(exported)")
+        #expect(exported.errors.contains("capture \(id.prefix(8)) is an upload of the media itself"), "\(exported)")
     }
 
     @Test func anUploadOfMediaIsRepeatedOnlyByAnotherOne() async throws {
