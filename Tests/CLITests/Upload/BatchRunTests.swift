@@ -94,6 +94,20 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: taken)) == before)
     }
 
+    /// Between the check at the start and the end of a run.
+    @Test func aReportReplacesNothingThatAppearedDuringTheRun() throws {
+        let directory = try TemporaryDirectory()
+        let (media, device) = (directory.file("a.mp4"), directory.file("device"))
+        let reports = try [media, device].map { try NewFile(replacing: Array($0.utf8), .upload) }
+        try Data("media".utf8).write(to: URL(filePath: media))
+        try FileManager.default.createSymbolicLink(atPath: device, withDestinationPath: "/dev/null")
+        let error = #expect(throws: UserFacingError.self) { try reports[0].write("{}") }
+        #expect(error?.code == "report_failed" && error?.message.contains("it was not changed") == true)
+        #expect(try Data(contentsOf: URL(filePath: media)) == Data("media".utf8))
+        try reports[1].write("{}")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: device) == "/dev/null")
+    }
+
     @Test func aReportReplacesOnlyRegularFiles() async throws {
         let fixture = try await BatchFixture()
         let file = try fixture.file("a.mp4")

@@ -32,29 +32,41 @@ struct NewFile: Sendable {
     private static let prefixCount = 4096
 
     private let path: [UInt8]
-    /// Whether the path is a device or a pipe, which must not be replaced.
-    private let isStream: Bool
+    private let kind: Kind
+
+    private enum Target {
+        /// A report to create or to replace: the path without links.
+        case file([UInt8])
+        /// A device or a pipe, which must not be replaced.
+        case stream
+    }
 
     /// Checks the target, also by creating a temporary file there, so that an unusable one is detected before the work
     /// starts.
     ///
     /// - Throws: `UserFacingError` (usage).
     init(replacing path: [UInt8], _ kind: Kind) throws(UserFacingError) {
+        self.path = path
+        self.kind = kind
+        guard case .file(let target) = try currentTarget() else { return }
+        do throws(FileWriteError) {
+            try WholeFile.at(target, audience: .everyone).0.probe()
+        } catch {
+            throw Self.failure(path, error.detail)
+        }
+    }
+
+    private func currentTarget() throws(UserFacingError) -> Target {
         var status = stat()
-        let exists = stat(path.cString, &status) == 0
-        let type = status.st_mode & S_IFMT
-        if exists, type == S_IFDIR { throw Self.failure(path, SystemError.words(EISDIR)) }
-        isStream = exists && type != S_IFREG
-        self.path = exists && !isStream ? Self.resolved(path) : path
-        if isStream {
+        guard stat(path.cString, &status) == 0 else { return .file(path) }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: throw Self.failure(path, SystemError.words(EISDIR))
+        case S_IFREG:
+            if status.st_size > 0 { try Self.check(path, kind) }
+            return .file(Self.resolved(path))
+        default:
             guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, SystemError.words(errno)) }
-        } else {
-            if exists, status.st_size > 0 { try Self.check(path, kind) }
-            do throws(FileWriteError) {
-                try WholeFile.at(self.path, audience: .everyone).0.probe()
-            } catch {
-                throw Self.failure(path, error.detail)
-            }
+            return .stream
         }
     }
 
@@ -85,9 +97,10 @@ struct NewFile: Sendable {
     ///
     /// - Throws: `UserFacingError` with code `report_failed`; the target is unchanged, unless only the sync failed.
     func write(_ text: String) throws(UserFacingError) {
-        guard !isStream else { return try writeStream(text) }
+        // The path may be that of another file by now.
+        guard case .file(let target) = try currentTarget() else { return try writeStream(text) }
         do throws(FileWriteError) {
-            let (file, name) = try WholeFile.at(path, audience: .everyone)
+            let (file, name) = try WholeFile.at(target, audience: .everyone)
             try file.write(Array(text.utf8), as: name, replacing: true)
         } catch {
             throw Self.failure(path, error.detail)
