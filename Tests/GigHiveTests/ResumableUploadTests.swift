@@ -264,6 +264,26 @@ import Tus
         #expect(try await bench.stored() == [checksum])
     }
 
+    /// When all bytes are on the server.
+    @Test(arguments: [1, 3]) func aStopEndsTheSecondReadingOfAChangedFile(_ parts: Int) async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start())
+        bench.options.parallelParts = parts
+        let path = try bench.file()
+        let name = bench.temporary.file("clip.mp4")
+        let control = TransferControl()
+        let stopped = await bench.uploader.upload(try bench.prepare(path), control: control) { event in
+            guard case .progress(let progress) = event, progress.bytesAcknowledged == 640 << 10 else { return }
+            utimes(name, [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)])
+            control.stop()
+        }
+        #expect(stopped.state == .cancelled, "\(String(describing: stopped.error))")
+        #expect(try bench.row()?.checksumSHA256 == nil)
+        #expect(try await bench.count("DELETE", "/files/") == 0)
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .done && result.isResumed, "\(String(describing: result.error))")
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
     @Test func aFileModifiedDuringTheUploadIsNotFinalized() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
         let path = try bench.file()

@@ -42,7 +42,7 @@ struct TusTransfer: Sendable {
     private func sendInParallel(_ parts: [TusRecord.Part]) async throws(TusError) -> (tusID: String, checksum: String) {
         let status = FileIdentity(descriptor: file.descriptor)
         let wholeDigest = Task {
-            try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: upload.sizeBytes).hex
+            try? await FileDigest.of(file.descriptor, byteCount: upload.sizeBytes, until: control).hex
         }
         defer { wholeDigest.cancel() }
         let outcomes = await control.abandoning { inner in
@@ -63,10 +63,12 @@ struct TusTransfer: Sendable {
             throw failure
         }
         guard let checksum = await wholeDigest.value else {
+            if control.isStopRequested { throw TusError(.cancelled) }
             throw TusError(.sourceFailed, detail: "the file could not be read completely")
         }
         let sent = try outcomes.map { outcome throws(TusError) in try outcome.get() }
         guard await hasSentBytes(sent, of: parts, since: status) else {
+            if control.isStopRequested { throw TusError(.cancelled) }
             throw TusError(.prefixChanged, detail: "the file changed while it was being sent")
         }
         if let joined = await journal.record.finalTusID {
@@ -76,7 +78,7 @@ struct TusTransfer: Sendable {
         return (try await finalizable(tus.concatenate(ids, metadata: metadata, control: control)).id, checksum)
     }
 
-    /// Whether the file still has the bytes sent. If its status has changed since `status`, its parts are read again:
+    /// Whether the file still has the bytes sent; false after a stop. If its status has changed since `status`, its parts are read again:
     /// `wholeDigest` reads the file separately, and may have read bytes that were modified after they were sent.
     private func hasSentBytes(
         _ sent: [SentPart],
@@ -85,13 +87,13 @@ struct TusTransfer: Sendable {
     ) async -> Bool {
         if let status, FileIdentity(descriptor: file.descriptor) == status { return true }
         for (part, delivery) in zip(parts, sent) {
-            do {
-                let pipeline = try HashPipeline()
-                try await pipeline.append(file: file.descriptor, from: part.start, byteCount: part.byteCount)
-                guard try await pipeline.finish().digest == delivery.digest else { return false }
-            } catch {
-                return false
-            }
+            let digest = try? await FileDigest.of(
+                file.descriptor,
+                from: part.start,
+                byteCount: part.byteCount,
+                until: control
+            )
+            guard digest == delivery.digest else { return false }
         }
         return true
     }

@@ -217,9 +217,17 @@ struct TusUploadRun {
             let readingBegan = uploader.now()
             let sent = try await transfer(file, journal)
             UploadFailpoint.afterAllBytes.reach()
-            isSourceUnchanged = await uploader.isUnchanged(upload, file, sent: sent.checksum, since: readingBegan)
             // If the file is stored with its last chunk, the result includes its ID.
-            guard isSourceUnchanged || features.offsetUnit == .chunks else {
+            let isStored = features.offsetUnit == .chunks
+            isSourceUnchanged = await uploader.isUnchanged(
+                upload,
+                file,
+                sent: sent.checksum,
+                since: readingBegan,
+                until: isStored ? nil : control
+            )
+            guard isSourceUnchanged || isStored else {
+                if control.isStopRequested { throw TusError(.cancelled) }
                 throw TusError(.prefixChanged, detail: "the file changed while it was being sent")
             }
             try await TusError.journalling { () async throws(StoreError) in
@@ -420,7 +428,7 @@ extension TusUploadRun {
 
     private func contentDigest() async -> String? {
         if let known = uploader.knownDigest(upload) { return known }
-        return await FileDigest.hex(path: upload.path, identity: upload.identity)
+        return await FileDigest.hex(path: upload.path, identity: upload.identity, until: control)
     }
 
     /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other

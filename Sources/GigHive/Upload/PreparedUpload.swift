@@ -183,13 +183,29 @@ extension PreparedUpload {
 
 enum FileDigest {
     /// Reads a whole file outside Swift's thread pool; nil if it is gone, unreadable, or not the one
-    /// of this `identity`.
-    static func hex(path: [UInt8], identity: FileIdentity?) async -> String? {
+    /// of this `identity`, or after a stop.
+    static func hex(path: [UInt8], identity: FileIdentity?, until control: TransferControl? = nil) async -> String? {
         guard let identity, let file = try? SourceFile(path: path), file.status == identity,
-            let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: identity.size),
+            let digest = try? await of(file.descriptor, byteCount: identity.size, until: control),
             let status = try? file.currentStatus(), status == file.status
         else { return nil }
         return digest.hex
+    }
+
+    /// Reads a range of an open file outside Swift's thread pool.
+    ///
+    /// - Throws: `CancellationError` after a stop; `CryptoError` if reading failed.
+    static func of(
+        _ descriptor: Int32,
+        from start: Int64 = 0,
+        byteCount: Int64,
+        until control: TransferControl?
+    ) async throws -> SHA256Digest {
+        let pipeline = try HashPipeline()
+        try await pipeline.append(file: descriptor, from: start, byteCount: byteCount) { _ in
+            if control?.isStopRequested == true { throw CancellationError() }
+        }
+        return try await pipeline.finish().digest
     }
 }
 

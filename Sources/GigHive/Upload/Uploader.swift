@@ -280,12 +280,13 @@ extension Uploader {
     /// Whether the source still has the bytes that were sent, by their digest. A file whose status has changed since it
     /// was checked is read again: its name, links, permissions and times may change at any time. Caches the digest.
     ///
-    /// The first byte was read after `readingBegan`.
+    /// The first byte was read after `readingBegan`. False after a stop of `control`, if the file was not read completely.
     func isUnchanged(
         _ upload: PreparedUpload,
         _ file: FileContent,
         sent checksum: String,
-        since readingBegan: Date
+        since readingBegan: Date,
+        until control: TransferControl? = nil
     ) async -> Bool {
         guard let identity = upload.identity else { return true }
         if FileIdentity(ofRegularFile: upload.path) == identity {
@@ -299,7 +300,7 @@ extension Uploader {
         let descriptor = current?.descriptor ?? file.descriptor
         let secondReadingBegan = now()
         guard let status = FileIdentity(descriptor: descriptor), status.size == upload.sizeBytes,
-            let digest = try? await SHA256Digest.ofFile(descriptor: descriptor, byteCount: status.size),
+            let digest = try? await FileDigest.of(descriptor, byteCount: status.size, until: control),
             digest.hex == checksum
         else { return false }
         if FileIdentity(descriptor: descriptor) == status {
