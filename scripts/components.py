@@ -23,7 +23,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CHECKOUTS = ROOT / ".build" / "checkouts"
-TEXTS = ROOT / "packaging" / "licences"
+TEXTS = ROOT / "packaging" / "licenses"
 
 # Copyright holders that cannot be read reliably from the license files.
 HOLDERS = {
@@ -41,7 +41,7 @@ HOLDERS = {
 HOMES = {"SystemPackage": "swift-system"}
 
 # Licenses of the system's libraries, by the prefix of the Debian package name.
-SYSTEM_LICENCES = {
+SYSTEM_LICENSES = {
     "libc6": "LGPL-2.1-or-later",
     "libcurl": "curl",
     "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1",
@@ -56,8 +56,8 @@ SYSTEM_LICENCES = {
 class Component:
     """A component of the binary."""
 
-    def __init__(self, name, version, licence, holder, texts, location=None, purl=None, comment=None):
-        self.name, self.version, self.licence, self.holder = name, version, licence, holder
+    def __init__(self, name, version, license, holder, texts, location=None, purl=None, comment=None):
+        self.name, self.version, self.license, self.holder = name, version, license, holder
         self.texts, self.location, self.purl, self.comment = texts, location, purl, comment
 
 
@@ -69,7 +69,7 @@ def output(*command):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
-def licence_of(text, path):
+def license_of(text, path):
     """The SPDX expression of a license text."""
     if "Apache License" in text and "Version 2.0" in text:
         return "Apache-2.0 WITH Swift-exception" if "Runtime Library Exception" in text else "Apache-2.0"
@@ -106,7 +106,7 @@ def package_components(objects):
         version = pin["state"].get("version", pin["state"]["revision"])
         address = re.sub(r"\.git$", "", pin["location"])
         yield Component(
-            name, version, licence_of(texts[0], files[0]), HOLDERS[name], texts,
+            name, version, license_of(texts[0], files[0]), HOLDERS[name], texts,
             location=f"git+{address}@{pin['state']['revision']}",
             purl=f"pkg:swift/{address.split('://')[1]}@{version}",
         )
@@ -161,10 +161,10 @@ def system_libraries(binary):
         package, version = debian_package(path) if path else (None, None)
         packages.setdefault(package or name, (version, [], package is not None))[1].append(name)
     for package, (version, names, is_debian) in sorted(packages.items()):
-        licence = next((spdx for start, spdx in SYSTEM_LICENCES.items() if package.startswith(start)), None)
-        if is_debian and licence is None:
+        license = next((spdx for start, spdx in SYSTEM_LICENSES.items() if package.startswith(start)), None)
+        if is_debian and license is None:
             fail(f"{package} ({', '.join(names)}) is linked, but its license is unknown here")
-        yield package, version, licence or "NOASSERTION", names, is_debian
+        yield package, version, license or "NOASSERTION", names, is_debian
 
 
 def debian_package(path):
@@ -189,14 +189,14 @@ def spdx(binary, objects):
     def identifier(name):
         return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 
-    def add(name, version, licence, relationship, holder=None, location=None, purl=None, comment=None, licences=None):
+    def add(name, version, license, relationship, holder=None, location=None, purl=None, comment=None, licenses=None):
         package = {
             "SPDXID": identifier(name),
             "name": name,
             "downloadLocation": location or "NOASSERTION",
             "filesAnalyzed": False,
-            "licenseConcluded": licence,
-            "licenseDeclared": licence,
+            "licenseConcluded": license,
+            "licenseDeclared": license,
             "copyrightText": f"Copyright {holder}" if holder else "NOASSERTION",
         }
         if version:
@@ -220,12 +220,12 @@ def spdx(binary, objects):
     main["primaryPackagePurpose"] = "APPLICATION"
     main["checksums"] = [{"algorithm": "SHA256", "checksumValue": digest}]
     for part in inside(objects):
-        add(part.name, part.version, part.licence, "CONTAINS" if part.name == "geonames" else "STATIC_LINK",
+        add(part.name, part.version, part.license, "CONTAINS" if part.name == "geonames" else "STATIC_LINK",
             part.holder, part.location, part.purl, part.comment)
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
-    for name, installed, licence, names, is_debian in system_libraries(binary):
+    for name, installed, license, names, is_debian in system_libraries(binary):
         # The version on the build machine; Debian may provide a newer one at run time.
-        add(name, installed, licence, "DYNAMIC_LINK", comment="Provides " + ", ".join(names) + ".",
+        add(name, installed, license, "DYNAMIC_LINK", comment="Provides " + ", ".join(names) + ".",
             purl=f"pkg:deb/debian/{name.replace('+', '%2B')}@{installed.replace('+', '%2B')}?arch={architecture}" if is_debian else None)
     return json.dumps({
         "spdxVersion": "SPDX-2.3",
@@ -253,7 +253,7 @@ def notices(binary, objects):
     rule = "=" * 78
     lines = [
         "mediactl contains the following. Each is under its own license; the texts follow.", "",
-        *(f"  {' '.join(filter(None, [part.name, part.version])):<34} {part.licence:<40} (c) {part.holder}" for part in parts), "",
+        *(f"  {' '.join(filter(None, [part.name, part.version])):<34} {part.license:<40} (c) {part.holder}" for part in parts), "",
     ]
     for text in dict.fromkeys(text for part in parts for text in part.texts):
         names = [part.name for part in parts if text in part.texts]
@@ -282,10 +282,10 @@ def debian_copyright(binary, objects):
     ]
     texts = {"Apache-2.0": indented(APACHE)}
     for part in inside(objects):
-        name = short.get(part.licence, part.licence)
+        name = short.get(part.license, part.license)
         text = "\n\n".join(part.texts).strip("\n")
         comment = None
-        if part.licence.startswith("Apache-2.0"):
+        if part.license.startswith("Apache-2.0"):
             # Debian provides the license text itself; the text of a NOTICE file must be included.
             comment = "\n\n".join(part.texts[1:]).strip("\n")
             exception = part.texts[0].partition("## Runtime Library Exception")[2].partition("\n")[2].strip("\n")
@@ -311,9 +311,9 @@ def indented(text):
 
 
 def table(binary, objects):
-    rows = [(part.name, part.version or "", part.licence) for part in inside(objects)]
-    rows += [(name, version or "", licence) for name, version, licence, _, _ in system_libraries(binary)]
-    return "".join(f"{name:<24} {version:<28} {licence}\n" for name, version, licence in rows)
+    rows = [(part.name, part.version or "", part.license) for part in inside(objects)]
+    rows += [(name, version or "", license) for name, version, license, _, _ in system_libraries(binary)]
+    return "".join(f"{name:<24} {version:<28} {license}\n" for name, version, license in rows)
 
 
 def main():

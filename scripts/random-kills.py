@@ -79,8 +79,8 @@ class Sandbox:
     def get(self, path):
         request = urllib.request.Request(self.url + path)
         request.add_header("Authorization", "Basic " + b64encode(b"viewer:viewer").decode())
-        with urllib.request.urlopen(request) as answer:
-            return answer.read()
+        with urllib.request.urlopen(request) as response:
+            return response.read()
 
     def requests(self):
         return json.loads(self.get("/__sandbox/requests"))
@@ -190,7 +190,7 @@ def make_movie(path, number):
     return hashlib.sha256(content).hexdigest()
 
 
-def wait_for_answer(process, data):
+def wait_for_response(process, data):
     """Returns when the rescue log has a response, or the process has exited."""
     while process.poll() is None:
         for path in data.glob("rescue-*"):
@@ -212,7 +212,7 @@ def one_kill(number, life):
 
         victim = client.start(*client.upload(path))
         if number % 4 == 3:
-            wait_for_answer(victim, client.data)
+            wait_for_response(victim, client.data)
         else:
             try:
                 victim.wait(timeout=life)
