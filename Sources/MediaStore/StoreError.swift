@@ -6,6 +6,8 @@ import MediaSystem
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The cause.
     public enum Kind: Sendable, Equatable {
+        /// There is no such file.
+        case missing
         /// A directory or file cannot be created, opened or written.
         case notWritable
         /// No space left.

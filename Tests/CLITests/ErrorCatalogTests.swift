@@ -152,7 +152,8 @@ import Testing
     }
 
     @Test(arguments: [
-        StoreError.Kind.notWritable, .full, .corrupt, .newerVersion, .busy, .networkFileSystem, .unsafe, .other,
+        StoreError.Kind.missing, .notWritable, .full, .corrupt, .newerVersion, .busy, .networkFileSystem, .unsafe,
+        .other,
     ])
     func storeErrorsIncludeThePathAndAHint(kind: StoreError.Kind) {
         let userFacingError = ErrorCatalog.userFacingError(of: StoreError(kind, path: "/data", detail: "Why."))

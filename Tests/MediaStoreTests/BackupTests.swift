@@ -358,7 +358,7 @@ struct BackupTests {
         #expect(try storeErrorKind { _ = try StoreRestore.run(from: path, to: store, isDryRun: false) } == .corrupt)
         #expect(
             try storeErrorKind { _ = try StoreRestore.run(from: path + "x", to: store, isDryRun: false) }
-                == .notWritable
+                == .missing
         )
         let directory = fixture.directory.path
         #expect(try storeErrorKind { _ = try StoreRestore.run(from: directory, to: store, isDryRun: false) } == .unsafe)

@@ -40,7 +40,7 @@ struct StoreRestoreCommand: ContextCommand {
             report = try StoreRestore.run(from: file, to: session.store, isDryRun: dryRun)
         } catch {
             guard error.path.hasPrefix(file) else { throw error }
-            let isMissing = error.detail == "no such file"
+            let isMissing = error.kind == .missing
             throw UserFacingError(
                 isMissing ? .fileNotFound : .fileUnreadable,
                 "cannot restore \(ErrorCatalog.quoted(file)): \(ErrorCatalog.clean(error.detail))",

@@ -20,7 +20,7 @@ package struct StoreRestore {
     /// is not a regular file (`.unsafe`), or has no row of a token store (`.corrupt`).
     package static func run(from path: String, to store: TokenStore, isDryRun: Bool) throws(StoreError) -> Report {
         guard let status = try FileStatus(at: path) else {
-            throw StoreError(.notWritable, path: path, detail: "no such file")
+            throw StoreError(.missing, path: path, detail: "no such file")
         }
         guard status.isRegularFile else { throw StoreError(.unsafe, path: path, detail: "not a regular file") }
         // Closing a second descriptor of an open database drops its locks, and all of its rows are in the store.

@@ -126,7 +126,7 @@ import Testing
         var fixture = try FaultFixture(site.address)
         #expect(chmod(fixture.file, 0) == 0)
         let report = try await fixture.uploadWithoutPrivileges()
-        report.expect(ExpectedFault(2, "file_unreadable", "permission denied", hint: "check its permissions"))
+        report.expect(ExpectedFault(2, "file_unreadable", "permission denied"))
         #expect(site.connections == 0)
         #expect(try fixture.states().isEmpty)
     }

@@ -28,6 +28,7 @@ extension StoreError: ReportableError {
             ? "set TMPDIR to another directory" : "use another directory with --data-dir DIR"
         let (message, hint): (String, String) =
             switch kind {
+            case .missing: ("cannot use \(file)\(reason)", ErrorCatalog.missingHint)
             case .notWritable: ("cannot use \(file)\(reason)", "check its permissions, or \(elsewhere)")
             case .full: ("no space left for \(file)\(reason)", "free some space, or \(elsewhere)")
             case .corrupt where path.hasSuffix("index.sqlite"):

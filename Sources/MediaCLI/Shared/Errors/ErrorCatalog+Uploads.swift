@@ -153,12 +153,7 @@ extension ErrorCatalog {
                 "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.suffix)",
                 hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
             )
-        case .fileUnreadable:
-            // Permissions do not help with a dangling link or a failing disk.
-            .unreadable(
-                error,
-                hint: error.detail.isEmpty || error.detail == "permission denied" ? "check its permissions" : nil
-            )
+        case .fileUnreadable: .unreadable(error)
         case .fileNotFound where error.path.map(isAddress) == true:
             .table(error, hint: "specify the address of the server with --server URL")
         case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")

@@ -154,8 +154,8 @@ extension ErrorCatalog.Text {
 
     // MARK: Files
 
-    static func unreadable(_ error: some CatalogedError, hint: String? = nil) -> Self {
-        Self("cannot read \(error.file)\(error.suffix(else: "permission denied"))", hint: hint)
+    static func unreadable(_ error: some CatalogedError) -> Self {
+        Self("cannot read \(error.file)\(error.suffix(else: "permission denied"))")
     }
 
     // MARK: Responses
