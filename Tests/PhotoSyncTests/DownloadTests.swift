@@ -281,6 +281,23 @@ import Testing
         #expect(try bench.files()["2024/03/IMG_1.jpg"] == existing)
     }
 
+    /// Every further query would fail as well, or wait just as long for the server.
+    @Test(arguments: [(401, "Invalid API key."), (500, "Database error")])
+    func anErrorOfTheServerEndsTheSearchForExistingFiles(status: Int, text: String) async throws {
+        let server = try DownloadServer { _ in .refusal(status, text) }
+        let bench = try DownloadBench(server.address)
+        try bench.index(
+            ["a", "b"].enumerated().map { number, id in
+                let uploaded = SmallPhoto.stampedText("", "the bytes of \(id)")
+                return try PhotoRecord.of(uploaded, id: id, name: "\(id).jpg", uploadedAt: Int64(number))
+            }
+        )
+        for id in ["a", "b"] { try bench.put(SmallPhoto.stampedText(id), "2024/03/\(id).jpg") }
+        let outcome = await bench.run(timeLimit: .zero)
+        #expect(outcome.error?.httpStatus == status)
+        #expect(server.requests.map(\.id) == ["a"])
+    }
+
     /// It may exist, for example if its directory cannot be read.
     @Test func aCopyThatIsNotAccessibleIsNotDownloadedAgain() async throws {
         let server = try server(["a": "first"])

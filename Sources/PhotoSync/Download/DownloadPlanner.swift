@@ -274,7 +274,7 @@ struct DownloadCandidates: Sendable {
         return total
     }
 
-    private var copies: LocalCopies {
+    var copies: LocalCopies {
         LocalCopies(
             library: account.library,
             server: account.server,

@@ -103,9 +103,7 @@ struct DownloadRun: Sendable {
         let target = try await session.openTarget(path, countsBytes: true)
         if !isDryRun { try await removeAbandoned() }
         let planner = DownloadPlanner(account: account, target: target, root: path, isDryRun: isDryRun)
-        let existing = target.map { target in
-            ExistingFiles(account: account, target: target, hashing: hashing, control: session.control)
-        }
+        let existing = target.map { ExistingFiles(session: session, target: $0) }
         let digests = DigestKeeper(hashes)
         var context: DownloadContext?
         if let target, !isDryRun {
@@ -131,18 +129,10 @@ struct DownloadRun: Sendable {
         try session.finish(failure)
     }
 
-    private var hashing: TreeHashing { TreeHashing(hashes: hashes, now: session.account.now) }
-
     private func removeAbandoned() async throws(PhotoSyncError) {
-        let account = session.account
-        let copies = LocalCopies(
-            library: account.library,
-            server: account.server,
-            hashing: hashing,
-            control: session.control
-        )
+        let abandoned = AbandonedDownloads(account: session.account, copies: session.candidates.copies)
         do {
-            try await BlockingWork.run { try AbandonedDownloads(account: account, copies: copies).remove() }
+            try await BlockingWork.run { try abandoned.remove() }
         } catch {
             throw .ofStore(error)
         }
@@ -163,21 +153,23 @@ struct DownloadRun: Sendable {
             case .unknown(let id): session.report.end(DownloadItem(unknown: id))
             }
         }
-        let missing = wanted
-        let copies = try await PhotoSyncError.storing { () async throws(StoreError) in
-            let copies = try await existing?.copies(of: missing.map(\.photo)) ?? [:]
-            guard !session.options.isDryRun else { return copies }
-            // Their records, which have the names of the partial files, are replaced.
-            for (photo, names) in missing where copies[photo.id] != nil {
-                for name in names where name.state == .planned { AbandonedDownloads.removePart(of: name) }
+        let copies: [String: PhotoCopy]
+        do {
+            copies = try await existing?.copies(of: wanted.map(\.photo)) ?? [:]
+            if !session.options.isDryRun {
+                // Their records, which have the names of the partial files, are replaced.
+                for (photo, names) in wanted where copies[photo.id] != nil {
+                    for name in names where name.state == .planned { AbandonedDownloads.removePart(of: name) }
+                }
+                try await session.account.library.keep(Array(copies.values))
             }
-            try await session.account.library.keep(Array(copies.values))
-            return copies
+        } catch {
+            throw .ofStore(error)
         }
-        for (photo, _) in missing {
+        for (photo, _) in wanted {
             if let copy = copies[photo.id] { session.report.endWanted(DownloadItem(photo, copy)) }
         }
-        let rest = missing.filter { copies[$0.photo.id] == nil }
+        let rest = wanted.filter { copies[$0.photo.id] == nil }
         guard !rest.isEmpty else { return [] }
         try DownloadTarget.requireWritable(target)
         return try await PhotoSyncError.storing { () async throws(StoreError) in try await planner.plan(rest) }
@@ -280,8 +272,6 @@ extension DownloadItem {
             default: .failed
             }
         self.error = error.code == .cancelled ? nil : error
-        // Past the outage time limit, every further photo would wait just as long.
-        let isOutage = error.code == .serverError && error.isRetryable && options.retry.timeLimit != nil
-        endsRun = error.endsDownloads || isOutage
+        endsRun = error.endsDownloads(options)
     }
 }

@@ -7,19 +7,22 @@ internal import Synchronization
 /// Finds photos among the files of the target directory that the library does not record, for example because the data
 /// directory is new. Without it, these photos would be downloaded a second time, under another name.
 final class ExistingFiles: Sendable {
-    private let account: SyncAccount
-    private let target: TargetDirectory
-    private let hashing: TreeHashing
-    private let control: TransferControl
-    /// The names in each directory, by `series`, when this run first planned a download there. The files that it
-    /// downloads are recorded.
-    private let names = Mutex<[String: [String: [String]]]>([:])
+    /// Number of listings kept, to bound memory. Photos are in upload order, so most of them are grouped by month.
+    private static let remembered = 16
 
-    init(account: SyncAccount, target: TargetDirectory, hashing: TreeHashing, control: TransferControl) {
-        self.account = account
+    private let session: DownloadSession
+    private let target: TargetDirectory
+    private let listings = Mutex<[Listing]>([])
+
+    init(session: DownloadSession, target: TargetDirectory) {
+        self.session = session
         self.target = target
-        self.hashing = hashing
-        self.control = control
+    }
+
+    /// The names of the files in a directory that the library does not record, by `series`.
+    private struct Listing: Sendable {
+        let directory: String
+        let names: [String: [String]]
     }
 
     private struct File: Sendable {
@@ -42,39 +45,30 @@ final class ExistingFiles: Sendable {
     /// The files that are these photos, by ID of the photo. Only files with the name of the photo, with or without a
     /// number, are read. Nothing is stored.
     ///
-    /// - Throws: `StoreError`.
-    func copies(of photos: [PhotoRecord]) async throws(StoreError) -> [String: PhotoCopy] {
-        var series = try await BlockingWork.run { [self] () throws(StoreError) in try grouped(photos) }
+    /// - Throws: `StoreError`; a `PhotoSyncError` that would fail all photos.
+    func copies(of photos: [PhotoRecord]) async throws -> [String: PhotoCopy] {
+        var series = try await BlockingWork.run { [self] in try grouped(photos) }
         var found = await identical(series)
         for index in series.indices { series[index].photos.removeAll { found[$0.id] != nil } }
-        found.merge(await rewritten(series)) { first, _ in first }
+        found.merge(try await rewritten(series)) { first, _ in first }
         return found
     }
 
     // MARK: Names
 
-    private func grouped(_ photos: [PhotoRecord]) throws(StoreError) -> [Series] {
+    private func grouped(_ photos: [PhotoRecord]) throws -> [Series] {
         var found: [String: Series] = [:]
         for photo in photos {
             let place = DownloadPlace(takenAt: photo.takenAt, name: "")
             let name = Self.series(of: SafeFileName(photo.originalFilename, id: photo.id).text)
             let key = "\(place.directory)/\(name)"
-            found[key, default: Series(files: files(named: name, in: place))].photos.append(photo)
+            found[key, default: Series(files: try files(named: name, in: place))].photos.append(photo)
         }
-        let paths = found.values.flatMap { $0.files.map(\.path) }
-        // A failed download only reserved its name.
-        let recorded = Set(
-            try account.library.copies(at: paths, server: account.server)
-                .filter { ![.planned, .unverified].contains($0.state) }
-                .map(\.path)
-        )
-        return found.values.map { series in
-            Series(files: series.files.filter { !recorded.contains($0.path) }, photos: series.photos)
-        }
+        return Array(found.values)
     }
 
-    private func files(named series: String, in place: DownloadPlace) -> [File] {
-        (names(in: place)[series] ?? []).compactMap { name in
+    private func files(named series: String, in place: DownloadPlace) throws -> [File] {
+        (try listing(of: place).names[series] ?? []).compactMap { name in
             var place = place
             place.name = name
             let path = place.path(below: target.path)
@@ -87,20 +81,31 @@ final class ExistingFiles: Sendable {
         SafeFileName.key(of: SafeFileName.withoutNumber(name) ?? name)
     }
 
-    /// Empty if the directory cannot be read, or is a link.
-    private func names(in place: DownloadPlace) -> [String: [String]] {
-        names.withLock { names in
-            if let known = names[place.directory] { return known }
-            var found: [String: [String]] = [:]
-            let year = try? target.subdirectory(place.year, creating: false)
-            try? year?.subdirectory(place.month, creating: false)?.forEachName { bytes in
-                guard let name = String(validating: bytes, as: UTF8.self) else { return }
-                found[Self.series(of: name), default: []].append(name)
-            }
-            found = found.mapValues { $0.sorted() }
-            names[place.directory] = found
-            return found
+    /// Empty if the directory cannot be read, or is a link. `place` has no name. The files that this run downloads are
+    /// recorded.
+    private func listing(of place: DownloadPlace) throws -> Listing {
+        let directory = place.directory
+        if let known = listings.withLock({ listings in listings.first { $0.directory == directory } }) { return known }
+        var names: [String: Set<String>] = [:]
+        let year = try? target.subdirectory(place.year, creating: false)
+        try? year?.subdirectory(place.month, creating: false)?.forEachName { bytes in
+            guard let name = String(validating: bytes, as: UTF8.self) else { return }
+            names[Self.series(of: name), default: []].insert(name)
         }
+        let path = place.path(below: target.path)
+        try session.account.library.forEachBlockOfCopies(of: session.account.server, below: path) { copies in
+            // A failed download only reserved its name.
+            for copy in copies where copy.state != .planned && copy.state != .unverified {
+                guard let name = String(validating: copy.path[path.count...], as: UTF8.self) else { continue }
+                names[Self.series(of: name)]?.remove(name)
+            }
+        }
+        let listing = Listing(directory: directory, names: names.filter { !$0.value.isEmpty }.mapValues { $0.sorted() })
+        listings.withLock { listings in
+            if listings.count == Self.remembered { listings.removeFirst() }
+            listings.append(listing)
+        }
+        return listing
     }
 
     // MARK: Content
@@ -128,14 +133,15 @@ final class ExistingFiles: Sendable {
 
     /// Files that the server has rewritten: with the evidence required of a download, and with the length of the
     /// server's file, since an edited file may keep the evidence (photosync contract, new fact 1).
-    private func rewritten(_ series: [Series]) async -> [String: PhotoCopy] {
-        let stamped = await BlockingWork.run { [control] in series.flatMap { Self.stamped($0, control) } }
+    private func rewritten(_ series: [Series]) async throws(PhotoSyncError) -> [String: PhotoCopy] {
+        let stamped = await BlockingWork.run { [control = session.control] in
+            series.flatMap { Self.stamped($0, control) }
+        }
         let digests = await digests(of: stamped.map(\.path))
         var copies: [String: PhotoCopy] = [:]
         for candidate in stamped where copies[candidate.photo.id] == nil {
             guard let digest = digests[candidate.path],
-                let stored = try? await account.client.storedFile(of: candidate.photo.id, control: control),
-                stored == .present(byteCount: digest.identity.size)
+                try await isStored(candidate.photo.id, byteCount: digest.identity.size)
             else { continue }
             copies[candidate.photo.id] = copy(candidate, digest)
         }
@@ -156,8 +162,19 @@ final class ExistingFiles: Sendable {
         }
     }
 
+    /// Whether the server's file has this length; false if the server fails for this photo only.
+    private func isStored(_ id: String, byteCount: Int64) async throws(PhotoSyncError) -> Bool {
+        do throws(PhotoSyncError) {
+            let file = try await session.account.client.storedFile(of: id, control: session.control)
+            return file == .present(byteCount: byteCount)
+        } catch {
+            if error.endsDownloads(session.options) { throw error }
+            return false
+        }
+    }
+
     private func digests(of paths: [[UInt8]]) async -> [[UInt8]: TreeHashing.Digest] {
-        let outcomes = await hashing.digests(of: paths, control: control)
+        let outcomes = await session.candidates.copies.hashing.digests(of: paths, control: session.control)
         var digests: [[UInt8]: TreeHashing.Digest] = [:]
         for (path, outcome) in zip(paths, outcomes) { digests[path] = try? outcome.get() }
         return digests
@@ -165,7 +182,7 @@ final class ExistingFiles: Sendable {
 
     private func copy(_ candidate: Candidate, _ digest: TreeHashing.Digest) -> PhotoCopy {
         PhotoCopy(
-            server: account.server,
+            server: session.account.server,
             photoID: candidate.photo.id,
             path: candidate.path,
             state: .present,

@@ -275,10 +275,12 @@ struct PhotoDownload {
 
 extension PhotoSyncError {
     /// Whether all other photos would fail with the same error.
-    var endsDownloads: Bool {
+    func endsDownloads(_ options: Download.Options) -> Bool {
         switch code {
         case .unauthorized, .notLoggedIn, .setupRequired, .redirected, .diskFull, .storeUnusable: true
         case .transport: transport?.isBeforeRequest == true
+        // Past the time limit of an outage, every further photo would wait just as long.
+        case .serverError: isRetryable && options.retry.timeLimit != nil
         default: false
         }
     }

@@ -62,6 +62,7 @@ struct DownloadBench {
         jobs: Int = 1,
         isDryRun: Bool = false,
         retries: Int = 0,
+        timeLimit: Duration? = nil,
         control: TransferControl = TransferControl(),
         progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async -> Outcome {
@@ -69,7 +70,7 @@ struct DownloadBench {
         let options = Download.Options(
             jobs: jobs,
             isDryRun: isDryRun,
-            retry: RetryPolicy(retries: retries, base: .milliseconds(1))
+            retry: RetryPolicy(retries: retries, base: .milliseconds(1), timeLimit: timeLimit)
         )
         do throws(PhotoSyncError) {
             let result = try await Download(account, hashes: hashes, options: options).run(
