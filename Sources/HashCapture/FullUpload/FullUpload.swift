@@ -272,14 +272,16 @@ extension CaptureExchange {
         }
     }
 
-    /// Servers do not report their framework's limit of 2 MiB: they reject a larger photo with a bare 400.
+    /// Servers do not report their framework's limit of 2 MiB: they reject a larger photo with a 400. The refusal of a
+    /// proxy, which is retryable, is not about that limit.
     private static func explained(_ error: CaptureError, byteCount: Int64) -> CaptureError {
-        guard error.code == .badRequest || error.code == .payloadTooLarge, byteCount > FullUpload.frameworkLimit else {
+        guard error.code == .badRequest || error.code == .payloadTooLarge, !error.isRetryable,
+            byteCount > FullUpload.frameworkLimit
+        else {
             return error
         }
         var error = error
         error.code = .payloadTooLarge
-        error.isRetryable = false
         error.detail =
             "the body has \(byteCount) bytes, and this server accepts 2 MiB in total, although it documents 10 MiB "
             + "for a photo: \(error.detail)"
