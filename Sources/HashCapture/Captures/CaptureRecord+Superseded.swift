@@ -45,7 +45,7 @@ extension CaptureRecord {
     var unknownEarlier: CaptureError {
         CaptureError(
             .unknownOutcome,
-            detail: "an earlier submission of this media is probably on the server",
+            detail: "an earlier submission of this media may be on the server",
             value: id
         )
     }
