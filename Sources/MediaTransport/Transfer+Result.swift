@@ -154,7 +154,7 @@ extension Transfer {
                 lastActivity = now
             }
         }
-        let next = currentPhase(sent: sent)
+        let next = currentPhase
         if requestEnd == nil, next == .processing || next == .receiving { requestEnd = now }
         if next != phase {
             phase = next
@@ -165,7 +165,7 @@ extension Transfer {
         }
     }
 
-    private func currentPhase(sent: Int64) -> TransferProgress.Phase {
+    private var currentPhase: TransferProgress.Phase {
         if isHeadComplete || bytesReceived > 0 { return .receiving }
         if bodyByteCount == 0 { return isRequestOut ? .processing : .connecting }
         if bytesAcknowledged == bodyByteCount { return .processing }

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 public import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -227,12 +226,10 @@ struct PushCandidate: Sendable {
     /// The absolute path, without `.` and empty components; `..` is kept, since the component before it may be a link.
     var absolutePath: [UInt8] {
         let slash = UInt8(ascii: "/")
-        let start = path.first == slash ? [] : Self.workingDirectory
+        let start = path.first == slash ? [] : CurrentDirectory.path ?? []
         let components = (start + [slash] + path).split(separator: slash).filter { $0 != [UInt8(ascii: ".")] }
         return components.reduce(into: []) { $0 += [slash] + $1 }
     }
-
-    private static var workingDirectory: [UInt8] { CurrentDirectory.path ?? [] }
 }
 
 struct PushPlan: Sendable {

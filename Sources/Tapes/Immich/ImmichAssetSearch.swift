@@ -99,7 +99,7 @@ extension AssetResolution {
     }
 }
 
-/// The members used from an album object (tapes contract 6.2): not `assetCount`, which excludes the trash (trap 10).
+/// The members used from an album object (tapes contract 6.2).
 struct ImmichAlbum {
     var id: String
     var title: String
