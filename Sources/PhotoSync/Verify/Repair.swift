@@ -247,7 +247,7 @@ public struct Repair: Sendable {
         }
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         item.newID = receipt.id
-        guard case .present(let byteCount) = try await ownFile(receipt.id), byteCount > 0 else {
+        guard case .present(let byteCount) = try await ownFile(receipt, path), byteCount > 0 else {
             throw PhotoSyncError(.undeliverable, detail: "even after the upload", photoID: receipt.id)
         }
         if case .contents = check { try await confirmContent(of: item.photo, as: receipt.id, files) }
@@ -258,12 +258,14 @@ public struct Repair: Sendable {
     }
 
     /// The server's file of a photo that was just uploaded. The server refuses files of other owners (contract section
-    /// 6), and a server with the ownership defect records no owner.
-    private func ownFile(_ id: String) async throws(PhotoSyncError) -> StoredFile {
+    /// 6): that of a duplicate is another user's, and a server with the ownership defect records no owner.
+    private func ownFile(_ receipt: PhotoReceipt, _ path: [UInt8]) async throws(PhotoSyncError) -> StoredFile {
         do throws(PhotoSyncError) {
-            return try await account.client.storedFile(of: id)
+            return try await account.client.storedFile(of: receipt.id)
         } catch {
-            throw error.code == .forbidden ? await ownershipDefect(id) : error
+            guard error.code == .forbidden else { throw error }
+            guard !receipt.isDuplicate else { throw PhotoSyncError(.notOwned, path: path, photoID: receipt.id) }
+            throw await ownershipDefect(receipt.id)
         }
     }
 

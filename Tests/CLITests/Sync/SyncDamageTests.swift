@@ -284,6 +284,23 @@ import Testing
         #expect(try await fixture.requests("DELETE", "/api/photos/") == 1)
     }
 
+    /// After an interrupted repair, another user has uploaded the same bytes, and the server refuses that file.
+    @Test func aPhotoOfAnotherUserIsNotTheOwnershipDefect() async throws {
+        let fixture = try await SyncFixture.loggedIn()
+        let directory = try fixture.photos("a.jpg", "b.jpg")
+        #expect(try await fixture.json("sync", "push", "\(directory)/a.jpg").states == ["uploaded"])
+        let id = try #require(try await fixture.sandbox.photos().first?.id)
+        try await damage(fixture, id, #"{"action":"remove"}"#)
+        try await fixture.sandbox.addFaults("photos-upload:status=500,times=1")
+        #expect(try await fixture.json("sync", "repair", "--yes").states == ["failed"])
+        _ = try await fixture.sandbox.addPhotos(#"{"user":"bob@example.test","content":"a photo called a.jpg"}"#)
+        let repair = try await fixture.json("sync", "repair", "--yes")
+        #expect(repair.result.exitCode == 10 && repair.states == ["failed"])
+        let error = try #require(repair.items.first?["error"] as? [String: Any])
+        #expect(error["code"] as? String == "not_owned")
+        #expect(try await fixture.json("sync", "push", "\(directory)/b.jpg").states == ["uploaded"])
+    }
+
     /// A changed original does not qualify: the photo is listed, and nothing is deleted.
     @Test(arguments: [false, true]) func aChangedOriginalIsNotRepaired(isDryRun: Bool) async throws {
         let (fixture, directory, ids) = try await pushed()
