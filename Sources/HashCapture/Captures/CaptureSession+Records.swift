@@ -103,8 +103,8 @@ extension CaptureSession {
     public enum RetryChoice: Sendable {
         /// Signs a pending record (at most 3 failures), sends a queued one, and queries an unknown outcome.
         case ordinary
-        /// Also sends a record again, with a new counter, that is probably already on the server (`reference`), and
-        /// signs again after the third failure.
+        /// Also sends a record again, with a new counter, that is probably already on the server (`reference`) or that
+        /// another device has submitted, and signs again after the third failure.
         case resend
         /// Converts a record without a mode to hash-only, and continues. Discloses only hash and analysis, since such a
         /// record has no settings.
@@ -191,17 +191,16 @@ extension CaptureSession {
         isResend: Bool,
         _ exchange: CaptureExchange
     ) async throws(CaptureError) -> CaptureOutcome {
-        let unknown = CaptureError(
-            .unknownOutcome,
-            detail: "the server probably has it, and cannot be queried by hash",
-            value: record.id
-        )
+        let detail =
+            profile == .mediactl1
+            ? "it was submitted as another device" : "the server probably has it, and cannot be queried by hash"
+        let unknown = CaptureError(.unknownOutcome, detail: detail, value: record.id)
         guard profile == .mediactl1 else {
             // One deliberate resend; at worst it causes another 500 (contract 1.3).
             guard isResend, record.submissions < 2 else { return CaptureOutcome(record: record, error: unknown) }
             return try await send(record, exchange)
         }
-        let queried = try await exchange.query(CaptureExchange.Progress(record: record), unknown)
+        var queried = try await exchange.query(CaptureExchange.Progress(record: record), unknown)
         guard queried.record.state == .unknownOutcome || queried.record.state == .queued, let error = queried.error
         else {
             return queried
@@ -210,7 +209,9 @@ extension CaptureSession {
         // a submission would fail too.
         let cause = (error.underlying as? CaptureError)?.code
         guard cause == nil || cause == .unexpectedResponse || cause == .notFound else { return queried }
-        return try await send(queried.record, exchange)
+        // The server shows a capture only to the device that sent it, and refuses it from any other as a duplicate.
+        queried.needsResend = record.mode == .hashOnly && record.deviceID != exchange.sender.device.id
+        return queried.needsResend && !isResend ? queried : try await send(queried.record, exchange)
     }
 
     // MARK: Old records

@@ -490,4 +490,7 @@ public struct CaptureOutcome: Sendable {
     public var isKnown: Bool = false
     /// The source of the time, if the media was read now; nil if unknown.
     public var timeSource: CaptureTimeSource?
+    /// Whether only `RetryChoice.resend` can resolve an unknown outcome: another device has submitted the capture, and the
+    /// server shows it only to that one.
+    public var needsResend = false
 }

@@ -148,12 +148,14 @@ struct CaptureItem: Sendable {
     var timeSource: CaptureTimeSource?
     /// Whether the capture was already on the server, so nothing was sent.
     var isKnown = false
+    private var isOfOtherDevice = false
 
     init(_ outcome: CaptureOutcome, path: [UInt8]?) {
         self.path = path
         record = outcome.record
         state = State(outcome.record.state)
         isKnown = outcome.isKnown
+        isOfOtherDevice = outcome.needsResend
         timeSource = outcome.timeSource
         // If the capture was known, nothing was disclosed in this run. A capture that the server lacks is not public.
         let mayBePublic = [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
@@ -250,11 +252,12 @@ extension CaptureItem {
         return record.profile == CaptureProfile.reference.rawValue && record.submissions > 1
     }
 
-    /// Whether only an explicit resend can succeed: the server cannot be queried (hash-only contract 1.3), or signing
-    /// has failed too often (section 8).
+    /// Whether only an explicit resend can succeed: the server cannot be queried (hash-only contract 1.3), or not about a
+    /// capture of another device, or signing has failed too often (section 8).
     var needsResend: Bool {
         switch state {
-        case .unknownOutcome: record?.profile == CaptureProfile.reference.rawValue && !isUndecidable
+        case .unknownOutcome:
+            isOfOtherDevice || (record?.profile == CaptureProfile.reference.rawValue && !isUndecidable)
         case .pending: (record?.signingFailures ?? 0) >= CaptureSession.signingLimit
         default: false
         }

@@ -69,7 +69,12 @@ import Testing
     }
 
     // Hash-only contract 1.3 and section 8: a query or an automatic retry would not help.
-    @Test(arguments: [("reference", CaptureRecord.State.unknownOutcome, 0), ("mediactl-1", .pending, 3)])
+    @Test(
+        arguments: [
+            ("reference", CaptureRecord.State.unknownOutcome, 0), ("mediactl-1", .unknownOutcome, 0),
+            ("mediactl-1", .pending, 3),
+        ]
+    )
     func resultsThatNeedAResendSuggestIt(profile: String, state: CaptureRecord.State, failures: Int) throws {
         var record = CaptureRecord(
             id: "5f0c2a91-x",
@@ -81,7 +86,9 @@ import Testing
             createdAt: .distantPast
         )
         (record.state, record.signingFailures) = (state, failures)
-        let item = CaptureItem(CaptureOutcome(record: record), path: nil)
+        var outcome = CaptureOutcome(record: record)
+        outcome.needsResend = profile == "mediactl-1" && state == .unknownOutcome
+        let item = CaptureItem(outcome, path: nil)
         #expect(try #require(item.error?.hint).hasSuffix("mediactl hash-only retry 5f0c2a91 --resend"))
         let lines = TextRenderer.capture(item, style: Style(.never, isTerminal: false, environment: [:]))
         #expect(lines.last?.hasSuffix("5f0c2a91 --resend") == true)

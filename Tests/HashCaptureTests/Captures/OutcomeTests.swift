@@ -347,6 +347,21 @@ import Testing
         #expect(try await bench.session.retry(record.id).record.state == .accepted)
     }
 
+    /// The server shows a capture only to the device that sent it, and refuses it from any other as a duplicate.
+    @Test func anUnknownOutcomeOfAnotherRegistrationIsSentAgainOnlyOnRequest() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=502,times=1"])
+        try await bench.register()
+        let record = try await bench.session.capture(try bench.request()).record
+        #expect(record.state == .unknownOutcome)
+        var plan = CaptureBench.plan
+        plan.replacesEarlier = true
+        try await bench.register(plan)
+        let retried = try await bench.session.retry(record.id)
+        #expect(retried.record.state == .unknownOutcome && retried.needsResend)
+        #expect(retried.error?.code == .unknownOutcome && retried.record.body == record.body)
+        #expect(try await bench.session.retry(record.id, .resend).record.state == .accepted)
+    }
+
     /// One session queries the program once, regardless of the number of captures.
     @Test func theKeyProgramOfTheVaultRunsOnce() async throws {
         let bench = try await CaptureBench()
