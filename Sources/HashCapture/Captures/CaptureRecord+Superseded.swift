@@ -32,7 +32,7 @@ extension CaptureRecord {
     /// Like `unknownTwin`; also a full upload without a response, which the server did not have when it was queried.
     func unresolvedTwin(in library: LibraryStore) throws(CaptureError) -> CaptureRecord? {
         try twins(in: library).first { twin in
-            twin.state.mayBeOnServer || (twin.mode == .full && twin.state == .queued && twin.submissions > 0)
+            twin.state.mayBeOnServer || (twin.mode == .full && twin.state.isUnsent && twin.submissions > 0)
         }
     }
 

@@ -172,14 +172,15 @@ import Testing
         #expect(try bench.library.capture(unsent.id)?.state == .rejected)
     }
 
-    /// A full upload whose request arrived after the query that did not find it.
-    @Test func anIDOfAnUnresolvedUploadIsNotThatOfAnotherCapture() async throws {
+    /// A full upload whose request arrived after the query that did not find it; pending after a retry without its key.
+    @Test(arguments: [CaptureRecord.State.queued, .pending])
+    func anIDOfAnUnresolvedUploadIsNotThatOfAnotherCapture(_ state: CaptureRecord.State) async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let request = bench.request(try bench.photo(), depth: try bench.depthMap())
         var upload = try await bench.session.sendMedia(request).record
         let id = try #require(upload.serverCaptureID)
-        (upload.state, upload.serverCaptureID) = (.queued, nil)
+        (upload.state, upload.serverCaptureID) = (state, nil)
         try bench.library.keep(upload)
         let outcome = try await bench.session.capture(request)
         #expect(outcome.record.id == upload.id && outcome.record.state == .accepted && outcome.error == nil)
