@@ -18,7 +18,6 @@ internal import Tus
 
     /// The members of an error, in one allocation: an asynchronous function reserves space for each error it may throw.
     public struct Facts: Sendable {
-        /// The code of the failure.
         public var code: OutcomeCode
         /// The message of the server, the system or a rule. May contain control characters; escape before printing.
         public var detail: String
@@ -90,7 +89,7 @@ internal import Tus
         set { facts.isRetryable = newValue }
     }
 
-    /// Whether a tus server refuses further uploads because of those that were not completed (gighive-d4 contract 4.5).
+    /// Whether a tus server refuses further uploads because too many are unfinished (gighive-d4 contract 4.5).
     package var isPendingLimit: Bool {
         self.isOfTusServer && httpStatus == 429 && detail.contains("Too many pending uploads")
     }
@@ -303,8 +302,8 @@ extension GigHiveError {
 }
 
 extension Backoff {
-    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. Only the delays that
-    /// an unavailable server (503) requests add up.
+    /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. Only the delays
+    /// requested by an unavailable server (503) count toward the total.
     mutating func next(after error: GigHiveError, attempt: Int? = nil) -> Duration? {
         let isOutage = error.code == .serverUnavailable
         return next(retryAfter: .seconds(error.retryAfterSeconds ?? 0), attempt: attempt, isOutage: isOutage)

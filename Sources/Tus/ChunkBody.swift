@@ -2,7 +2,7 @@ internal import MediaCrypto
 internal import MediaTransport
 internal import Synchronization
 
-/// One chunk of a content, read from the file directly into the socket's buffer and hashed while it is read. Its last
+/// One chunk of the content, read from the file directly into the socket's buffer and hashed while it is read. Its last
 /// byte is sent only after `end` was released.
 struct ChunkBody: RequestBody {
     let file: FileContent

@@ -1,7 +1,7 @@
 public import MediaCrypto
 public import MediaTransport
 
-/// A snapshot of a running digest: the hash of the first `offset` bytes of a content.
+/// A snapshot of a running digest: the hash of the first `offset` bytes of the content.
 public struct TusProof: Sendable, Equatable {
     /// Bytes from the start of the content.
     public var offset: Int64
@@ -67,7 +67,7 @@ public struct TusContent: Sendable {
     }
 }
 
-/// How a content is sent.
+/// How content is sent.
 public struct TusSendOptions: Sendable {
     /// Size of the first chunk in bytes; after an interrupted run, that of `TusContent.lastChunk` limits it. Chunks then
     /// adapt: halved (not below `minimumChunkBytes`) by a 413, by interruptions and by taking 20 seconds, doubled (not
@@ -111,7 +111,7 @@ public struct TusSendOptions: Sendable {
     var longestChunk: Int64 { fixedChunkBytes ?? max(chunkBytes, maximumChunkBytes) }
 }
 
-/// The result of sending a content.
+/// The result of sending content.
 public struct TusDelivery: Sendable {
     /// SHA-256 of the whole content: of the bytes sent now and of those already on the server, read again.
     public var digest: SHA256Digest
@@ -123,7 +123,7 @@ public struct TusDelivery: Sendable {
     public var retriedFailures: Int
 }
 
-/// Events while a content is sent.
+/// Events while content is sent.
 public enum TusEvent: Sendable {
     /// The prefix on the server is being read again; `bytes` of `byteCount` are done.
     case verifying(bytes: Int64, byteCount: Int64)

@@ -5,7 +5,7 @@ internal import MediaCore
 enum TusLocation {
     /// The last path segment of an absolute or relative address, percent-decoded; nil if `isID` rejects it or the
     /// address is `path`, where uploads are created. Query, fragment, trailing slashes and the origin are ignored:
-    /// requests go to the configured server, whatever name a proxy uses (gighive contract T13).
+    /// requests go to the configured server, regardless of the name that a proxy uses (gighive contract T13).
     static func id(in location: String, createdAt path: String) -> String? {
         var text = location.prefix { $0 != "?" && $0 != "#" }
         if let scheme = text.firstRange(of: "://") {

@@ -165,7 +165,7 @@ extension TusError {
     }
 }
 
-/// Why a tus request, or sending a content, failed.
+/// Why a tus request, or sending content, failed.
 public struct TusError: Error, Sendable, CustomStringConvertible {
     /// The cause, as detailed as callers need it.
     public enum Kind: String, Sendable, CaseIterable {
@@ -179,7 +179,7 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case forbidden
         /// 404 or 410: the upload is not (or no longer) known.
         case gone
-        /// The server's offset or length is impossible for this upload (409 that persists, an offset that goes back).
+        /// The server's offset or length is impossible for this upload (409 that persists, an offset that decreases).
         case conflict
         /// The upload can never be completed: the server marked it as failed, or its offset is not the end of a chunk
         /// that was sent. A new one may be created.

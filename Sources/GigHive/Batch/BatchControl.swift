@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Stops a batch, gracefully or immediately, from any thread; the request is passed to every running transfer.
 ///
-/// Batches with the same control run as one: they protect their events from each other (`EventGate`), test the server
-/// once, and a failure that ends one ends all.
+/// Batches with the same control run as one: they share one `EventGate`, test the server once, and a failure that ends
+/// one of them ends all.
 public final class BatchControl: Sendable {
     private struct State {
         /// Number of items of all batches.

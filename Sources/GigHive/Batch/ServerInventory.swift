@@ -5,8 +5,8 @@ internal import MediaTransport
 
 /// The files of a server by digest: one paged listing per run, read when first needed.
 ///
-/// Uses the view by event: identical bytes count as uploaded only for an event that has them (gighive contract
-/// section 3), and the view by asset does not report events. An asset without an event is missing here.
+/// Uses the view by event: identical bytes count as uploaded only for an event that has them (gighive contract section
+/// 3), and the view by asset does not report events. Assets without an event are not included.
 actor ServerInventory {
     struct Stored: Sendable, Equatable {
         var fileID: Int64
@@ -16,7 +16,7 @@ actor ServerInventory {
         /// Whether other events list it too. D1 and D2 list a file in every event that has a file with the same label.
         var isInSeveralEvents = false
 
-        /// Whether the event certainly has it.
+        /// Whether the file is known to be in the event, and not just in another one with the same label.
         var isOnlyInEvent: Bool { isInEvent && !isInSeveralEvents }
     }
 
@@ -34,7 +34,7 @@ actor ServerInventory {
         case unavailable
     }
 
-    /// Number of single queries that cost less than the listing.
+    /// Number of individual queries that are cheaper than the listing.
     private var singleQueries = 2
     private let client: GigHiveClient
     private var state = State.notListed

@@ -320,7 +320,7 @@ extension UploadResult {
         return result
     }
 
-    /// The result of an upload whose file was sent to the same event before in this run.
+    /// The result of an upload whose file was sent to the same event earlier in this run.
     fileprivate init(_ upload: PreparedUpload, endingLike first: UploadResult) {
         self = first
         self.path = upload.path
@@ -369,7 +369,7 @@ final class BatchQueue: Sendable {
         var outcomes: [Outcome: UploadResult] = [:]
         /// Number of items that have started and not finished.
         var running = 0
-        /// Items moved behind all others, and those that ever were.
+        /// Items that are behind all others, and all that have ever been moved there.
         var postponed: [Int] = []
         var everPostponed: Set<Int> = []
     }

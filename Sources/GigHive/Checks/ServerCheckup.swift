@@ -6,14 +6,14 @@ internal import Tus
 
 /// Checks a server without changing anything: DNS, TLS, kind, health, login, role, tus, limits, clock.
 ///
-/// Everything but the kind is checked only on a GigHive server. Only GET, HEAD and OPTIONS are sent, and to a server
-/// without pages below `/admin/` one POST without IDs, which deletes nothing and shows the role. The health request has
-/// a changing query, because the server's own cache may be a day old (trap T18).
+/// Everything but the kind is checked only on a GigHive server. Only GET, HEAD and OPTIONS are sent, and, to a server
+/// without pages below `/admin/`, one POST without IDs, which deletes nothing but shows the role. The health request
+/// has a changing query, because the server's own cache may be a day old (trap T18).
 public struct ServerCheckup: Sendable {
     /// The names of all checks, in order.
     public static let names = ["name", "tls", "kind", "health", "login", "role", "tus", "limits", "clock"]
 
-    /// Larger clock differences cause a warning: dates of events and of certificates become wrong.
+    /// A larger clock difference causes a warning, because dates of events and of certificates would be wrong.
     private static let tolerance: Int64 = 60
 
     let client: GigHiveClient
@@ -377,13 +377,11 @@ public struct ServerCheck: Sendable, Equatable {
 
     /// Stable name, snake_case.
     public var name: String
-    /// The result.
     public var status: Status
     /// The finding, as text. May contain text of the server; escape before printing.
     public var detail: String
     /// Facts for scripts.
     public var facts: [String: String]
-    /// Why it failed.
     public var error: GigHiveError?
     public var duration = Duration.zero
 
@@ -402,7 +400,7 @@ public struct ServerCheck: Sendable, Equatable {
         self.error = error
     }
 
-    /// Equal if the results are; the duration does not matter.
+    /// Equal if the results are equal; the duration is ignored.
     public static func == (one: ServerCheck, other: ServerCheck) -> Bool {
         one.name == other.name && one.status == other.status && one.detail == other.detail && one.facts == other.facts
     }
@@ -431,7 +429,7 @@ struct CheckList: Sendable {
     /// Whether the last check got a response, even an error: the server is reachable.
     var hasResponse: Bool { checks.last?.error == nil || checks.last?.error?.httpStatus != nil }
 
-    /// Runs one check; an error that it throws is its failure. Returns whether it did not fail.
+    /// Runs one check; an error that it throws counts as a failure. Returns true unless it failed.
     @discardableResult
     mutating func run(
         _ name: String,

@@ -29,7 +29,7 @@ public struct Deleter: Sendable {
         }
         guard Set(rows.map(\.checksumSHA256)).count > 1 else { return newest }
         guard let asset = try await client.asset(fileID) else {
-            // All of them are gone; the deletion finds that again and removes this one.
+            // All of them are gone; the deletion determines that again and removes this entry.
             return newest
         }
         guard let match = rows.first(where: { $0.checksumSHA256 == asset.checksumSHA256 }) else {
@@ -126,8 +126,8 @@ public struct Deleter: Sendable {
         case rejected(status: Int)
         /// Known not to have been deleted by this request.
         case refused(GigHiveError)
-        /// It may have been deleted: a query decides. `isClaimed` is whether the server reports a deletion, without the
-        /// ID; nil if the response does not show it.
+        /// It may have been deleted; a query determines that. `isClaimed` is whether the server reports a deletion,
+        /// without the ID; nil if the response does not show it.
         case unclear(GigHiveError, isClaimed: Bool?)
     }
 
@@ -200,7 +200,7 @@ public struct Deleter: Sendable {
         }
     }
 
-    /// A lost or inconclusive response: a query for the file decides.
+    /// Resolves a lost or inconclusive response by a query for the file.
     private func handleUnclear(_ target: AdminDeletion, _ error: GigHiveError, isClaimed: Bool?) async -> DeleteResult {
         do throws(GigHiveError) {
             guard let asset = try await client.asset(target.fileID) else {
@@ -411,7 +411,7 @@ extension GigHiveClient {
         throw error
     }
 
-    /// Whether the login is an admin's, by the same request; nil if the response does not show it.
+    /// Whether the login is an admin's, determined by the same request; nil if the response does not show it.
     func isAdmin() async throws(GigHiveError) -> Bool? {
         let (response, content) = try await deletionWithoutIDs()
         guard response.status == 400, let login = content.neededLogin else { return nil }

@@ -31,7 +31,7 @@ extension GigHiveClient {
     /// The files on the server that match, in the order of the listing.
     ///
     /// Files without an event are included unless the query selects by event. Values that only `GET /api/uploads/<id>`
-    /// reports are requested if a filter needs them, for the files that are left; size and MIME type are not.
+    /// reports are requested if a filter needs them, for the remaining files; size and MIME type are not.
     /// `control.abandon()` cancels the request in flight.
     ///
     /// - Throws: `GigHiveError`: `.filterUnavailable` if the server does not report a value that a filter needs,
@@ -69,7 +69,7 @@ extension GigHiveClient {
     }
 
     /// Applies the filters that need more than the listing. Releases that report upload times (D1, D2) report no
-    /// readable names; further files are then not requested for theirs.
+    /// readable names; once that is known, no further file is queried for one.
     private func confirmed(
         _ media: ServerMedia,
         _ query: MediaQuery,

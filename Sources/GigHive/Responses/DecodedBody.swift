@@ -42,7 +42,7 @@ struct DecodedBody {
         isText = false
     }
 
-    /// Whether bytes are text in an ASCII-compatible encoding: nearly no control characters.
+    /// Whether bytes are text in an ASCII-compatible encoding: almost no control characters.
     private static func isText(_ bytes: [UInt8]) -> Bool {
         let controls = bytes.count { byte in
             byte == 0x7f || (byte < 0x20 && !(0x09...0x0d).contains(byte) && byte != 0x1b)

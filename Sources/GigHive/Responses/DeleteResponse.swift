@@ -52,7 +52,7 @@ struct DeleteResponse: Sendable, Equatable {
         return deletedCount == 1 && deletedIDs == [fileID] ? .deleted : .unconfirmed
     }
 
-    /// The login that was missing, by a 400's message about the body: the server expects the body for the signed-in
+    /// The required login, according to a 400's message about the body: the server expects the body for the signed-in
     /// user, an admin's list or an uploader's token (gighive contract 5.3 and 5.4).
     var neededLogin: GigHiveError.NeededLogin? {
         switch message {

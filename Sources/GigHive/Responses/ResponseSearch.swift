@@ -25,7 +25,7 @@ struct ResponseSearch {
     private var fileIDs: Set<Int64> = []
     private var textIDs: Set<Int64> = []
 
-    /// `isComplete` is whether nothing is missing at the end, so that a number there is complete.
+    /// `isComplete` is whether the text is known to be complete, so that a number at its end is not truncated.
     init(_ text: ArraySlice<UInt8>, isComplete: Bool) {
         for variant in Self.variants(of: text) {
             for value in Self.values(in: variant) { collect(value, depth: 0) }

@@ -66,7 +66,7 @@ package struct UploadResponse: Sendable, Equatable {
     package var message: String?
 
     /// Parses a response. A token is searched for at any status, in any nesting and encoding. `isComplete` is whether
-    /// the response is known to be complete, so that a number at its end is.
+    /// the response is known to be complete, so that a number at its end is not truncated.
     package static func parse(status: Int, body: [UInt8], isComplete: Bool = false) -> UploadResponse {
         var response = read(status, body)
         if response.form != .broken, !response.isWithoutToken { return response }

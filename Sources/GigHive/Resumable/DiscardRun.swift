@@ -29,14 +29,14 @@ struct DiscardRun {
         let uploadID = recorder.record.uploadID
         let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
         defer { lock.release() }
-        // Its response may be on disk without being adopted yet.
+        // Its response may be on disk, but not adopted yet.
         _ = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory, owning: uploadID)
         guard let row = try GigHiveError.reading(uploader.store.upload(uploadID)) else { return }
         recorder = UploadOutcomeRecorder(store: uploader.store, record: row)
         try Uploader.checkDiscardable(row, in: uploader.store)
         if let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)) { try await removeBytes(tus) }
         recorder.end(.cancelled, nil)
-        // A copy of standard input; a leftover is removed with the next upload.
+        // A copy of standard input; if it remains, the next upload removes it.
         if row.identity == nil { try? SpoolFile.kept(for: uploadID, in: uploader.directory)?.remove() }
     }
 

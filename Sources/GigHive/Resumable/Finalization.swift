@@ -14,7 +14,7 @@ struct Finalization {
     enum Outcome: Sendable {
         /// The recorder has the result.
         case finished
-        /// The server does not have the bytes, or no longer has them, and has not stored them: they must be sent.
+        /// The server does not have the bytes, or no longer has them, and has not stored the file: they must be sent.
         case sendAgain(GigHiveError)
         /// The server can never complete this upload; another may be created.
         case dead(GigHiveError)
@@ -389,7 +389,7 @@ struct Finalization {
     mutating func waitForServer(since start: Date, endsWhenGone: Bool) async -> Step {
         let limit = remaining(since: start)
         onEvent(.waitingForServer(limit))
-        // From here on by a monotonic clock: the system clock may be days behind `start`, or jump ahead.
+        // From here on, a monotonic clock is used: the system clock may be days behind `start`, or jump ahead.
         let end = ContinuousClock.now + limit
         var checks = 0
         while !control.isStopRequested {

@@ -90,7 +90,7 @@ enum FinalizeVerdict: Sendable {
     case usedUp(GigHiveError)
     /// Refused; the bytes stay on the server, and the same ID can be finalized again.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// The server does not accept this type of file, whatever the details: its bytes there are useless.
+    /// The server does not accept this type of file, regardless of the details: its bytes there are useless.
     case unsupportedMedia(GigHiveError)
     /// The script has failed, perhaps after storing the file (trap T7). It is no longer running.
     case broken(GigHiveError)
@@ -127,7 +127,7 @@ enum FinalizeVerdict: Sendable {
         case 409:
             return .duplicate(response)
         case 400..<500 where !UploadVerdict.refusals.contains(head.status):
-            // From a proxy; the application behind it may continue, since only the body was left to send.
+            // Sent by a proxy; the application behind it may continue, because only the body remained to be sent.
             return .lost(error)
         case 500:
             return failure(response, error)
@@ -137,7 +137,7 @@ enum FinalizeVerdict: Sendable {
             // The web server responds in place of an application that is not running (trap T24).
             return .refused(error, mayRepeat: true)
         case 502...:
-            // From a proxy; the application behind it may continue.
+            // Sent by a proxy; the application behind it may continue.
             return .lost(error)
         default:
             return .refused(error, mayRepeat: false)

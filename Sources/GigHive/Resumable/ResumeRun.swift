@@ -129,7 +129,7 @@ struct ResumeRun: Sendable {
         return GigHiveError(.sourceChanged, detail: detail, path: record.path, value: record.uploadID)
     }
 
-    /// Throws if the file of an upload is missing, or certainly another one. Opens the file without reading it.
+    /// Throws if the file of an upload is missing, or known to be a different one. Opens the file without reading it.
     static func checkSource(of record: UploadRecord) throws(GigHiveError) {
         guard let identity = record.identity else { return }
         let file: SourceFile

@@ -87,8 +87,8 @@ actor TusJournal {
         try await save()
     }
 
-    /// Periodically records that the request is still in flight, until the task is canceled: the time in which a later
-    /// process does not repeat it starts at the request's end.
+    /// Periodically records that the request is still in flight, until the task is canceled, because the time during
+    /// which a later process must not repeat it starts when the request ends.
     nonisolated func pulse(every interval: Duration) -> Task<Void, Never> {
         Task {
             while (try? await Task.sleep(for: interval)) != nil {

@@ -26,9 +26,9 @@ struct TusUploadRun {
     let pass: EventPass
     /// This upload's place if the server limits unfinished uploads.
     var slot: TusSlot?
-    /// The content on the server before this upload, if it had it.
+    /// The server's copy of the content from before this upload, if any.
     var storedBefore: ServerInventory.Stored?
-    /// Whether the file had the bytes sent when the last of them was sent.
+    /// Whether the file still had the bytes sent when the last of them was sent.
     var isSourceUnchanged = true
     /// Whether the upload was restarted because the server could not complete the first one.
     var hasBegunAgain = false
@@ -360,7 +360,7 @@ extension TusUploadRun {
         guard features.offsetUnit == .chunks else { return true }
         guard !control.isStopRequested else { return false }
         uploader.permit?.end()
-        // Always in this order, so that no upload keeps a place while another with the pass waits for one.
+        // Always in this order, so that no upload keeps a place while the one that has the pass waits for a place.
         slot?.end()
         slot = nil
         guard await pass.enter() else { return false }
@@ -408,9 +408,9 @@ extension TusUploadRun {
         )
     }
 
-    /// Searches the server for the content before an upload is created: such a server accepts content that it
-    /// has, and keeps the details of the first upload (gighive-d4 contract section 6). Returns the result if the
-    /// event has the content.
+    /// Searches the server for the content before an upload is created: such a server accepts content that it already
+    /// has, but keeps the details of the first upload (gighive-d4 contract section 6). Returns the result if the event
+    /// has the content.
     mutating func findContent() async throws(GigHiveError) -> UploadResult? {
         guard features.offsetUnit == .chunks, uploader.options.guest == nil, let digest = await contentDigest() else {
             return nil
@@ -453,8 +453,8 @@ extension TusUploadRun {
         return true
     }
 
-    /// The upload, if a stop came too late: on a server that stores the file with its last chunk, only a query shows
-    /// whether that chunk has arrived.
+    /// The upload, if the stop request came too late: on a server that stores the file with its last chunk, only a
+    /// query shows whether that chunk has arrived.
     mutating func deliveredBeforeStop(_ file: FileContent, _ journal: TusJournal) async -> String? {
         let record = await journal.record
         guard record.mayBeStored, let part = record.parts.first, let tusID = part.tusID, let proof = part.proofs.last,

@@ -23,10 +23,11 @@ extension Uploader {
         }
     }
 
-    /// Checks the file of an upload that is to be resumed, as far as possible without reading it or a query.
+    /// Checks the file of an upload that is to be resumed, as far as possible without reading it or querying the
+    /// server.
     ///
-    /// - Throws: `GigHiveError`: `.sourceChanged` if the file was certainly modified, `.notResumable` if it is gone, or
-    ///   the file's own errors.
+    /// - Throws: `GigHiveError`: `.sourceChanged` if the file is known to have been modified, `.notResumable` if it is
+    ///   gone, or the file's own errors.
     public static func checkSource(of record: UploadRecord) throws(GigHiveError) {
         try ResumeRun.checkSource(of: record)
     }
@@ -57,8 +58,8 @@ extension Uploader {
         }
     }
 
-    /// Whether `resume` can continue a row: an unfinished upload over tus, or one that failed while the server has a
-    /// part of it; or a multipart upload that an exited process left.
+    /// Whether `resume` can continue a row: an upload over tus that is unfinished, or that failed while the server has
+    /// a part of it; or a multipart upload left by an exited process.
     public static func isResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, record.state != .finalized else { return !record.state.isFinal }
         switch record.state {
@@ -192,7 +193,7 @@ extension Uploader {
         return tus.parts.contains { $0.tusID != nil && !$0.proofs.isEmpty && !$0.needsChunkSize }
     }
 
-    /// Whether one request can carry a file, as far as is known.
+    /// Whether one request can carry a file, as far as known.
     func fitsDirectly(_ upload: PreparedUpload) -> Bool {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
     }

@@ -15,7 +15,6 @@ public struct GigHiveClient: Sendable {
     var repeatsUnavailable = true
     /// The longest wait of a query; nil for the policy's.
     var maximumWait: Duration?
-    /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
 
@@ -93,8 +92,8 @@ public struct GigHiveClient: Sendable {
     }
 
     /// One page of the listing (`GET /db/database.php?format=json`, gighive contract section 7). Also the login test:
-    /// any valid user may read it. A filter's text is searched as a substring, and `|`, `&` and a leading `!` have a
-    /// meaning in it. `control.abandon()` cancels the request.
+    /// any valid user may read it. A filter matches substrings; `|`, `&` and a leading `!` have a special meaning in
+    /// it. `control.abandon()` cancels the request.
     public func listing(
         page: Int64 = 1,
         view: ListingPage.View = .event,
@@ -252,7 +251,7 @@ public struct IssuedLogin: Sendable, Equatable, CustomStringConvertible, CustomD
 {
     /// The token. Secret.
     public let token: String
-    /// The role as the server names it, for example `contributor`.
+    /// The role as reported by the server, for example `contributor`.
     public let role: String?
     /// The email address of the user; nil only for a stored login without one.
     public let email: String?

@@ -14,7 +14,7 @@ struct EarlierUploads {
 
     /// The result, if the upload already has one; nil if the file must be sent.
     ///
-    /// A row of the same file (device, inode, size, times) that an exited process left is resolved first. Then, unless
+    /// A row of the same file (device, inode, size, times) left by an exited process is resolved first. Then, unless
     /// `again`, the file is a duplicate without being sent if `known` finds it.
     ///
     /// - Throws: `.uploadInProgress`, or a failure of the store or the network.
@@ -51,7 +51,7 @@ struct EarlierUploads {
 
     // MARK: Interrupted
 
-    /// Resolves the upload that an exited process left.
+    /// Resolves the upload left by an exited process.
     private func finish(_ row: UploadRecord) async throws(GigHiveError) -> UploadResult? {
         let result = await uploader.resolve(row, control: control, onEvent: onEvent)
         if let error = result.error, [.uploadInProgress, .storeUnusable].contains(error.code) {

@@ -63,7 +63,6 @@ public struct KeptResponses: Sendable {
 
     /// An adopted token.
     public struct Adoption: Sendable {
-        /// The stored entry.
         public var entry: TokenEntry
         /// Whether the token was already stored.
         public var wasStored: Bool

@@ -106,9 +106,9 @@ struct OutcomeInquiry: Sendable {
         }
     }
 
-    /// Whether the media are served with this extension. A brief query: it decides only whether the listing
-    /// is read. Also true if this user may not see the media; false if the server is unavailable. Throws if
-    /// the network failed.
+    /// Whether the media are served with this extension. A brief query, used only to decide whether the listing is
+    /// read. Also true if this user may not see the media; false if the server is unavailable. Throws if the network
+    /// failed.
     func isServed(control: TransferControl) async throws(GigHiveError) -> Bool {
         do {
             return try await client.briefly(control) { (client) async throws(GigHiveError) in
@@ -257,7 +257,7 @@ extension TransferControl {
     }
 }
 
-/// Resolves a row that an exited process left (docs/architecture.md: a row in `sending` is never simply "not sent").
+/// Resolves a row left by an exited process (docs/architecture.md: a row in `sending` is never simply "not sent").
 struct UploadResolution {
     let uploader: Uploader
     /// Corrected details for a repeated finalize; nil for those of the row.

@@ -1,7 +1,7 @@
 public import MediaStore
 internal import MediaTransport
 
-/// Adopts the responses that exited processes left on disk. Needs no server; every command calls it at its start.
+/// Adopts the responses left on disk by exited processes. Needs no server; every command calls it at its start.
 public enum RescueAdoption {
     /// Stores the tokens found and releases the responses. It can be killed at any point and run again.
     ///
@@ -102,7 +102,7 @@ public enum RescueAdoption {
     }
 
     /// A token whose status contradicts the upload: it is stored for its ID, or for the file that the server has
-    /// reported since. A query decides about the upload.
+    /// reported since. A query determines the outcome of the upload.
     private static func adoptUnconfirmed(
         _ response: UploadResponse,
         _ abandoned: StoredResponse,
@@ -171,7 +171,7 @@ public enum RescueAdoption {
         }
     }
 
-    /// Releases a file without anything left to store; warns of any other.
+    /// Releases a file that has nothing left to store; warns about any other.
     private static func releaseUnlessNeeded(
         _ abandoned: StoredResponse,
         _ response: UploadResponse,

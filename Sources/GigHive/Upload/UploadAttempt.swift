@@ -12,8 +12,8 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
-    /// Whether the file had the bytes sent at the end of the attempt: later changes are not in them. Judged by its status
-    /// only, unless all were sent.
+    /// Whether the file still had the bytes sent at the end of the attempt; later changes do not count. Unless all
+    /// bytes were sent, only its status is compared.
     let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
@@ -152,8 +152,8 @@ indirect enum UploadVerdict: Sendable {
     case collided(GigHiveError)
     /// Known not to be on the server.
     case refused(GigHiveError, mayRepeat: Bool)
-    /// It may or may not be on the server: a query decides. `isServerFinished` if the server is no longer working on
-    /// it, so a few checks suffice.
+    /// It may or may not be on the server: a query determines that. `isServerFinished` if the server is no longer
+    /// working on it, so a few checks suffice.
     case unknown(GigHiveError, isServerFinished: Bool)
 
     var isStored: Bool { if case .stored = self { true } else { false } }

@@ -9,7 +9,7 @@ internal import Synchronization
 public struct UploadDetails: Sendable, Equatable {
     /// `YYYY-MM-DD`, a real calendar date.
     public var eventDate: String
-    /// First half of the event's key, with the date; at most 128 Unicode scalars.
+    /// With the date, the key of the event; at most 128 Unicode scalars.
     public var orgName: String
     /// `band`, `wedding` or `other`.
     public var eventType: String

@@ -2,28 +2,28 @@ internal import MediaSystem
 
 /// Failpoints of an upload; see ``Failpoint``.
 enum UploadFailpoint: String, CaseIterable, Failpoint {
-    /// The intent row is written, nothing is sent.
+    /// The intent row is written; nothing is sent.
     case afterIntent
     /// A part of the body is sent.
     case midBody
-    /// Every byte is sent, the response is pending.
+    /// Every byte is sent; the response is pending.
     case afterBody
     /// The response is only in the rescue file.
     case responseInRescueFile
-    /// The response is parsed, its token not yet committed.
+    /// The response is parsed; its token is not yet committed.
     case beforeTokenCommit
-    /// The token is committed, the rescue file still exists.
+    /// The token is committed; the rescue file still exists.
     case afterTokenCommit
-    /// tus: the upload is created, its ID known only to this process.
+    /// tus: the upload is created; its ID is known only to this process.
     case afterCreate
-    /// tus: the ID is in the journal, nothing is sent.
+    /// tus: the ID is in the journal; nothing is sent.
     case afterTusID
     /// tus: a chunk is sent except its last byte.
     case midPatch
-    /// tus: a chunk is acknowledged, others remain.
+    /// tus: a chunk is acknowledged; others remain.
     case afterPatch
     /// tus: every chunk is acknowledged, but not yet in the journal.
     case afterAllBytes
-    /// tus: the finalize request is sent, its response is pending.
+    /// tus: the finalize request is sent; its response is pending.
     case finalizeSent
 }

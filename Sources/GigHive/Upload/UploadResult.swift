@@ -39,7 +39,7 @@ public import MediaTransport
         public var mediaURL: String?
         /// Whether the server has a part of the upload, which `Uploader.resume` can continue.
         public var isResumable = false
-        /// Whether the server has no delete tokens for such uploads, as an event `limited` reported before.
+        /// Whether the server has no delete tokens for such uploads, as an event `limited` reported earlier.
         public var isTokenlessByDesign = false
         /// Status of the last response.
         public var httpStatus: Int?
@@ -62,7 +62,7 @@ public import MediaTransport
         public var isGuest = false
         /// A guest's receipt.
         public var guest: GuestReceipt?
-        /// The last known state of a guest's earlier upload, which `guest` is then for; nil if it is not known.
+        /// The last known state of a guest's earlier upload, to which `guest` then belongs; nil if it is not known.
         public var guestState: GuestState?
         /// Set for `duplicate` if the file was uploaded from this machine and its token is stored.
         public var isDeletableDuplicate = false

@@ -276,8 +276,8 @@ struct UploadRun {
         }
     }
 
-    /// The server has finished this request, with or without the file: it decides whether the file is sent again, which
-    /// is safe because it never stores the same bytes twice.
+    /// The server has finished this request, with or without the file: a query determines whether the file is sent
+    /// again, which is safe because it never stores the same bytes twice.
     private mutating func handleCollision(
         _ error: GigHiveError,
         _ attempt: UploadAttempt,

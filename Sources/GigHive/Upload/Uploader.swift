@@ -9,7 +9,6 @@ public import Tus
 /// Uploads files to one server, one call per file, with intent, rescue log, hash, token and journal
 /// (docs/architecture.md).
 public struct Uploader: Sendable {
-    /// The server.
     public var client: GigHiveClient { boxedClient }
     @Boxed private var boxedClient: GigHiveClient
     var now: @Sendable () -> Date { client.now }
@@ -152,8 +151,8 @@ public struct Uploader: Sendable {
         return await direct.perform()
     }
 
-    /// Queries the server about an upload that an exited process left in `sending`, `sent` or `unknown_outcome`,
-    /// and resolves its row.
+    /// Queries the server about an upload left in `sending`, `sent` or `unknown_outcome` by an exited process, and
+    /// resolves its row.
     ///
     /// If the journal has no digest, the file is hashed again, if it is still the same file. A row that a running
     /// process owns results in `.uploadInProgress` and is not changed, nor is a tus upload that was never finalized: it
