@@ -2,7 +2,6 @@
 
 /// An error of an operation on a capture: the facts from which the caller classifies it and writes the message.
 public struct CaptureError: Error, Sendable, CustomStringConvertible {
-    /// The kind of error.
     public var code: OutcomeCode
     /// The message of the server or the system, or the violated rule. May contain control characters; escape before
     /// printing.

@@ -9,7 +9,6 @@ public struct CaptureMetadata: Sendable, Equatable {
         case place(city: String?, country: String)
     }
 
-    /// The disclosed location.
     public var location: Location?
     /// `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SSZ`.
     public var timestamp: String?

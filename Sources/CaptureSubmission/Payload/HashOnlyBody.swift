@@ -10,7 +10,7 @@ public struct HashOnlyBody: Sendable, Equatable {
     /// UTF-8 JSON, exactly as sent.
     public let bytes: [UInt8]
 
-    /// Takes a body that was built or stored earlier; nil if it is empty or not below the limit.
+    /// Wraps a body that was built or stored earlier; nil if it is empty or not below the limit.
     public init?(bytes: [UInt8]) {
         guard !bytes.isEmpty, bytes.count < Self.byteLimit else { return nil }
         self.bytes = bytes

@@ -101,7 +101,7 @@ extension CaptureError {
 
     /// No response to a request that may have had side effects.
     ///
-    /// Once the whole body was sent, the server may have processed it, whatever the result of the exchange
+    /// Once the whole body was sent, the server may have processed it, regardless of the result of the exchange
     /// (`.unknownOutcome`), unless the head of a refusal was received. Before that, it cannot have: it reads the whole
     /// body first (contract 1.1).
     package init(submitting error: TransportError) {

@@ -170,8 +170,8 @@ extension CaptureExchange {
         return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
     }
 
-    /// Queries the server before an unsent record is sent, if it may have another record of the same media: the response
-    /// would be the ID of that one. The outcome is that record, as long as the server has it or may have it; otherwise
+    /// Queries the server before an unsent record is sent, if the server may have another record of the same media,
+    /// whose ID it would return. The outcome is that record, as long as the server has it or may have it; otherwise
     /// nil.
     ///
     /// - Throws: `CaptureError` if the store fails.

@@ -5,9 +5,9 @@ internal import MediaStore
 // A server stores one capture per media file, hash-only or full, and the reference server responds to any other with
 // 500 (contract 1.3).
 extension CaptureRecord {
-    /// The outcome if the server has accepted the same media as another record: that record, or an error if it is
-    /// without the media of a full upload. This record is closed, since its own data is not on the server. nil if there
-    /// is no such record.
+    /// The outcome if the server has accepted the same media as another record: that record, or an error if it lacks
+    /// the media of a full upload. This record is closed, since its own data is not on the server. nil if there is no
+    /// such record.
     func superseded(in library: LibraryStore, at time: Date) throws(CaptureError) -> CaptureOutcome? {
         guard let twin = try twins(in: library).first(where: { $0.state == .accepted }), isExcluded(by: twin) else {
             return nil
@@ -50,9 +50,9 @@ extension CaptureRecord {
         )
     }
 
-    /// The outcome of submitting this record, of whose media the server has accepted another one.
+    /// The outcome of submitting this record after the server has accepted another one of the same media.
     ///
-    /// - Throws: `.duplicate` if that one is without the media of a full upload.
+    /// - Throws: `.duplicate` if that one lacks the media of a full upload.
     func outcome(after accepted: CaptureRecord) throws(CaptureError) -> CaptureOutcome {
         guard mode != .full || accepted.mode == .full else {
             let detail = "only its hash, as capture \(accepted.id.prefix(8))"

@@ -38,7 +38,7 @@ struct CaptureSender: Sendable {
         )
     }
 
-    /// The header fields of a request with a body of this digest, signed as late as possible (trap 24). `time` is the
+    /// The header fields of a request whose body has this digest, signed as late as possible (trap 24). `time` is the
     /// estimated time of the server's clock.
     ///
     /// - Throws: `.signingFailed`.
@@ -130,11 +130,9 @@ public struct CaptureRequest: Sendable {
         case keyframes(paths: [[UInt8]], layout: DepthMapFile.Layout)
     }
 
-    /// The media.
     public var subject: Subject
     /// If nil, it is derived from the file; required for a digest.
     public var mediaType: CaptureMediaType?
-    /// The depth of the scene.
     public var depth: Depth
     /// Facts specified by the user, which take precedence over the file's.
     public var facts: CaptureFacts

@@ -41,9 +41,7 @@ public struct CaptureSession: Sendable {
         }
     }
 
-    /// The server.
     public let client: CaptureClient
-    /// The server's profile.
     public let profile: CaptureProfile
     let dependencies: Dependencies
     /// Shared by the whole session, so that its key is fetched only once.
@@ -260,7 +258,7 @@ extension CaptureSession {
         )
     }
 
-    /// Not a signing failure: nothing was to be signed yet, and the key may be back at the next attempt.
+    /// Not a signing failure: nothing was to be signed yet, and the key may be available again at the next attempt.
     private func unsigned(_ record: CaptureRecord, _ error: CaptureError) throws(CaptureError) -> CaptureOutcome {
         var record = record
         guard record.state.isUnsent, error.code != .cancelled else {
@@ -480,7 +478,6 @@ public enum CaptureNotice: Sendable, Equatable {
 
 /// The state of a capture.
 public struct CaptureOutcome: Sendable {
-    /// The stored record.
     public var record: CaptureRecord
     /// Notices for the user.
     public var notices: [CaptureNotice] = []

@@ -24,7 +24,6 @@ public struct DeviceEnrollment: Sendable {
 
     /// A planned enrollment.
     public struct Plan: Sendable {
-        /// The source of the key.
         public var key: Key
         /// The device model, shown by the server.
         public var model: String
