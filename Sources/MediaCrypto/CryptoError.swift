@@ -7,7 +7,7 @@ public struct CryptoError: Error, Sendable, Equatable {
     /// The `errno` of the system call that failed, if one did.
     public var systemError: Int32?
     /// The ciphertext was modified, truncated or extended, or the key or the associated data differ from those it was
-    /// sealed with. Which of these cannot be determined.
+    /// sealed with. Which of these is the case cannot be determined.
     public var isDamaged: Bool
 
     public init(_ detail: String, systemError: Int32? = nil, isDamaged: Bool = false) {

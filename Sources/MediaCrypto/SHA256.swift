@@ -43,7 +43,7 @@ package struct SHA256Hasher: ~Copyable {
         context.resume(from: other.context)
     }
 
-    /// The digest of everything added so far; more may follow. Throws for a failure of an earlier step too.
+    /// The digest of everything added so far; more may follow. Also throws if an earlier step failed.
     package func snapshot() throws(CryptoError) -> SHA256Digest {
         SHA256Digest(bytes: try context.snapshot())
     }

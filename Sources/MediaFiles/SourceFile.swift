@@ -114,7 +114,6 @@ public struct SourceFileError: Error, Sendable, Equatable {
         case io(errno: Int32)
     }
 
-    /// The cause.
     public var kind: Kind
     public var path: [UInt8]
 

@@ -2,7 +2,7 @@ import CFileSystem
 import Glibc
 import MediaSystem
 
-/// The result of `lstat` or `fstat`, as far as the store uses it.
+/// The result of `lstat` or `fstat`, limited to what the store uses.
 struct FileStatus {
     private let status: stat
 

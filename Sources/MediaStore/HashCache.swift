@@ -128,7 +128,7 @@ extension FileIdentity {
     /// Whether a change after this moment could leave mtime and ctime unchanged. A ctime in the future comes from
     /// another machine's clock, and shows nothing; anyone can set an mtime in the future.
     fileprivate func mayChangeUnseen(after date: Date) -> Bool {
-        // From the year 2262 on, nanoseconds do not fit: nothing is known about a change then.
+        // From the year 2262 on, nanoseconds do not fit, so nothing is known about a change.
         guard let moment = Int64(exactly: (date.timeIntervalSince1970 * 1e9).rounded()), moment.magnitude < 1 << 62
         else {
             return true

@@ -34,8 +34,8 @@ package final class LockedFile: Sendable {
     static func create(prefix: String, in directory: DataDirectory) throws(StoreError) -> LockedFile {
         while true {
             let path = directory.file(prefix + RandomName.make())
-            // A process that looks for abandoned files may take the lock, or the file, between the two
-            // steps: then repeat both.
+            // A process that looks for abandoned files may take the lock, or the file, between the two steps: in that
+            // case, repeat both.
             if let file = try lock(path, flags: O_CREAT | O_EXCL) { return file }
         }
     }
@@ -229,8 +229,9 @@ package final class LockedByte: Sendable {
 
 /// A file whose bytes are locked, open while the object exists.
 ///
-/// The locks belong to the open file description: they conflict with those of every other description, also of this
-/// process, and not with each other. If several locks share a description, the set `owned` excludes a second owner.
+/// The locks belong to the open file description: they conflict with those of every other description, including those
+/// of this process, and not with each other. If several locks share a description, the set `owned` excludes a second
+/// owner.
 private final class LockFile: Sendable {
     /// A file that is open stays in the table, and is closed with its last lock.
     private struct Open {

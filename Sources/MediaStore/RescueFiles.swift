@@ -3,8 +3,8 @@ import Glibc
 internal import MediaCore
 import Synchronization
 
-/// Reads the rescue files that processes have left: logs, and the files of release 0.1.0, each of
-/// which has one response.
+/// Reads the rescue files left by exited processes: logs, and the files of release 0.1.0, each of which has one
+/// response.
 enum RescueFiles {
     /// The content of a file.
     enum Content {

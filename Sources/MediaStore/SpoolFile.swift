@@ -17,7 +17,7 @@ public final class SpoolFile: Sendable {
 
     /// Copies a descriptor to its end in bounded memory, at most `limit` bytes; `reserve` bytes stay free on the disk.
     /// `isCancelled` is called between blocks, and five times a second while no input arrives. Throws `StoreError`
-    /// (`.full`, `.notWritable`) or `SpoolError`; nothing is left then.
+    /// (`.full`, `.notWritable`) or `SpoolError`, and leaves nothing behind.
     public init(
         copying input: Int32,
         to directory: DataDirectory,
@@ -35,7 +35,7 @@ public final class SpoolFile: Sendable {
         }
     }
 
-    /// A file that an earlier process kept.
+    /// A file kept by an earlier process.
     private init(keeping file: LockedFile, byteCount: Int64) {
         self.file = file
         self.byteCount = byteCount
@@ -65,7 +65,7 @@ public final class SpoolFile: Sendable {
         isKept.withLock { $0 = true }
     }
 
-    /// The file that an earlier process kept for an upload; nil if there is none, or another process has locked it.
+    /// The file kept for an upload by an earlier process; nil if there is none, or another process has locked it.
     public static func kept(for uploadID: String, in directory: DataDirectory) throws(StoreError) -> SpoolFile? {
         try UploadID.check(uploadID, path: directory.path)
         for name in try directory.entries(withPrefix: prefix(of: uploadID)) {

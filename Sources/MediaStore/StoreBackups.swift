@@ -258,7 +258,7 @@ enum FileTime {
         CivilTime(secondsSince1970: Int64(date.timeIntervalSince1970)).text.filter { $0 != "-" && $0 != ":" } + "Z"
     }
 
-    /// - Returns: nil for another form.
+    /// - Returns: nil for any other form.
     static func date(_ text: some StringProtocol) -> Date? {
         let bytes = Array(text.utf8)
         guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }

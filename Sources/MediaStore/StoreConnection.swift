@@ -106,8 +106,8 @@ final class StoreConnection: Sendable {
         try read(from: reading(), body)
     }
 
-    /// As `readBeside`, but each statement is a separate transaction: to begin and end one takes as long as to find a
-    /// row.
+    /// Like `readBeside`, but each statement is a separate transaction: beginning and ending one takes as long as
+    /// finding a row.
     func queryBeside<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         let queue = try reading()
         do { return try queue.unsafeRead(body) } catch { throw failure(error) }
@@ -179,7 +179,7 @@ final class StoreConnection: Sendable {
             do throws(StoreError) {
                 try DataDirectory.synchronizeFile(path + companion)
             } catch {
-                // Another process has closed the store: then everything is in the database.
+                // Another process has closed the store, so everything is in the database.
                 guard try FileStatus(at: path + companion) == nil else { throw error }
             }
         }

@@ -26,7 +26,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case other
     }
 
-    /// The cause.
     public var kind: Kind
     /// The file or directory.
     public var path: String

@@ -96,7 +96,7 @@ enum StoredFileRow {
     }
 
     /// The files of a page of tokens that are not superseded, by the numbers of their rows, and possibly those of a few
-    /// other tokens; those of all events, or only of other events than that of the token.
+    /// other tokens; those of all events, or only of events other than that of the token.
     static func fetch(
         _ db: Database,
         ofTokens numbers: [Int64],

@@ -28,8 +28,8 @@ package struct StoredResponse: Sendable {
 }
 
 extension StoredResponse {
-    /// All responses that exited processes have left, readable ones first, each locked until it is freed. Files
-    /// without any are removed.
+    /// All responses left by exited processes, readable ones first, each locked until it is freed. Files without any
+    /// are removed.
     package static func abandoned(in directory: DataDirectory) throws(StoreError) -> [StoredResponse] {
         var responses: [StoredResponse] = []
         var unknown: [StoredResponse] = []
@@ -52,8 +52,8 @@ extension StoredResponse {
         return responses + unknown
     }
 
-    /// Number of responses that exited processes have left; an unreadable file counts as one. Changes nothing; includes
-    /// those that the next adoption stores.
+    /// Number of responses left by exited processes; an unreadable file counts as one. Changes nothing; includes those
+    /// that the next adoption stores.
     package static func count(in directory: DataDirectory) throws(StoreError) -> Int {
         guard try FileStatus(at: directory.path) != nil else { return 0 }
         var count = 0

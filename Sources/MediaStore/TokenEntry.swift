@@ -157,8 +157,8 @@ enum TokenRow {
     }
 
     /// Stores an entry unless its token is already stored, and makes the newest row of its key the primary one. Returns
-    /// whether a row was added. It keeps its former row number unless another row has it: of two entries of one moment,
-    /// the higher one is primary.
+    /// whether a row was added. It keeps its former row number unless another row has it: of two entries with the same
+    /// time, the one with the higher number is primary.
     @discardableResult
     static func upsert(_ entry: TokenEntry, _ db: Database, keepingRowID isRowIDKept: Bool = false) throws -> Bool {
         let key: [RawValue] = [.text(entry.host), .integer(entry.fileID), .text(entry.checksumSHA256)]

@@ -111,7 +111,7 @@ extension TokenStore {
     /// Backups in the data directory lose the same entries, and are removed if all hosts are purged; damaged stores
     /// that a repair has set aside are removed.
     ///
-    /// Rows in flight are kept. So do failed and canceled uploads of which a tus server has bytes that have not
+    /// Rows in flight are kept. So are failed and canceled uploads of which a tus server has bytes that have not
     /// expired: they can be resumed, and `discard` needs their row to remove those bytes. Receipts whose upload the
     /// journal has lost belong to no known host and are removed only with all hosts.
     ///

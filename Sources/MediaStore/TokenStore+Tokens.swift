@@ -95,7 +95,7 @@ extension TokenStore {
         try tokens(fileID: fileID, host: host, includeSuperseded: true)
     }
 
-    /// Whether another file of a host than this one has the token. Reads all rows of the host.
+    /// Whether a file of the host other than this one has the token. Reads all rows of the host.
     package func hasToken(_ token: DeleteToken, host: String, ofOtherThan fileID: Int64?) throws(StoreError) -> Bool {
         try connection.read { db in
             let sql = "SELECT 1 FROM tokens WHERE host = ? AND token = ? AND file_id IS NOT ? LIMIT 1"
@@ -198,7 +198,7 @@ package struct TokenPages {
     package enum Files: Sendable {
         case none
         case all
-        /// Only those of other events than that of the entry: few files are linked to several.
+        /// Only those of events other than that of the entry: few files are linked to several.
         case ofOtherEvents
     }
 

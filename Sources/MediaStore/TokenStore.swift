@@ -17,7 +17,6 @@ public final class TokenStore: Sendable {
     let directory: DataDirectory
     let connection: StoreConnection
     let commits: GroupCommit
-    /// This machine's clock.
     let now: @Sendable () -> Date
     /// The removals of this command; nil if each is complete by itself.
     let removals = Mutex<RemovalGroup?>(nil)
@@ -78,7 +77,7 @@ public final class TokenStore: Sendable {
         try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))
     }
 
-    /// Whether the store never had a row, also because it was created again after a loss.
+    /// Whether the store has never had a row, including if it was created again after a loss.
     package func isEmpty() throws(StoreError) -> Bool { try connection.read(Self.isEmpty) }
 
     /// A deleted token leaves a tombstone.

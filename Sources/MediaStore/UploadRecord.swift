@@ -81,7 +81,6 @@ public struct UploadRecord: Sendable, Equatable {
     public var path: [UInt8]
     /// Whether the path is relative to a directory that is unknown: releases up to 0.1.0 did not store it.
     package internal(set) var isDirectoryUnknown = false
-    /// The state in the journal.
     public var state: UploadState
     /// The token store's key.
     public var host: String
@@ -100,11 +99,9 @@ public struct UploadRecord: Sendable, Equatable {
     public var checksumSHA256: String?
     /// The server's ID, once known.
     public var fileID: Int64?
-    /// The transport of its bytes.
     public var transport: UploadTransport
     /// Whether it is sent with an event link instead of a login (gighive contract section 6).
     public var isGuest: Bool
-    /// Number of attempts so far.
     public var attempts = 0
     /// Status of the last response.
     public var httpStatus: Int?
@@ -174,7 +171,6 @@ public struct UploadChange: Sendable, Equatable {
     public var checksumSHA256: String?
     /// The server's ID.
     public var fileID: Int64?
-    /// Number of attempts so far.
     public var attempts: Int?
     /// Status of the last response.
     public var httpStatus: Int?
@@ -184,7 +180,6 @@ public struct UploadChange: Sendable, Equatable {
     public var clearsFailure: Bool
     /// Other fields, as corrected by the user.
     public var fields: [UploadField]?
-    /// The transport of its bytes.
     public var transport: UploadTransport?
     /// When it changed; nil for now.
     public var updatedAt: Date?
@@ -280,26 +275,26 @@ enum JournalPath {
 
 /// Statements over the table `uploads`.
 enum UploadRow {
-    /// Takes the host, or NULL for every host.
+    /// Parameters: the host, or NULL for every host.
     static func isIn(_ states: Set<UploadState>) -> String {
         "state IN (\(names(of: states))) AND (?1 IS NULL OR host = ?1)"
     }
 
-    /// Takes inode, device, host, size and the two times.
+    /// Parameters: inode, device, host, size and the two times.
     static let isFile = """
         inode = ? AND device = ? AND host = ? AND file_size = ? AND modified_ns = ? AND changed_ns = ?
         """
 
-    /// The same.
+    /// Same parameters.
     static let anyOfFile = "SELECT rowid FROM uploads WHERE \(isFile) LIMIT 1"
 
-    /// Takes host, size, path, inode, device and another form of the path.
+    /// Parameters: host, size, path, inode, device and another form of the path.
     static let isUnfinishedOverTus = """
         transport = 'tus' AND state IN (\(names(of: [.planned, .sending, .sent, .failed, .cancelled])))
             AND host = ?1 AND file_size = ?2 AND (path IN (?3, ?6) OR (inode = ?4 AND device = ?5))
         """
 
-    /// Takes host and checksum.
+    /// Parameters: host and checksum.
     static let hasChecksum = "host = ? AND checksum_sha256 = ?"
 
     static func names(of states: some Sequence<UploadState>) -> String {

@@ -41,8 +41,8 @@ package enum BlockingWork {
 
 /// Threads for blocking work, which must not occupy Swift's small thread pool.
 package enum DedicatedThread {
-    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread;
-    /// `body` is not run then.
+    /// Runs `body` on a new thread. Returns zero, or the `errno` if the system provides no thread; in that case, `body`
+    /// does not run.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
         // The new thread takes over the retain; without one it is released here.
         let box = Unmanaged.passRetained(Body(run: body))

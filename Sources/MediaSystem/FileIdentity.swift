@@ -2,9 +2,7 @@ package import Glibc
 
 /// Identifies the content of a local file without reading it, by the members of `struct stat` that change with it.
 public struct FileIdentity: Sendable, Equatable {
-    /// Device number.
     public var device: UInt64
-    /// Inode number.
     public var inode: UInt64
     /// Length in bytes.
     public var size: Int64
@@ -27,7 +25,7 @@ public struct FileIdentity: Sendable, Equatable {
         self.changeNanoseconds = changeNanoseconds
     }
 
-    /// Identifies the file, whatever its content.
+    /// Identifies the file, regardless of its content.
     package struct Key: Sendable, Hashable {
         private let device: UInt64
         private let inode: UInt64
@@ -78,8 +76,8 @@ public struct FileIdentity: Sendable, Equatable {
         return stat(path.cString, &status) == 0 ? 0 : errno
     }
 
-    /// Whether there is certainly nothing at a path. False if that cannot be determined, for example because its
-    /// directory cannot be read.
+    /// Whether nothing exists at a path. False if that cannot be determined, for example because its directory cannot
+    /// be read.
     package static func isMissing(_ path: [UInt8]) -> Bool { [ENOENT, ENOTDIR].contains(errorCode(of: path)) }
 
     /// Wraps around for the implausible times of some file systems; the value is only compared.

@@ -21,7 +21,7 @@ package enum JSONValue: Sendable, Equatable {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// A whole number, also from a string of digits or `18.0`.
+    /// A whole number, including one written as a string of digits or as `18.0`.
     package var wholeNumber: Int64? {
         switch self {
         case .integer(let value): value

@@ -45,7 +45,8 @@ final class ProviderLibrary {
         OSSL_LIB_CTX_free(context)
     }
 
-    /// The first private key at a URI. Throws if there is none, or it is not on P-256 or not of this provider.
+    /// The first private key at a URI. Throws if there is none, or if it is not on P-256 or does not belong to this
+    /// provider.
     func privateKey(at uri: String) throws(CryptoError) -> EVPKey {
         ERR_clear_error()
         // Null UI: otherwise OpenSSL would prompt for a passphrase on the terminal.

@@ -137,15 +137,15 @@ public struct VerifyingKey: Sendable, Equatable {
     /// SEC 1, uncompressed: 65 bytes.
     public let sec1: [UInt8]
 
-    /// Takes an uncompressed point: 65 bytes, the first of them 4 (SEC 1 section 2.3.3).
+    /// Takes an uncompressed point: 65 bytes, the first of which is 4 (SEC 1 section 2.3.3).
     ///
-    /// - Throws: `CryptoError` for anything that is not a point of the curve.
+    /// - Throws: `CryptoError` for anything that is not a point on the curve.
     public init(sec1: [UInt8]) throws(CryptoError) {
         guard sec1.count == 65, sec1.first == 4 else {
             throw CryptoError("a P-256 public key must have 65 bytes and start with 4")
         }
         self.sec1 = sec1
-        // OpenSSL accepts only points of the curve.
+        // OpenSSL accepts only points on the curve.
         _ = try evpKey()
     }
 

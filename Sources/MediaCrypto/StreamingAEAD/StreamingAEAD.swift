@@ -171,8 +171,8 @@ extension StreamingAEAD {
     /// thread, in pieces that are valid only during the call; an error that it throws stops the pass.
     ///
     /// - Returns: The SHA-256 of the plaintext.
-    /// - Throws: `CryptoError`, with `systemError` if reading failed, also if the file ends early; errors
-    ///   thrown by `write`. The output is then unusable.
+    /// - Throws: `CryptoError`, with `systemError` if reading failed or the file ends early; errors thrown by `write`.
+    ///   The output is then unusable.
     package static func encrypt(
         file descriptor: Int32,
         byteCount: Int64,

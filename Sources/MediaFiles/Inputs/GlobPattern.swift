@@ -255,7 +255,7 @@ struct GlobProgram: Sendable {
         case jump(Int)
     }
 
-    /// A match is the end of the steps at the end of the text.
+    /// The text matches if it ends where the steps end.
     let steps: [Step]
 
     func matches(_ text: ArraySlice<UInt8>) -> Bool {

@@ -30,7 +30,7 @@ package final class PartialFile: Sendable {
 
     package var path: [UInt8] { directory.path(of: name) }
 
-    /// Creates the file (0600), or opens the one that an earlier process left, and locks it.
+    /// Creates the file (0600), or opens the one left by an earlier process, and locks it.
     ///
     /// - Throws: `.busy` if another process is writing it; `.unsafe` for anything other than a regular file with no
     ///   other name that belongs to this user; such a file is not changed.

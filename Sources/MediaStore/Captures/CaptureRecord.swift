@@ -85,7 +85,6 @@ public struct CaptureRecord: Sendable, Equatable {
     public var signingFailures = 0
     /// Number of submissions.
     public var submissions = 0
-    /// When it was created.
     public var createdAt: Date
     /// When it last changed.
     public var updatedAt: Date

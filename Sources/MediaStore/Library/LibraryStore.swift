@@ -127,8 +127,8 @@ extension LibraryStore {
         try connection.truncateLog()
     }
 
-    /// Removes the key and device ID of a server, also from the disk. The device token is kept, so that a later login
-    /// is for the same device.
+    /// Removes the key and device ID of a server, and erases them from the disk. The device token is kept, so that a
+    /// later login is for the same device.
     ///
     /// - Returns: Whether there was a login.
     /// - Throws: `StoreError`; `.busy` even if the login is removed but the log could not be emptied.

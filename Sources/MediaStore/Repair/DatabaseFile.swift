@@ -61,7 +61,7 @@ final class DatabaseBytes {
             try rows(of: number, page(number)).forEach(body)
         }
         guard let frames, frames.restHasCommit else { return }
-        // The newest frame first, as a row of it replaces that of an older one.
+        // The newest frame first, because its rows replace those of older frames.
         for frame in frames.rest.reversed() {
             guard let bytes = try? FileBytes.read(log, at: frame.offset, count: pageSize) else { continue }
             for var row in rows(of: frame.page, bytes) {
@@ -114,7 +114,7 @@ struct DatabasePage {
 
     // MARK: By the page's own directory
 
-    /// - Returns: The rows, and the page with the rows replaced by zeros. nil if anything does not fit.
+    /// - Returns: The rows, and the page with the rows replaced by zeros. nil if the page is inconsistent.
     private func orderly() -> (rows: [StoredRow], rest: [UInt8])? {
         let kind = bytes[headerStart]
         let size: Int
@@ -237,7 +237,7 @@ enum RecordValue: Equatable {
     var isNull: Bool { self == .null }
 }
 
-/// Reads records without SQLite, so that a damaged page costs only the rows that it had. No input causes a trap.
+/// Reads records without SQLite, so that only the rows of a damaged page are lost. No input causes a trap.
 enum DatabaseRecord {
     /// A variable-length integer: at most nine bytes, seven bits each, eight in the last. nil if the bytes end before
     /// it does.
@@ -303,7 +303,7 @@ enum DatabaseRecord {
     }
 }
 
-/// The frames of a write-ahead log (sqlite.org/fileformat2.html, section 4.1), also of one that is damaged.
+/// The frames of a write-ahead log (sqlite.org/fileformat2.html, section 4.1), including a damaged one.
 ///
 /// SQLite reads a log up to the first frame whose checksum is wrong and overwrites the rest, as after a power loss.
 /// Frames after a damaged one were committed nevertheless: the checksum of each continues that of the frame before it,

@@ -13,7 +13,7 @@ package struct StoreCheck: Sendable {
     package var uploads: Int
     /// Uploads whose outcome is not known yet.
     package var unfinishedUploads: Int
-    /// Whether the store never had a row, also because it was created again after a loss.
+    /// Whether the store has never had a row, including if it was created again after a loss.
     package var isEmpty: Bool
     package var backups: [StoreBackups.Backup]
     /// SQLite's messages; empty for an intact store.

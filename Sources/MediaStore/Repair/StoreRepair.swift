@@ -122,7 +122,8 @@ package struct StoreRepair {
         }
     }
 
-    /// Whether a store that claims a newer version has exactly the tables of this one: then the number is wrong.
+    /// Whether a store that claims a newer version has exactly the tables of this one, which means that the number is
+    /// wrong.
     private func isNumberDamaged() throws(StoreError) -> Bool {
         let expected = try StoreConnection(temporary: schema).read(Self.tables)
         let queue = try StoreConnection.open(path, schema, busyLimit: .seconds(1), keepsLog: true)

@@ -17,7 +17,6 @@ public struct SyncRun: Sendable, Equatable {
     public var number: Int64
     /// Address of the server.
     public var server: String
-    /// The scope.
     public var kind: Kind
     /// When it began, by this machine's clock.
     public var beganAt: Date
@@ -254,9 +253,9 @@ extension SyncIndex {
         }
     }
 
-    /// Records that a run is complete. `now` is nil if its last page may have arrived at any time since it began.
-    /// A full run marks the rows that it did not see as gone. `.busy` as `append`; `.other` if the last page
-    /// has not been stored.
+    /// Records that a run is complete. `now` is nil if its last page may have arrived at any time since it began. A
+    /// full run marks the rows that it did not see as gone. `.busy` as for `append`; `.other` if the last page has not
+    /// been stored.
     public func finish(_ run: SyncRun, now: Date?) throws(StoreError) -> SyncChanges {
         try connection.write { db in
             let row = try RunRow.current(run, db)

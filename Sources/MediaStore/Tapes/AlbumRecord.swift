@@ -46,7 +46,6 @@ public struct AlbumIntent: Sendable, Equatable {
     public var libraryID: String
     /// The requested title.
     public var title: String
-    /// When it began.
     public var startedAt: Date
 
     public init(tapeID: String, libraryID: String, title: String, startedAt: Date) {
@@ -70,8 +69,8 @@ public struct AlbumTombstone: Sendable, Equatable {
     public var lastError: String?
 }
 
-/// The library found at an address: shows whether the one there is still the same, and whether the permissions have
-/// changed since access was refused (rule R10).
+/// The library last found at an address: shows whether the library there is still the same, and whether the permissions
+/// have changed since access was refused (rule R10).
 public struct AlbumLibraryRecord: Sendable, Equatable {
     /// `folder`, `immich`.
     public var kind: String
@@ -100,7 +99,7 @@ public struct ClipOutcome: Sendable, Equatable {
     public var assetID: [UInt8]?
     /// Number of consecutive failed attempts.
     public var attempts: Int
-    /// Not retried automatically before.
+    /// Time before which it is not retried automatically.
     public var nextAttemptAt: Date?
 
     public init(

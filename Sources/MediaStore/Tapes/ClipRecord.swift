@@ -1,9 +1,9 @@
 public import Foundation
 import GRDB
 
-/// One use of one medium in one tape (tapes contract 1.2). The same original twice in a tape is two clips.
+/// One use of a media file in a tape (tapes contract 1.2). The same original twice in a tape is two clips.
 public struct ClipRecord: Sendable, Equatable {
-    /// The kind of medium.
+    /// The kind of media.
     public enum Kind: String, Sendable, CaseIterable, Codable {
         case video
         /// A still image.
@@ -29,7 +29,6 @@ public struct ClipRecord: Sendable, Equatable {
     public var tapeID: String
     /// Position in the tape, from 0 without gaps.
     public var position: Int
-    /// The kind of medium.
     public var kind: Kind
     /// Absolute path, as bytes.
     public var source: [UInt8]?
@@ -63,7 +62,7 @@ public struct ClipRecord: Sendable, Equatable {
     public var reason: AssociationReason?
     /// Number of consecutive failed attempts.
     public var attempts = 0
-    /// Not retried automatically before.
+    /// Time before which it is not retried automatically.
     public var nextAttemptAt: Date?
 
     /// Creates a clip of which only the medium is known.
@@ -77,8 +76,8 @@ public struct ClipRecord: Sendable, Equatable {
 }
 
 extension ClipRecord {
-    /// Shown duration in milliseconds; nil is unknown. A still has its display time, a live photo the duration of its
-    /// video. Trims that exceed a clip result in 0, and never in less (tapes contract trap 20). The sums of
+    /// Displayed duration in milliseconds; nil if unknown. A still has its display time, a live photo the duration of
+    /// its video. Trims that exceed a clip result in 0, never less (tapes contract trap 20). The sums of
     /// `LibraryStore.summaries` compute the same in SQL.
     package var shownMilliseconds: Int64? {
         switch kind {
@@ -347,7 +346,7 @@ extension LibraryStore {
             try ClipRow.fetch(db, where: "source IS NOT NULL AND kind IN (\(kinds))", [])
         }
     }
-    /// Paths of all originals of all tapes, including the videos of live photos, whatever the kind of their clips.
+    /// Paths of all originals of all tapes, including the videos of live photos, regardless of the kind of their clips.
     public func originalPaths() throws(StoreError) -> [[UInt8]] {
         try connection.readBeside { db in
             try Data.fetchAll(

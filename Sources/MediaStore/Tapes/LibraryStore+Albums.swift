@@ -27,7 +27,7 @@ extension LibraryStore {
     /// last processed with another library (rule R5): assets of that one may be missing from this one. A pending
     /// deletion of this album is dropped.
     ///
-    /// - Returns: false if the tape no longer exists; nothing was stored then.
+    /// - Returns: false if the tape no longer exists; in that case, nothing was stored.
     /// - Throws: `StoreError`; `.other` for an identifier that is empty.
     @discardableResult
     public func keep(_ link: AlbumLink) throws(StoreError) -> Bool {

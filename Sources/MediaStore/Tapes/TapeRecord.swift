@@ -56,7 +56,6 @@ public struct TapeRecord: Sendable, Equatable {
     public var orientation = Orientation.portrait
     /// Scale mode of clips without their own.
     public var scaleMode = ScaleMode.fit
-    /// The transition between two clips.
     public var transition = Transition.none
     /// Duration of a transition in milliseconds, 100 to 2000.
     public var transitionMilliseconds: Int = 500
@@ -112,7 +111,7 @@ public enum AssociationReason: String, Sendable, CaseIterable {
     case internalError = "internal"
 }
 
-/// A tape as `list` shows it.
+/// A tape as shown by `list`.
 public struct TapeSummary: Sendable, Equatable {
     public var tape: TapeRecord
     /// Number of clips.
