@@ -28,9 +28,9 @@ public final class HTTPClient: Sendable {
     /// Sends a request and waits for the response. Any status is a response; only a missing one is an error.
     ///
     /// A `.safe` request is retried after network failures and after 408, 429, 502, 503 and 504, by the retry policy;
-    /// the last response is returned whatever its status. After a 429 or 503 to any request, the client sends nothing
-    /// to that origin until the wait is over, or fails with `.rateLimited` if it must not wait. A request's `verdict` can
-    /// overrule the status.
+    /// the last response is returned regardless of its status. After a 429 or 503 to any request, the client sends
+    /// nothing to that origin until the wait is over, or fails with `.rateLimited` if it must not wait. A request's
+    /// `verdict` can overrule the status.
     ///
     /// Canceling the task stops an `.atMostOnce` request only while body bytes remain, and any other immediately
     /// (`.cancelled`). `control.abandon()` stops any request immediately.
@@ -317,7 +317,6 @@ public struct WaitNotice: Sendable {
 /// One attempt of a request, for a log line.
 public struct ExchangeRecord: Sendable {
     public let method: HTTPMethod
-    /// The address.
     public let url: RequestURL
     /// The status of the response, or why there was none.
     public let outcome: Result<Int, TransportError>

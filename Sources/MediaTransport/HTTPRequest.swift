@@ -1,18 +1,11 @@
 /// A request method (RFC 9110 section 9; PATCH is RFC 5789).
 public enum HTTPMethod: String, Sendable {
-    /// Transfers a representation.
     case get = "GET"
-    /// Like GET without the content.
     case head = "HEAD"
-    /// Processes the content.
     case post = "POST"
-    /// Replaces the target.
     case put = "PUT"
-    /// Changes the target in part.
     case patch = "PATCH"
-    /// Removes the target.
     case delete = "DELETE"
-    /// Queries the options of the target.
     case options = "OPTIONS"
 }
 
@@ -91,11 +84,9 @@ public protocol ResponseReceiver: Sendable {
 /// One HTTP request, complete and ready to send.
 public struct HTTPRequest: Sendable {
     public var method: HTTPMethod
-    /// The address.
     public var url: RequestURL
     /// Header fields besides those the transport sets (`Host`, `User-Agent`, `Content-Length`, `Expect`).
     public var headers: [HTTPHeader]
-    /// The content, if any.
     public var body: (any RequestBody)?
     /// Sent only if its origin is the request's.
     public var authorization: Authorization?
@@ -177,7 +168,6 @@ public struct HTTPResponse: Sendable {
     /// Measurements of the call.
     public var metrics: TransferMetrics
 
-    /// The status code.
     public var status: Int { head.status }
 
     package init(head: HTTPResponseHead, body: [UInt8], metrics: TransferMetrics) {

@@ -47,7 +47,7 @@ package enum KnownSecrets {
         request.tokens.forEach(addToken)
     }
 
-    /// Adds the secret of a login, also in the form in which HTTP Basic sends it (RFC 7617).
+    /// Adds the secret of a login, including the form in which HTTP Basic sends it (RFC 7617).
     package static func add(_ authorization: Authorization) {
         guard state.withLock({ $0.lastScheme != authorization.scheme }) else { return }
         defer { state.withLock { $0.lastScheme = authorization.scheme } }

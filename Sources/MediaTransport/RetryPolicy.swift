@@ -118,7 +118,7 @@ package struct Backoff: Sendable {
     }
 
     /// Counts a failed attempt, and returns the delay before the next one; nil if there is none. `attempt` is its
-    /// number if failures of other kinds count as well. Requested delays add up only if `isOutage`.
+    /// number if failures of other kinds count as well. Requested delays count toward the total only if `isOutage`.
     package mutating func next(retryAfter: Duration? = nil, attempt: Int? = nil, isOutage: Bool = true) -> Duration? {
         failures = attempt ?? failures + 1
         let time = now()

@@ -240,7 +240,6 @@ public struct TransferProgress: Sendable, Equatable {
         case waitingToRetry
     }
 
-    /// The stage.
     public var phase: Phase
     /// Body bytes that the peer's kernel has acknowledged: bytes written to the socket less those still in our send
     /// buffer. Never more than a slow reader has read plus the peer's receive buffer.

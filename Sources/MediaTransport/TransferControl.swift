@@ -61,7 +61,7 @@ public final class TransferControl: Sendable {
         set(.stop(finishWithin: finishWithin))
     }
 
-    /// Stops the transfer immediately. After the last body byte its outcome is then unknown.
+    /// Stops the transfer immediately. If the last body byte was sent, the outcome is then unknown.
     public func abandon() {
         set(.abandon)
     }
@@ -91,7 +91,7 @@ public final class TransferControl: Sendable {
 
     /// Waits for a stop, without a time limit.
     ///
-    /// - Returns: False if the task was canceled before.
+    /// - Returns: False if the task was canceled first.
     @discardableResult
     public func waitForStop() async -> Bool {
         let (stops, continuation) = AsyncStream<Void>.makeStream()

@@ -22,7 +22,7 @@ final class TransferLoop: Sendable {
     private struct Inbox {
         var submissions: [(Submission, Completion)] = []
         var isRunning = false
-        /// Set when the client is deallocated, which every request retains.
+        /// Set when the client, which every request retains, is deallocated.
         var isShutDown = false
     }
 

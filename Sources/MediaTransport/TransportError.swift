@@ -48,7 +48,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case unusable
     }
 
-    /// The cause.
     public var kind: Kind
     /// The message of libcurl or the system. Never contains a secret.
     public var detail: String

@@ -28,7 +28,7 @@ extension OutcomeCode {
     public static let settingsUnusable = OutcomeCode("settings_unusable", exit: 2)
         .message("the privacy settings {file} cannot be used{detail}")
         .hint("nothing is sent until they can be read; repair the file, or delete it to use the defaults")
-    /// --send-media was given, but the privacy settings forbid it.
+    /// --send-media was specified, but the privacy settings forbid it.
     public static let privacyModeOn = OutcomeCode("privacy_mode_on", exit: 2)
         .message("privacy mode is on: media must not be sent")
         .hint("send only its hash, without --send-media; or: mediactl hash-only settings set privacy-mode off")

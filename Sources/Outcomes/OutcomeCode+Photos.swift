@@ -52,7 +52,7 @@ extension OutcomeCode {
     public static let repeatedCursor = OutcomeCode("repeated_cursor", exit: 7)
         .message("pagination loop: the server repeated a cursor{detail}")
         .hint("nothing was recorded as complete; contact its operator")
-    /// The server stores uploads without an owner, and deletes such photos by itself.
+    /// The server stores uploads without an owner, and deletes such photos on its own.
     public static let ownershipDefect = OutcomeCode("ownership_defect", exit: 7)
         .message("this server does not record the owner of uploaded photos, and deletes photos without an owner")
         .hint("do not delete any local original; ask its operator for a PhotoSync server without this defect")
