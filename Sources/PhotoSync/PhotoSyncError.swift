@@ -6,7 +6,6 @@ public import MediaTransport
 
 /// An error of a PhotoSync operation: the facts from which the caller classifies it and writes the message.
 public struct PhotoSyncError: Error, Sendable, CustomStringConvertible {
-    /// The kind of error.
     public var code: OutcomeCode
     /// Details from the server or the system. May contain control characters; escape before printing.
     public var detail: String

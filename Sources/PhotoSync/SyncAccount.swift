@@ -13,7 +13,6 @@ public struct SyncAccount: Sendable {
     public let index: SyncIndex
     /// The photos and logins of this machine.
     public let library: LibraryStore
-    /// This machine's clock.
     var now: @Sendable () -> Date = { Date() }
 
     public init(client: PhotoSyncClient, deviceID: String?, index: SyncIndex, library: LibraryStore) {

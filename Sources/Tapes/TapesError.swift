@@ -4,7 +4,6 @@ internal import MediaStore
 /// An error of a tape operation: the facts from which the caller classifies it and writes the message. A failure of an
 /// album is not an error but a state of the tape (rule R9).
 public struct TapesError: Error, Sendable, CustomStringConvertible {
-    /// The kind of error.
     public var code: OutcomeCode
     /// Details from the system. May contain control characters; escape before printing.
     public var detail: String

@@ -162,7 +162,6 @@ public struct DownloadItem: Sendable {
     public var id: String
     /// Its original name; nil for an unknown ID.
     public var originalFilename: String?
-    /// The state of the photo.
     public var state: State
     /// The existing or planned path.
     public var path: [UInt8]?
@@ -176,9 +175,7 @@ public struct DownloadItem: Sendable {
     public var bytesReceived: Int64 = 0
     /// Whether it resumed an earlier download.
     public var isResumed: Bool = false
-    /// Number of attempts.
     public var attempts: Int = 0
-    /// The error, if it failed.
     public var error: PhotoSyncError?
     /// Whether the error ended the run, which throws it.
     public var endsRun = false

@@ -274,7 +274,6 @@ public struct PullResult: Sendable, Equatable {
     public var photos: Int64 = 0
     /// Pages that were listed.
     public var pages: Int64 = 0
-    /// Number of restarts.
     public var restarts: Int = 0
     /// The changes to the index.
     public var changes: SyncChanges = SyncChanges()

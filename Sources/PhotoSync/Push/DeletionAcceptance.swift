@@ -20,13 +20,11 @@ public struct DeletionAcceptance: Sendable {
 
         /// The argument, or a file in the specified directory.
         public var target: [UInt8]
-        /// The result.
         public var state: State
         /// The server's ID of the photo.
         public var photoID: String?
         /// The name as uploaded; nil if unknown. Untrusted text.
         public var fileName: String?
-        /// The error, if it failed.
         public var error: PhotoSyncError?
     }
 

@@ -129,9 +129,7 @@ public struct PushItem: Sendable {
         case cancelled
     }
 
-    /// The file.
     public var path: [UInt8]
-    /// The state of the file.
     public var state: State
     /// Its size in bytes; nil if unknown.
     public var sizeBytes: Int64?
@@ -143,7 +141,6 @@ public struct PushItem: Sendable {
     public var takenAt: PhotoTime?
     /// Body bytes sent.
     public var bytesSent: Int64 = 0
-    /// Number of attempts.
     public var attempts: Int = 0
     /// Why it failed, was skipped, or was not started.
     public var error: PhotoSyncError?

@@ -33,7 +33,6 @@ public struct Repair: Sendable {
         public var photo: PhotoRecord
         /// The defect of the server's file.
         public var problem: SyncDifference.Kind
-        /// The state of the photo.
         public var state: State
         /// The local original, or one that was modified since its upload.
         public var path: [UInt8]?
@@ -42,7 +41,6 @@ public struct Repair: Sendable {
         /// Whether it was deleted on the server, by this repair or before; if it then failed, only the local original is
         /// left.
         public var isDeleted = false
-        /// The error, if it failed.
         public var error: PhotoSyncError?
         /// Whether the error ended the run, which throws it.
         public var endsRun = false
@@ -63,8 +61,8 @@ public struct Repair: Sendable {
     // MARK: Planning
 
     /// Lists all photos again, checks the file of each, and finds originals of those that are missing, empty, or of a
-    /// wrong length; with `ServerCheck.contents`, also of damaged ones. Photos that an interrupted repair, or the server
-    /// itself, has deleted come first, if they have an original. Changes nothing.
+    /// wrong length; with `ServerCheck.contents`, also originals of damaged ones. Photos that an interrupted repair, or
+    /// the server itself, has deleted come first, if they have an original. Changes nothing.
     ///
     /// - Parameters:
     ///   - control: Cancels the requests.

@@ -139,7 +139,7 @@ public struct Verification: Sendable {
         }
     }
 
-    /// The ID of the photo as which the bytes at a path were uploaded.
+    /// The ID of the photo that the bytes at a path were uploaded as.
     private func photo(at path: [UInt8], _ digest: String?) -> String? {
         let copies = (try? account.library.copies(at: [path], server: account.server)) ?? []
         return copies.first { $0.state == .present && $0.sha256 == digest }?.photoID
@@ -329,7 +329,7 @@ public struct SyncDifference: Sendable, Equatable {
     /// The value in the index or in the copy's record.
     public var expected: String?
     public var found: String?
-    /// ID of the photo as which the changed bytes were uploaded.
+    /// ID of the photo that the changed bytes were uploaded as.
     public var uploadedAs: String?
 }
 

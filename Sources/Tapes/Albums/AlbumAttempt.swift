@@ -9,7 +9,7 @@ internal import MediaTransport
 struct AlbumAttempt {
     let service: AlbumService
     let isRequested: Bool
-    /// A video to add to the album without being a clip (rule R16).
+    /// A video to add to the album that is not a clip (rule R16).
     let filed: ClipRecord?
     var tape: TapeRecord
     /// The clips in the tape's order.

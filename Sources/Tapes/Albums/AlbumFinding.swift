@@ -43,7 +43,6 @@ public struct AlbumFinding: Sendable, Equatable {
         case renderLeftover = "render_leftover"
     }
 
-    /// The kind of difference.
     public var kind: Kind
     /// The clip concerned, if any.
     public var clip: ClipRecord?

@@ -237,7 +237,6 @@ public struct AlbumError: Error, Sendable, Equatable, CustomStringConvertible {
         case cancelled
     }
 
-    /// The kind of failure.
     public var kind: Kind
     /// Message of the library or the system, at most 500 characters. May contain control characters.
     public var detail: String

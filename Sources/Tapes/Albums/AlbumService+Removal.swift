@@ -10,8 +10,8 @@ extension AlbumService {
     /// The album keeps its link even if empty. Assets that the library does not remove stay in the album, without a
     /// clip. If the flag is not set, nothing is locked and no request is sent: ``rearrange(_:)`` updates the album.
     ///
-    /// Cancellation interrupts the wait for another task that changes the album; nothing is removed then. It does not
-    /// interrupt the removal itself, which would leave assets without clips in the album.
+    /// Cancellation interrupts the wait for another task that changes the album; in that case, nothing is removed. It
+    /// does not interrupt the removal itself, which would leave assets without clips in the album.
     ///
     /// - Parameters:
     ///   - clipIDs: The clips.
@@ -120,7 +120,7 @@ extension AlbumService {
     /// Deletes a tape; if the flag is set, also its album, unless `keepingAlbum` is true.
     ///
     /// If the flag is not set, no request is sent to the library. Cancellation interrupts the wait for another task
-    /// that changes the album; nothing is deleted then. It does not interrupt the deletion itself.
+    /// that changes the album; in that case, nothing is deleted. It does not interrupt the deletion itself.
     ///
     /// - Parameters:
     ///   - tapeID: The tape.
@@ -226,8 +226,6 @@ public struct TapeDeletion: Sendable, Equatable {
         case pending(AlbumLink, AssociationReason, detail: String)
     }
 
-    /// The deleted tape.
     public var tape: TapeRecord
-    /// The results for its albums.
     public var albums: [Album]
 }

@@ -21,8 +21,8 @@ extension AlbumService {
         }
     }
 
-    /// Compares a tape with its album and its originals without changing anything. Requires `.readWrite`; for a tape
-    /// without an album in the library no access, since all its clips are pending.
+    /// Compares a tape with its album and its originals without changing anything. Requires `.readWrite`, except for a
+    /// tape without an album in the library, whose clips are all pending.
     ///
     /// - Throws: `TapesError` `.albumsOff`, `.tapeNotFound`, `.libraryUnusable`, `.storeUnusable`, `.cancelled`.
     public func verify(_ tapeID: String) async throws(TapesError) -> AlbumCheck {

@@ -26,7 +26,7 @@ public struct RelinkResult: Sendable, Equatable {
 extension TapeEditor {
     /// Finds moved originals by checksum: walks directories, reads only files of the right size, and relinks the clips
     /// to the files found. Originals still at their paths are not changed, unless `includesChanged` is true and their
-    /// content is another. Of several equal files, one with the same name is preferred, otherwise the first.
+    /// content differs. Of several equal files, one with the same name is preferred, otherwise the first.
     ///
     /// The video of a live photo is searched for by its name in the directory of the still.
     ///
@@ -35,7 +35,7 @@ extension TapeEditor {
     /// - Parameters:
     ///   - tapes: Tapes whose clips to relink; all tapes if empty.
     ///   - directories: Directories to search, as bytes.
-    ///   - includesChanged: Whether to search also for the former content of originals that were changed or replaced.
+    ///   - includesChanged: Whether to also search for the former content of originals that were changed or replaced.
     ///   - isDryRun: Whether to change nothing.
     /// - Returns: A result for each clip that has a source.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.

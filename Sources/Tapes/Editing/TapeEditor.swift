@@ -280,8 +280,8 @@ extension TapeEditor {
 
     /// Changes how a clip is shown. All other settings keep their stored values, not those of the given clip.
     ///
-    /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`;
-    ///   nothing is changed then.
+    /// - Throws: `TapesError` `.outOfRange`, `.trimTooLong`, `.notForThisKind`, `.clipNotFound`, `.storeUnusable`; in
+    ///   that case, nothing is changed.
     public func set(_ change: ClipChange, on clip: ClipRecord) throws(TapesError) -> ClipRecord {
         var refusal: TapesError?
         func apply(_ clip: inout ClipRecord) {

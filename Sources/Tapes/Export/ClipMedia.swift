@@ -36,7 +36,6 @@ public struct ClipMedia: Sendable, Equatable {
     public var frameRate: FrameRate?
     /// Duration of the video track in milliseconds; nil if unknown.
     public var milliseconds: Int64?
-    /// Whether it has audio.
     public var hasSound: Bool
 
     /// Creates properties.

@@ -240,7 +240,7 @@ extension FileIdentity {
     }
 }
 
-/// A playlist in extended M3U: UTF-8, LF, one entry per medium. Names are escaped, so that none can start a new line;
+/// A playlist in extended M3U: UTF-8, LF, one entry per clip. Names are escaped, so that none can start a new line;
 /// locations are bytes that the system can open, in any encoding.
 struct M3UPlaylist {
     struct Entry {

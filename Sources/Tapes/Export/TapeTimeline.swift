@@ -101,7 +101,7 @@ struct TapeTimeline {
         )
     }
 
-    /// Covers the frames that both clips give up to the transition, each in its own frame rate.
+    /// Covers the frames that both clips contribute to the transition, each in its own frame rate.
     private func transition(after index: Int, milliseconds: Int64, isSound: Bool) -> JSONValue {
         let kind = tape.transition(after: index)
         let isDissolve = isSound || kind == .crossfade
@@ -123,7 +123,7 @@ struct TapeTimeline {
         let clip: ClipRecord
         let rate: ClipMedia.FrameRate
         let hasSound: Bool
-        /// Frames given up to the transitions before and after the clip.
+        /// Frames contributed to the transitions before and after the clip.
         let headFrames: Int64
         let tailFrames: Int64
         /// nil if its length is unknown.

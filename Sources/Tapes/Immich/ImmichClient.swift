@@ -185,7 +185,7 @@ struct ImmichRefusal {
     private let mediaType: String?
     private let place: String?
 
-    /// Takes a response with any status except success.
+    /// The response may have any status except success.
     init(_ response: HTTPResponse) {
         status = response.status
         retryAfter = response.head.retryAfter
