@@ -31,7 +31,6 @@ struct CheckRun: Sendable {
     let server: String
     /// `doctor` or `smoke`.
     let suite: String
-    /// Path of the JUnit report.
     let junit: String?
 
     /// Grace period after the time limit or a signal for the response to an upload whose last byte was sent.

@@ -82,7 +82,8 @@ struct HashOnlyRetry: ContextCommand {
                     + CaptureItem(planned: record).sendAgain
             )
         }
-        // Oldest first, after those that the server may have: their outcome decides on others of the same media.
+        // Oldest first, after those that the server may have, whose outcome determines that of others of the same
+        // media.
         let unfinished: [CaptureRecord] = records.filter(\.isOpen).reversed()
         return unfinished.filter { !$0.state.isUnsent } + unfinished.filter(\.state.isUnsent)
     }

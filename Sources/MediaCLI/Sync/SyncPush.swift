@@ -103,7 +103,6 @@ struct PushRun: Sendable {
     let writesProgressRecords: Bool
     /// Prompts before uploading changed files; if nil, they are only reported.
     var prompter: Prompter?
-    /// Called for each result.
     var onItem: @Sendable (PushItem) -> Void = { _ in }
 
     /// - Throws: `PhotoSyncError` for errors that end the whole run, `UserFacingError`.

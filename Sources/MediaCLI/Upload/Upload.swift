@@ -81,7 +81,7 @@ struct Upload: ContextCommand {
             guest: guest?.access
         )
         let server = try guest?.client.server ?? settings.requireServer()
-        // To create or open each of them waits for the disk.
+        // Creating or opening each of them waits for the disk.
         async let opening = BlockingWork.run { settings.hashCache() }
         let store = try await StoreSession.open(settings)
         let hashes = await opening

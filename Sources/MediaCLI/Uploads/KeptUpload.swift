@@ -135,7 +135,7 @@ struct KeptUploadPages {
     private var waiting: [KeptUpload]
 
     /// Reads all guest uploads at once, since there are few. Without them, `onlyOtherEvents` reads the details only for
-    /// other events than that of the upload.
+    /// events other than that of the upload.
     init(of store: TokenStore, host: String?, onlyOtherEvents: Bool = false) throws {
         guests = try GuestUploads(store.guestUploads(host: host), in: store)
         let files: TokenPages.Files = onlyOtherEvents && guests.uploads.isEmpty ? .ofOtherEvents : .all

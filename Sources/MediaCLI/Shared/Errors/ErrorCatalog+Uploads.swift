@@ -173,7 +173,7 @@ extension ErrorCatalog {
         }
     }
 
-    /// Other programs take the address of the server as an argument.
+    /// Users of other programs may pass the server's address as an argument.
     private static func isAddress(_ path: [UInt8]) -> Bool {
         path.starts(with: "http://".utf8) || path.starts(with: "https://".utf8)
     }

@@ -61,7 +61,6 @@ protocol CatalogedError: ReportableError {
     var use: String { get }
     /// nil if there was no response.
     var httpStatus: Int? { get }
-    /// Whether a retry may succeed.
     var isRetryable: Bool { get }
 }
 

@@ -312,7 +312,7 @@ struct MistypedLine {
         return Spelling.nearest(to: words[1], among: below).map { "\(name) \($0)" } ?? name
     }
 
-    /// The names of commands in other programs, with those that may be meant here.
+    /// Names of commands in other programs, with the commands here that may be meant.
     private static let synonyms: [String: [String]] = [
         "ls": ["list"], "dir": ["list"], "rm": ["delete", "remove"], "del": ["delete", "remove"],
         "remove": ["delete"], "cp": ["upload", "add"], "copy": ["upload", "duplicate"],

@@ -41,8 +41,8 @@ struct NewFile: Sendable {
         case stream
     }
 
-    /// Checks the target, also by creating a temporary file there, so that an unusable one is detected before the work
-    /// starts.
+    /// Checks the target, including by creating a temporary file there, so that an unusable one is detected before the
+    /// work starts.
     ///
     /// - Throws: `UserFacingError` (usage).
     init(replacing path: [UInt8], _ kind: Kind) throws(UserFacingError) {
