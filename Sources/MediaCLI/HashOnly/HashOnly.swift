@@ -5,7 +5,7 @@ struct HashOnly: ParsableCommand {
         commandName: "hash-only",
         abstract: "Prove that a photo or video existed, without uploading it.",
         discussion: """
-            The server receives the SHA-256 of the file, statistics about the depth of the scene, and as much of time, \
+            The server receives the SHA-256 of the file, statistics about the depth of the scene, and as much about time, \
             location and device as you allow. The file stays on this machine, encrypted. mediactl hash-only FILE is short \
             for mediactl hash-only send FILE and accepts its options.
 

@@ -12,7 +12,7 @@ struct HashOnlyExport: ContextCommand {
         commandName: "export",
         abstract: "Export a capture from the vault: the media, its depth map, or a bundle for verification.",
         discussion: """
-            The hash of the media is verified before the file gets its name. Existing files are not replaced.
+            The hash of the media is verified before the file gets its final name. Existing files are not replaced.
             The bundle is JSON with the exact body, the signature and the public key: anyone can verify it without the server, \
             with mediactl hash-only verify --bundle or with openssl.
 

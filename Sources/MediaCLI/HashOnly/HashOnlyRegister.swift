@@ -190,7 +190,7 @@ struct CaptureKeyOptions: ParsableArguments {
         guard let publicKey else { return nil }
         guard let key = VerifyingKey.reading(try EvidenceFile.bytes(publicKey)) else {
             throw .usage(
-                "--public-key: \(ErrorCatalog.quoted(publicKey)) is not a public key of the curve P-256",
+                "--public-key: \(ErrorCatalog.quoted(publicKey)) is not a P-256 public key",
                 hint: "to write one: openssl pkey -in KEY -pubout"
             )
         }
@@ -240,7 +240,7 @@ struct RegistrationRun: Sendable {
         }
         let level = plan.endorsementCertificates == nil ? "software" : "tpm2"
         console.text([
-            "this machine would be registered at \(ErrorCatalog.clean(server.description)) as "
+            "this machine would be registered with \(ErrorCatalog.clean(server.description)) as "
                 + "\(ErrorCatalog.quoted(plan.model)), with \(words(for: plan.key))"
                 + (deviceID == nil ? ", at the level \(level)" : ", as the enrolled device")
         ])
@@ -284,7 +284,7 @@ struct RegistrationRun: Sendable {
         }
         let isUpgrade = earlier?.deviceID == device.deviceID && earlier?.level != device.level
         console.text([
-            "\(isUpgrade ? "upgraded" : "registered") this machine at \(ErrorCatalog.clean(server.description)) as "
+            "\(isUpgrade ? "upgraded" : "registered") this machine with \(ErrorCatalog.clean(server.description)) as "
                 + "\(ErrorCatalog.clean(device.deviceID)) (\(TextRenderer.key(level: device.level)))"
         ])
         explain(device)

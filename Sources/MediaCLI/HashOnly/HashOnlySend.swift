@@ -15,8 +15,8 @@ struct HashOnlySend: ContextCommand {
         discussion: """
             The server always publishes the capture time: to the second, or only the day at the levels day-only and none. \
             At the level precise it also publishes the coordinates. --dry-run shows exactly what would be sent.
-            A photo requires --depth FILE or --no-depth. A time without time zone is not UTC: without --utc-offset only its day is \
-            submitted.
+            A photo requires --depth FILE or --no-depth. A time without a time zone is not treated as UTC: \
+            without --utc-offset, only its day is submitted.
             A file is read once, hashed and encrypted in the same pass, and never modified. Captures that could not be sent \
             are stored; mediactl hash-only retry sends them.
 

@@ -5,7 +5,7 @@ struct StoreCommand: ParsableCommand {
         commandName: "store",
         abstract: "Check, back up, repair and restore the token store.",
         discussion: """
-            The token store has the delete tokens and the upload journal. mediactl backs it up once a day, after a command, \
+            The token store contains the delete tokens and the upload journal. mediactl backs it up once a day, after a command, \
             while it is smaller than 64 MiB, and keeps the last three backups in the data directory.
 
             Examples:

@@ -13,7 +13,7 @@ struct SyncDownload: ContextCommand {
             stopped. Existing files are never replaced. The photos are those of the local index; update it with mediactl \
             sync.
             With --thumbnails, only the thumbnails of the server are downloaded, as DIR/YEAR/MONTH/ID.thumbnail.jpg. A \
-            photo of which this machine has only the thumbnail still counts as missing.
+            photo still counts as missing if this machine has only its thumbnail.
 
             Examples:
               mediactl sync download --missing --output Pictures

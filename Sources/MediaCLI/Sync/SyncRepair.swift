@@ -12,8 +12,8 @@ struct SyncRepair: ContextCommand {
         commandName: "repair",
         abstract: "Upload photos again if the server lost or damaged their files.",
         discussion: """
-            Checks every file on the server, as sync verify --server-files does; with --server-content also damaged files of \
-            the correct length are found. Each such file is replaced from a local original with the uploaded bytes: the photo is \
+            Checks every file on the server, as sync verify --server-files does; with --server-content, damaged files of the \
+            correct length are also found. Each such file is replaced from a local original with the uploaded bytes: the photo is \
             deleted on the server and uploaded again, with its name, date and device. It gets a new ID, and is removed from \
             albums on the server. Photos without a local original are listed and not changed.
 

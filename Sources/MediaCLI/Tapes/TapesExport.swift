@@ -244,7 +244,7 @@ struct TapeExportRun: Sendable {
             guard let length = clip.durationMilliseconds, let found = now.durationMilliseconds, found != length
             else { continue }
             console.warning(
-                "clip \(clip.number) (\(TextRenderer.name(of: clip))) has another length than when it was added",
+                "clip \(clip.number) (\(TextRenderer.name(of: clip))) has changed in length since it was added",
                 hint: ErrorCatalog.replacedHint
             )
         }

@@ -30,7 +30,7 @@ struct TapesRelink: ContextCommand {
     )
     var directories: [String] = []
 
-    @Flag(help: "Search also for the former content of originals that were changed or replaced.")
+    @Flag(help: "Also search for the former content of originals that were changed or replaced.")
     var changed = false
 
     @Flag(name: .dryRun, help: "Show what was found, without changing anything.")

@@ -24,10 +24,10 @@ struct TapesSet: ContextCommand {
     @Option(name: .customLong("clip"), help: TapeHelp.clip)
     var clips: [String] = []
 
-    @OptionGroup(title: "Of a tape") var ofTape: TapeLookOptions
-    @OptionGroup(title: "Of clips") var ofClips: ClipLookOptions
+    @OptionGroup(title: "Tape options") var ofTape: TapeLookOptions
+    @OptionGroup(title: "Clip options") var ofClips: ClipLookOptions
 
-    @Option("Scaling to the frame; tape (for clips only) is the mode of the tape.", value: "mode")
+    @Option("Scaling to the frame; tape (clips only) uses the mode of the tape.", value: "mode")
     var scale: ScaleName?
 
     @Flag(name: .dryRun, help: "Show what would be changed, without changing it.")

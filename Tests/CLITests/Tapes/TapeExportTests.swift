@@ -183,7 +183,7 @@ import Testing
         }
         let playlist = try await fixture.run("export", "T", "--no-album")
         #expect(playlist.exitCode == 0, "\(playlist)")
-        #expect(playlist.errors.contains("clip 1 (\(originals[0])) has another length than when it was added"))
+        #expect(playlist.errors.contains("clip 1 (\(originals[0])) has changed in length since it was added"))
         #expect(try await fixture.json("relink", "T", "--in", former).states == ["present"])
         #expect(try await fixture.json("relink", "T", "--in", former, "--changed").states == ["relinked"])
         let timeline = try await fixture.run("export", "T", "--format", "otio", "--no-album")

@@ -88,7 +88,7 @@ extension ErrorCatalog {
                 "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
         case .keyUnusable:
             text.message = "the key cannot be used\(at(error))\(error.suffix)"
-        case .notRegistered: text.message += error.value.map { " at \(clean($0))" } ?? ""
+        case .notRegistered: text.message += error.value.map { " with \(clean($0))" } ?? ""
         default: return nil
         }
         return text

@@ -143,7 +143,7 @@ extension ErrorCatalog {
         case .payloadTooLarge:
             .table(
                 error,
-                hint: "a proxy in front of the server may limit the size of requests; photos have up to 50 MiB"
+                hint: "a proxy in front of the server may limit the size of requests; photos can be up to 50 MiB"
             )
         case .setupRequired:
             Text(
