@@ -27,9 +27,9 @@ internal import Tus
         public var isRetryable: Bool
         /// Local path concerned, as bytes.
         public var path: [UInt8]?
-        /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice`
-        /// avoids the failure; `directory` if the file may be in another directory than the current one; `deletion` if
-        /// the outcome of a deletion is unknown.
+        /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice` avoids the
+        /// failure; `directory` if the file may be in a directory other than the current one; `deletion` if the outcome
+        /// of a deletion is unknown.
         public var field: String?
         /// The offending value as given.
         public var value: String?
@@ -39,9 +39,9 @@ internal import Tus
         public var fileID: Int64?
         /// The rescue file that still contains a response.
         public var rescuePath: String?
-        /// Other hosts of the token store with the ID.
+        /// Other hosts in the token store that have the ID.
         public var otherHosts: [String]
-        /// The hosts whose entry of the ID was removed from the store.
+        /// The hosts whose entry for the ID was removed from the store.
         public var removedHosts: [String] = []
         /// The server that a login is for.
         public var origin: Origin?
@@ -152,7 +152,7 @@ extension GigHiveError {
         if (300..<400).contains(status) {
             detail = head.value(of: "Location") ?? detail
         } else if status == 413, !isJSON {
-            // The application also reports "too large" if the part has another name (trap T4).
+            // The application also reports "too large" if the part has a different name (trap T4).
             detail = "the web server refused the size of the request"
         } else if status == 503, !isJSON {
             // The title of the web server's page repeats the status.

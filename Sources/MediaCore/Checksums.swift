@@ -13,7 +13,7 @@ package struct CyclicCheck: Sendable {
         }
     }
 
-    /// The check of some bytes; `check` is that of all bytes before them, 0 at the beginning.
+    /// The check of these bytes; `check` is that of all bytes before them, 0 at the beginning.
     package func of(_ bytes: some Sequence<UInt8>, after check: UInt32 = 0) -> UInt32 {
         // Other modules call this without specialization: five times slower than the loop over contiguous bytes.
         bytes.withContiguousStorageIfAvailable { update(check, with: $0) } ?? update(check, with: Array(bytes))

@@ -40,7 +40,7 @@ extension GuestReceipt: Storable {
     }
 }
 
-/// Statements over the table `guest_receipts`.
+/// Statements on the table `guest_receipts`.
 enum GuestRow {
     /// The server repeats its response to a repeated query, so the newest receipt of an upload is kept.
     static func upsert(_ receipt: GuestReceipt, of uploadID: String, _ db: Database) throws {

@@ -147,7 +147,7 @@ package final class LockedFile: Sendable {
 
 extension LockedFile {
     /// Locks the registration of this machine with a capture server: a second registration in the meantime would leave
-    /// a device on the server that no machine uses. Waits for the present owner, without blocking a thread; canceling
+    /// a device on the server that no machine uses. Waits for the current owner, without blocking a thread; canceling
     /// interrupts the wait.
     ///
     /// - Throws: `StoreError`, `.busy` after a minute; `CancellationError`.

@@ -27,7 +27,7 @@ struct RawStatement {
 
     // MARK: Running
 
-    /// Runs it, and calls `body` at each row. Values beyond the last parameter are ignored.
+    /// Runs it, and calls `body` for each row. Values beyond the last parameter are ignored.
     func map<Value>(_ values: [RawValue], _ body: (RawStatement) -> Value) throws -> [Value] {
         sqlite3_reset(statement)
         bind(values[..<min(values.count, parameterCount)])

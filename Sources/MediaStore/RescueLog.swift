@@ -221,7 +221,7 @@ package final class RescueRecord: Sendable {
         }
     }
 
-    /// Appends bytes of the response. One beyond the allocated space is stored as far as the disk allows.
+    /// Appends bytes of the response. Those beyond the allocated space are stored as far as the disk allows.
     ///
     /// - Throws: `StoreError`; data written before is kept.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
@@ -261,7 +261,7 @@ package final class RescueRecord: Sendable {
         try await sync.synchronize()
     }
 
-    /// Erases the response to this attempt before another attempt, on disk as well: after a power loss it must not be
+    /// Erases the response to this attempt before another attempt, on disk as well: after a power loss, it must not be
     /// mistaken for the last response.
     package func reset() async throws(StoreError) {
         let wasUsed = try response.withLock { response throws(StoreError) in

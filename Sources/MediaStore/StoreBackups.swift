@@ -29,7 +29,7 @@ package struct StoreBackups {
         self.directory = directory
     }
 
-    /// Newest first. Those of the future, created while the clock was wrong, are last.
+    /// Newest first. Those dated in the future, created while the clock was wrong, are last.
     package func all(now: Date = Date()) throws(StoreError) -> [Backup] {
         let folder = directory.path(of: .backups)
         guard let status = try FileStatus(at: folder), status.isDirectory else { return [] }
@@ -190,7 +190,7 @@ package struct StoreBackups {
     }
 }
 
-/// Damaged stores that a repair has set aside. They still have tokens, which are erased when they are deleted.
+/// Damaged stores that a repair has set aside. They still contain tokens; each is erased there when it is deleted.
 struct DamagedCopies {
     private static let mark = ".damaged-"
 

@@ -94,8 +94,8 @@ final class StoreConnection: Sendable {
 
     /// Reads, in one transaction.
     ///
-    /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, with which SQLite compiles every cached
-    /// statement again, and costs as much as a small upload.
+    /// Not `queue.read`: it guards against writes with `PRAGMA query_only`, after which SQLite recompiles every cached
+    /// statement, which costs as much as a small upload.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         try read(from: queue, body)
     }

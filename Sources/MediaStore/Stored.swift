@@ -13,8 +13,8 @@ extension Storable {
     mutating func complete(from row: Row) {}
 }
 
-/// The row of a value, as read and written by GRDB. The values cannot conform themselves, because they are
-/// public and GRDB is not.
+/// The row of a value, as read and written by GRDB. The values themselves cannot conform, because they are public and
+/// GRDB is not.
 struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
     static var databaseTableName: String { Value.table }
 
@@ -46,7 +46,7 @@ struct Stored<Value: Storable>: Codable, FetchableRecord, PersistableRecord {
 
     static func select(where condition: String) -> String { "SELECT * FROM \(Value.table) WHERE \(condition)" }
 
-    /// The rows that match, by a statement that is compiled once. The condition may end with an order.
+    /// The rows that match, read by a statement that is compiled only once. The condition may end with an order.
     static func values(
         _ db: Database,
         where condition: String,

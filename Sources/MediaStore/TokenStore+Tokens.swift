@@ -194,7 +194,7 @@ package struct TokenPages {
         case oldestFirst
     }
 
-    /// The details to read of the files from their servers.
+    /// Which details of the files, as reported by their servers, to read.
     package enum Files: Sendable {
         case none
         case all

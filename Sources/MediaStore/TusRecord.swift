@@ -61,7 +61,7 @@ public struct TusRecord: Sendable, Equatable {
     public var parts: [Part]
     /// The ID that is finalized: the only part's, or that of the joined upload.
     public var finalTusID: String?
-    /// When a finalize request was last about to be sent; nil if none ever was. From then on the server may have
+    /// When a finalize request was last about to be sent; nil if none ever was. From then on, the server may have
     /// stored the file.
     public var finalizeStartedAt: Date?
 
@@ -97,7 +97,7 @@ extension TusRecord: Storable {
     }
 }
 
-/// Statements over the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
+/// Statements on the table `tus_uploads`. The parts are one JSON text: they are always read and written together.
 enum TusRow {
     /// Whether a row of `uploads` ended without a file on the server, while a tus server has bytes of it. Takes the
     /// time now as the second argument.

@@ -21,7 +21,7 @@ enum UploadID {
 public enum UploadState: String, Sendable, CaseIterable, Codable {
     /// Planned; nothing was sent.
     case planned
-    /// Bytes may have been sent. After a crash this is never simply "not sent".
+    /// Bytes may have been sent. After a crash, this is never simply "not sent".
     case sending
     /// Every byte is sent; the response is pending.
     case sent
@@ -273,7 +273,7 @@ enum JournalPath {
     }
 }
 
-/// Statements over the table `uploads`.
+/// Statements on the table `uploads`.
 enum UploadRow {
     /// Parameters: the host, or NULL for every host.
     static func isIn(_ states: Set<UploadState>) -> String {

@@ -35,7 +35,8 @@ extension BoxedOptional: Equatable where Value: Equatable {
 }
 
 /// Unchecked: `value` changes only in `Boxed`, whose `_modify` copies the box first unless it holds the only reference.
-/// So no other thread or copy can read a value that changes, and accesses cannot overlap; they are not checked either.
+/// So no other thread or copy can read a value that is changing, and accesses cannot overlap; they are not checked
+/// either.
 @usableFromInline final class Box<Value: Sendable>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var value: Value
 

@@ -46,7 +46,7 @@ public struct FileIdentity: Sendable, Equatable {
         )
     }
 
-    /// The regular file at a path, symbolic links followed, without opening it; nil if there is none.
+    /// The regular file at a path, following symbolic links, without opening it; nil if there is none.
     package init?(ofRegularFile path: [UInt8]) {
         var status = stat()
         guard !path.contains(0), stat(path.cString, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -69,7 +69,7 @@ public struct FileIdentity: Sendable, Equatable {
             && modificationNanoseconds == earlier.modificationNanoseconds
     }
 
-    /// The error for the file or directory at a path, symbolic links followed; 0 if its metadata can be read.
+    /// The error for the file or directory at a path, following symbolic links; 0 if its metadata can be read.
     package static func errorCode(of path: [UInt8]) -> Int32 {
         var status = stat()
         guard !path.contains(0) else { return ENOENT }

@@ -231,7 +231,8 @@ public struct HTTPClientConfiguration: Sendable {
     /// TLS checks of one server, in place of `trust`: a pin or an exemption applies only to the server that it was
     /// specified for. Called for every attempt, on the loop's thread; must return quickly.
     public var trustByOrigin: (@Sendable (Origin) -> ServerTrust)?
-    /// Decides about a server whose certificate was refused, before anything was sent. Without it the refusal is final.
+    /// Decides about a server whose certificate was refused, before anything was sent. Without it, the refusal is
+    /// final.
     public var onUntrustedServer: (@Sendable (Origin, TransportError) async -> TrustDecision)?
     /// Offer HTTP/2 to TLS servers. Off by default: with HTTP/1.1, large bodies cost less CPU and their early refusal
     /// is not lost (trap T3).

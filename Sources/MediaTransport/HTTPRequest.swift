@@ -30,9 +30,9 @@ public enum Repeatability: Sendable {
     /// The request reaches the server at most once per call. A caller may repeat it if
     /// `TransportError.isBeforeRequest`, and must resolve every other failure itself.
     case atMostOnce
-    /// After a failure the caller queries the server's offset (a PATCH of tus). The client never repeats the
-    /// request, nor a body that has begun. It uses a kept connection, and a stop stops it immediately: an
-    /// interruption loses nothing.
+    /// After a failure, the caller queries the server's offset (a PATCH of tus). The client never repeats the request,
+    /// nor a body that has begun. It uses a kept connection, and can be stopped immediately: an interruption loses
+    /// nothing.
     case resumable
 }
 
@@ -147,7 +147,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// The first value of a field; names are compared without case (RFC 9110 section 5.1).
+    /// The first value of a field; names are case-insensitive (RFC 9110 section 5.1).
     public func value(of name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }

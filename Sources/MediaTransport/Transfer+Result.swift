@@ -199,7 +199,7 @@ extension Transfer {
     }
 
     /// Whether the content is the purpose of the request, which has no time limit while there is progress. The content
-    /// of a refusal has one, as have the heads.
+    /// of a refusal and all heads do have one.
     private var isDownload: Bool {
         guard case .receiver = request.destination, request.method == .get, isHeadComplete else { return false }
         return head?.status == 200 || head?.status == 206
@@ -208,7 +208,7 @@ extension Transfer {
     /// Whether the whole body of an at-most-once request was sent.
     var isAwaitingOnlyResponse: Bool { request.repeatability == .atMostOnce && isBodyComplete }
 
-    /// Whether the control stops the transfer now. After the last body byte of an at-most-once request only `abandon`
+    /// Whether the control stops the transfer now. After the last body byte of an at-most-once request, only `abandon`
     /// does; a stop then shortens the wait for the response.
     func isStopDue() -> Bool {
         switch control.stopRequest {

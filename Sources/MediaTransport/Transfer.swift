@@ -303,7 +303,7 @@ extension Transfer {
             && bodyByteCount - bytesRead <= Self.limitedEndBytes
     }
 
-    /// Limits the unsent bytes in the send queue, once. Without support by the kernel nothing changes.
+    /// Limits the unsent bytes in the send queue, once. Without kernel support, nothing changes.
     private func limitBacklog() {
         guard !isBacklogLimited, let socket = connectedSocket() else { return }
         isBacklogLimited = true

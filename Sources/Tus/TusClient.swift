@@ -132,9 +132,9 @@ public struct TusClient: Sendable {
 
     /// Sends the missing bytes, in chunks.
     ///
-    /// After every failure the server's own offset (`HEAD`) determines where to resume; only a completed `PATCH` counts
-    /// as progress. If the server already has bytes, the prefix is read again and compared with the content's proofs
-    /// before anything is sent.
+    /// After every failure, the server's own offset (`HEAD`) determines where to resume; only a completed `PATCH`
+    /// counts as progress. If the server already has bytes, the prefix is read again and compared with the content's
+    /// proofs before anything is sent.
     ///
     /// `stop` and `abandon` of `control` end it immediately, like canceling the task; the upload stays resumable. A
     /// `content.keep` in progress is awaited. `onEvent` is called on any thread and must return quickly.

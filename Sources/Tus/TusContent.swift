@@ -38,7 +38,7 @@ public struct TusContent: Sendable {
     /// Proofs stored by earlier runs, in any order; the server's prefix is compared with the longest that fits.
     public var proofs: [TusProof]
     /// The chunk in which the last run ended, as passed to `begin`; nil if unknown. If the server kept nothing of it,
-    /// this run begins with smaller chunks, so that runs which are interrupted more often than a chunk takes still make
+    /// this run begins with smaller chunks, so that runs interrupted before a whole chunk can be sent still make
     /// progress.
     public var lastChunk: TusChunk?
     /// Called before each chunk that adapts is sent, to be stored for the next run. An error that it throws ends the

@@ -19,7 +19,7 @@ struct TusSender {
     private var locks: Backoff
     /// Failures since the last progress.
     private var consecutiveFailures: Backoff
-    /// Failed attempts in that time, including those because of a lock or too large a chunk.
+    /// Failed attempts in that time, including those caused by a lock or an oversized chunk.
     private var failedAttempts = 0
     private var retriedFailures = 0
     private var bytesSent: Int64 = 0

@@ -85,7 +85,7 @@ final class ServerContact: Sendable {
     }
 }
 
-/// The evidence of one item of a batch about the server.
+/// What one item of a batch shows about the server.
 final class ContactPass: Sendable {
     /// A server that has accepted this much of a body refuses neither the login nor the connection.
     private static let acceptedBytes: Int64 = 1 << 20

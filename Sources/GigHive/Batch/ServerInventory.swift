@@ -11,7 +11,7 @@ actor ServerInventory {
     struct Stored: Sendable, Equatable {
         var fileID: Int64
         var served: ServedName
-        /// Whether the listing has it in the event.
+        /// Whether the listing has the file in the event.
         var isInEvent: Bool
         /// Whether other events list it too. D1 and D2 list a file in every event that has a file with the same label.
         var isInSeveralEvents = false
@@ -130,7 +130,7 @@ actor ServerInventory {
     }
 }
 
-/// A media listing in little memory: half of each digest, its ID, and the events.
+/// A compact media listing: half of each digest, its ID, and the events.
 struct InventoryIndex: Sendable {
     /// The first half of a digest. Only files crafted for that purpose could share it.
     private struct Key: Hashable {

@@ -72,7 +72,7 @@ public struct UploadBatch: Sendable {
         /// A file is started.
         case began(Int)
         case upload(Int, UploadEvent)
-        /// It was started and has sent nothing when a failure of another item stopped the run: it counts as not
+        /// It was started but had sent nothing when a failure of another item stopped the run: it counts as not
         /// started.
         case withdrew(Int)
         /// It has finished. Occurs exactly once for every started item that was not withdrawn, and for every refused
@@ -367,9 +367,9 @@ final class BatchQueue: Sendable {
         /// Items that are due while their file is being sent; no entry for a file that is not.
         var waiting: [Int: [Int]] = [:]
         var outcomes: [Outcome: UploadResult] = [:]
-        /// Number of items that have started and not finished.
+        /// Number of items that have started but not finished.
         var running = 0
-        /// Items that are behind all others, and all that have ever been moved there.
+        /// Items that are now behind all others, and every item that was ever moved there.
         var postponed: [Int] = []
         var everPostponed: Set<Int> = []
     }

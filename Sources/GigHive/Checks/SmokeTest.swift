@@ -97,7 +97,7 @@ public struct SmokeTest: Sendable {
         return await uploader.upload(prepared, control: control)
     }
 
-    /// Whether the server issues no delete token for the test file to any user (gighive-d4 contract section 3).
+    /// Whether no user receives a delete token for the test file from the server (gighive-d4 contract section 3).
     private func hasNoTokens() async throws(GigHiveError) -> Bool {
         guard uploader.options.transport == .tus else { return false }
         return try await uploader.tusFeatures()?.offsetUnit == .chunks
@@ -233,7 +233,7 @@ public struct SmokeTest: Sendable {
             }
             deletion = Task { await deleter.delete(entry) { _ in .keep } }
         } else {
-            // Without a token only an admin can delete it; for other users this fails, and the error reports the file.
+            // Without a token, only an admin can delete it; for other users this fails, and the error reports the file.
             let target = AdminDeletion(
                 fileID: fileID,
                 checksumSHA256: stored.checksumSHA256 ?? "",

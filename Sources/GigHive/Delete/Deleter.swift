@@ -53,7 +53,7 @@ public struct Deleter: Sendable {
         await Task {
             let target = AdminDeletion(entry)
             // Both spellings of the ID serve all dialects (gighive contract 5.1). The lists of admin requests are
-            // omitted: with admin credentials they would delete without checking the token (trap T10).
+            // omitted: with admin credentials, they would delete without checking the token (trap T10).
             let body: JSONObject = [
                 "file_id": .integer(entry.fileID), "asset_id": .integer(entry.fileID),
                 "delete_token": .string(entry.token.secret),
@@ -303,7 +303,7 @@ public struct Deleter: Sendable {
     }
 }
 
-/// The treatment of a local entry whose token the server rejects although the file is still there.
+/// What to do with a local entry whose token the server rejects although the file is still there.
 public enum InvalidTokenChoice: String, Sendable, CaseIterable {
     /// Keep the entry.
     case keep

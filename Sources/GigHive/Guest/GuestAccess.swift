@@ -19,7 +19,7 @@ public struct GuestAccess: Sendable, CustomStringConvertible {
     public var event: Event
     /// Name shown to the organizer, at most 100 characters; nil for none.
     public var displayName: String?
-    /// Whether the guest has accepted the site's terms; without that nothing is sent.
+    /// Whether the guest has accepted the site's terms; without that, nothing is sent.
     public private(set) var acceptsTerms = false
     /// The only server that the token is ever sent to.
     public let origin: Origin

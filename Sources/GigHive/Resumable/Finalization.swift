@@ -472,7 +472,7 @@ extension Finalization {
 
 /// Determines the state of the file on the server if the response does not show it.
 extension Finalization {
-    /// The upload ID is gone. Without an earlier finalize nothing was stored.
+    /// The upload ID is gone. Without an earlier finalize, nothing was stored.
     mutating func handleGone(_ error: GigHiveError) async throws(StoreError) -> Step {
         guard let lostAt else {
             try await journal.forget()

@@ -144,7 +144,7 @@ enum FinalizeVerdict: Sendable {
         }
     }
 
-    /// The status of a truncated response decides; only a success requires its body.
+    /// A truncated response is judged by its status; only a success requires its body.
     static func of(_ outcome: RescuedResponse.Outcome) -> FinalizeVerdict {
         switch outcome {
         case .complete(let content, let response): return of(content, head: response.head)

@@ -80,8 +80,8 @@ actor TusJournal {
         try await save()
     }
 
-    /// A finalize request is about to be sent, or its response was just lost. From here on the server
-    /// may store the file.
+    /// A finalize request is about to be sent, or its response was just lost. From here on, the server may store the
+    /// file.
     func finalizing(at time: Date? = nil) async throws(StoreError) {
         record.finalizeStartedAt = time ?? now()
         try await save()
@@ -242,7 +242,7 @@ final class TusSlot: Sendable {
         if isFirst { owner.noteCreated() }
     }
 
-    /// The upload that the server has created is no longer sent; another follows.
+    /// The upload that the server has created is no longer being sent; another follows.
     func noteAbandoned() {
         let wasCreated = state.withLock { state in
             defer { state.isCreated = false }

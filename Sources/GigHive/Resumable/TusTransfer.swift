@@ -78,8 +78,9 @@ struct TusTransfer: Sendable {
         return (try await finalizable(tus.concatenate(ids, metadata: metadata, control: control)).id, checksum)
     }
 
-    /// Whether the file still has the bytes sent; false after a stop. If its status has changed since `status`, its parts are read again:
-    /// `wholeDigest` reads the file separately, and may have read bytes that were modified after they were sent.
+    /// Whether the file still has the bytes that were sent; false after a stop. If its status has changed since `status`,
+    /// its parts are read again: `wholeDigest` reads the file separately, and may have read bytes that were modified after
+    /// they were sent.
     private func hasSentBytes(
         _ sent: [SentPart],
         of parts: [TusRecord.Part],

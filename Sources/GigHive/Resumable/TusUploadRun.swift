@@ -28,7 +28,7 @@ struct TusUploadRun {
     var slot: TusSlot?
     /// The server's copy of the content from before this upload, if any.
     var storedBefore: ServerInventory.Stored?
-    /// Whether the file still had the bytes sent when the last of them was sent.
+    /// Whether the file still had the same bytes when the last of them was sent.
     var isSourceUnchanged = true
     /// Whether the upload was restarted because the server could not complete the first one.
     var hasBegunAgain = false
@@ -294,7 +294,7 @@ struct TusUploadRun {
     }
 
     /// One part, or the requested number if the server can join them and each is at least a chunk long. Standard input
-    /// is sent in one: its digest can only be computed while it is sent.
+    /// is sent in one part: its digest can only be computed while it is sent.
     private func layout() -> [TusRecord.Part] {
         let parts = uploader.options.parallelParts
         let isLargeEnough = upload.sizeBytes / uploader.options.chunks.chunkBytes >= Int64(parts)
@@ -431,8 +431,8 @@ extension TusUploadRun {
         return await FileDigest.hex(path: upload.path, identity: upload.identity, until: control)
     }
 
-    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other
-    /// details it is restarted.
+    /// An upload keeps the details that it was created with (gighive-d4 contract 4.6). With other details, it is
+    /// restarted.
     func forgetOtherDetails(of row: UploadRecord, _ record: TusRecord) async throws(StoreError) -> TusRecord {
         guard features.offsetUnit == .chunks, !record.tusIDs.isEmpty,
             row.fields.storedOverTus != upload.details.fields.storedOverTus

@@ -100,8 +100,8 @@ extension Uploader {
         }
     }
 
-    /// Deletes an upload that the server refuses with any details (gighive contract 2.4), so that nothing is left to
-    /// resume. A server that does not delete the bytes now removes them later.
+    /// Deletes an upload that the server refuses regardless of its details (gighive contract 2.4), so that nothing is
+    /// left to resume. A server that does not delete the bytes now removes them later.
     func removeBytes(
         of tusID: String,
         _ journal: TusJournal,
@@ -145,7 +145,7 @@ extension Uploader {
     /// costs a whole body.
     static let smallestForTus: Int64 = 64 << 20
 
-    /// Chunk sizes that a server which counts chunks receives completely: a longer body may be stored in part
+    /// Sizes of chunks that a chunk-counting server receives completely: a longer body may be stored in part
     /// (gighive-d4 contract 4.3). 16 MiB leaves room below its limit of 20 MiB.
     static let fixedChunkSizes: ClosedRange<Int64> = 1...(16 << 20)
 
@@ -193,12 +193,12 @@ extension Uploader {
         return tus.parts.contains { $0.tusID != nil && !$0.proofs.isEmpty && !$0.needsChunkSize }
     }
 
-    /// Whether one request can carry a file, as far as known.
+    /// Whether one request can carry a file, as far as is known.
     func fitsDirectly(_ upload: PreparedUpload) -> Bool {
         !upload.warnings.contains(.aboveDirectLimit) && !directLimit.isExceeded(by: upload.sizeBytes)
     }
 
-    /// Throws for an upload that a server which counts chunks would refuse at its creation or after its last byte
+    /// Throws for an upload that a chunk-counting server would refuse at its creation or after its last byte
     /// (gighive-d4 contract 4.1 and 4.4).
     func checkCreation(of upload: PreparedUpload) throws(GigHiveError) {
         // An event link's details come from the server and were not validated.

@@ -94,7 +94,7 @@ struct EarlierUploads {
             guard state == .approved else { return nil }
             result.guestState = isHidden ? .hidden : state
         } else {
-            // Without its status code nothing can be queried; another upload would store the file twice (trap D4-T10).
+            // Without its status code, nothing can be queried; another upload would store the file twice (trap D4-T10).
             result.warnings.append(.guestReceiptLost)
         }
         result.state = .duplicate
@@ -121,7 +121,7 @@ struct EarlierUploads {
         return try await sentFromHere(checksum)
     }
 
-    /// As above, for a digest. With `isServed` the listing is read without checking the media first.
+    /// As above, for a digest. With `isServed`, the listing is read without checking the media first.
     func known(_ checksum: String, isServed: Bool = false) async throws(GigHiveError) -> UploadResult? {
         if let end = try await sentFromHere(checksum) {
             return end

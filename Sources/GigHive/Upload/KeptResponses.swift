@@ -2,7 +2,7 @@ public import Foundation
 public import MediaStore
 public import MediaTransport
 
-/// A response on this machine that may contain a delete token which is not in the store.
+/// A response on this machine that may contain a delete token that is not in the store.
 public struct KeptResponse: Sendable, Equatable {
     /// `r-` and eight characters.
     public var id: String
@@ -70,8 +70,8 @@ public struct KeptResponses: Sendable {
 
     /// Stores the token of a response, or one that the user typed. Sends nothing.
     ///
-    /// `typed` replaces the token in the response. `fileID` is nil for the ID in the response, and `server` for that of
-    /// the response's upload. With `isDryRun` nothing is changed.
+    /// `typed` replaces the token in the response. If `fileID` is nil, the ID in the response is used; if `server` is
+    /// nil, that of the response's upload. With `isDryRun`, nothing is changed.
     public func adopt(
         _ source: Source,
         typed: DeleteToken? = nil,

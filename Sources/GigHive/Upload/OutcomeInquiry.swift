@@ -9,7 +9,7 @@ struct OutcomeInquiry: Sendable {
     struct Schedule: Sendable {
         /// Pauses between checks; the last one repeats.
         var pauses = RetryPolicy.outcomeQuery.delays
-        /// Number of checks after a response which shows that the server has finished: one, and one more in case the
+        /// Number of checks once a response has shown that the server has finished: one, and one more in case the
         /// listing did not have the row yet.
         var finishedChecks = 2
         /// Consecutive checks without a web server at the address, after which the inquiry ends.
@@ -131,7 +131,7 @@ struct OutcomeInquiry: Sendable {
         return inquiry
     }
 
-    /// Checks once, with limits for the waits of its requests, and for the whole unless the server has finished.
+    /// Checks once, with limits for the waits of its requests and, unless the server has finished, for the whole check.
     private func check(
         within remaining: Duration,
         isLast: Bool,
@@ -281,7 +281,7 @@ struct UploadResolution {
         let uploadID = recorder.record.uploadID
         let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
         defer { lock.release() }
-        // Its response may be on disk without being adopted yet.
+        // Its response may be on disk but not adopted yet.
         let rescued = try await adopt(uploadID)
         recorder.result.warnings += rescued.filter(\.isOfStoredToken)
         if recorder.record.transport == .tus && recorder.record.state != .finalized {

@@ -49,8 +49,8 @@ internal import Synchronization
 }
 
 extension PreparedUpload {
-    /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. To be called when
-    /// nothing more is sent; does nothing for a file.
+    /// Removes the copy of standard input, unless it is kept for an upload that may be resumed. Call this when nothing
+    /// more will be sent; it does nothing for a file.
     public func releaseSpool() { self.spool?.release() }
 
     /// Whether an earlier upload was for the same event.
@@ -332,7 +332,7 @@ final class LookAhead: Sendable {
         control.stop()
     }
 
-    /// Without a delay every transfer counts as slow.
+    /// Without a delay, every transfer counts as slow.
     private func isSlow() async -> Bool {
         guard uploader.lookAheadDelay > .zero else { return true }
         guard (try? await Task.sleep(for: uploader.lookAheadDelay)) != nil else { return false }

@@ -149,7 +149,7 @@ public enum RescueAdoption {
         _ abandoned: StoredResponse,
         _ recorder: inout UploadOutcomeRecorder
     ) async throws(StoreError) {
-        // After a lost response the row has this state until its end.
+        // After a lost response, the row has this state until its end.
         let isRepeat = recorder.record.state == .unknownOutcome
         switch FinalizeVerdict.of(response, head: HTTPResponseHead(status: response.status)) {
         case .stored(let response)

@@ -71,7 +71,7 @@ struct ResponseTooLarge: Error {}
 struct RescuedResponse: Sendable {
     indirect enum Outcome: Sendable {
         case complete(UploadResponse, HTTPResponse)
-        /// A missing or truncated response; its received part, nil if none began.
+        /// A missing or truncated response, with the part that was received; nil if no response began.
         case failed(TransportError, UploadResponse?)
     }
 

@@ -12,7 +12,7 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
-    /// Whether the file still had the bytes sent at the end of the attempt; later changes do not count. Unless all
+    /// Whether the file still had the sent bytes at the end of the attempt; later changes do not count. Unless all
     /// bytes were sent, only its status is compared.
     let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
@@ -213,7 +213,7 @@ indirect enum UploadVerdict: Sendable {
         return bodyComplete ? .unknown(error, isServerFinished: true) : .refused(error, mayRepeat: false)
     }
 
-    /// The status of a truncated response decides; only a success requires its body.
+    /// A truncated response is judged by its status; only a success requires its body.
     static func of(_ outcome: RescuedResponse.Outcome) -> UploadVerdict {
         switch outcome {
         case .complete(let content, let response):

@@ -451,7 +451,7 @@ extension UploadOutcomeRecorder {
     }
 
     /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself;
-    /// for others the server is queried later.
+    /// for others, the server is queried later.
     mutating func endAsUnconfirmedDuplicate(_ response: UploadResponse) {
         guard response.dialect == .assets, let checksum = response.checksumSHA256, checksum == record.checksumSHA256
         else {
@@ -487,7 +487,7 @@ extension UploadOutcomeRecorder {
         }
     }
 
-    /// After a lost race the server has the bytes. The transaction of this upload failed, so a copy in the event is
+    /// After a lost race, the server has the bytes. The transaction of this upload failed, so a copy in the event is
     /// from another upload, which has its token.
     mutating func endAfterCollision(_ copy: OutcomeInquiry.Copy, _ error: GigHiveError) {
         guard copy.placement == .event else {

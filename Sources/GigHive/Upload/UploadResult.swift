@@ -140,7 +140,7 @@ public struct TusLimits: Sendable, Equatable {
     public var ignoredDetails: [String] = []
     /// The chunk size in bytes that replaces a larger requested one; nil if the requested size is not too large.
     public var reducedChunkBytes: Int64?
-    /// Whether parallel parts were requested; the file is sent in one.
+    /// Whether parallel parts were requested; the file is sent as one.
     public var isInOnePart = false
 }
 

@@ -169,7 +169,7 @@ struct UploadRun {
                 break
             }
             do {
-                // After a crash an earlier refusal must not be mistaken for the last response.
+                // After a crash, an earlier refusal must not be mistaken for the last response.
                 if recorder.keepsResponse {
                     rescue.keep()
                     rescue = try uploader.rescueLog.reserve(for: recorder.record.uploadID)

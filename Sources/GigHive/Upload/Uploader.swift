@@ -50,7 +50,7 @@ public struct Uploader: Sendable {
     /// Set while a batch runs: the result of its query for the file's digest.
     var queriedDigest: String??
 
-    /// Creates an uploader. With an event link in the options no login is ever sent; the link's token replaces it.
+    /// Creates an uploader. With an event link in the options, no login is ever sent; the link's token replaces it.
     /// With a hash cache, a file with a cached digest is not read to check whether the server has it, and computed
     /// digests are stored.
     public init(
@@ -97,7 +97,7 @@ public struct Uploader: Sendable {
         await shielded(control) { await send(upload, control: control, onEvent: onEvent) }
     }
 
-    /// Like `upload`, for a caller whose task is not canceled, like that of a batch.
+    /// Like `upload`, for a caller whose task is not canceled, such as a batch.
     func send(
         _ upload: PreparedUpload,
         control: TransferControl,
@@ -369,7 +369,7 @@ public struct UploadOptions: Sendable {
     /// An event link instead of a login; uploads then go over tus only.
     public var guest: GuestAccess?
     /// From this size in bytes on, a file that is sent slowly is hashed ahead of its transfer, so that a copy on the
-    /// server is found before all of it was sent.
+    /// server is found before all of it is sent.
     public var lookAheadBytes: Int64 = 8 << 20
 
     /// The choice of transport.

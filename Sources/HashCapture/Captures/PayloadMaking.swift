@@ -109,7 +109,7 @@ extension DepthAnalysis {
         return members.json()
     }
 
-    /// nil for other forms than that stored in records.
+    /// nil for forms other than the one stored in records.
     init?(json: String) {
         // A record always has the status, which a body for the reference server lacks.
         guard let members = JSONValue.object(in: Array(json.utf8)[...]), members["status"] != nil else { return nil }

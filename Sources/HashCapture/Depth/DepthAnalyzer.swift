@@ -54,7 +54,7 @@ public enum DepthAnalyzer {
 extension DepthAnalyzer {
     private static let leastStability = 0.8
 
-    /// Analyzes the keyframes of a video together; nil without keyframes. An unavailable keyframe counts with zeros.
+    /// Analyzes the keyframes of a video together; nil without keyframes. An unavailable keyframe counts as zeros.
     public static func analyze(keyframes: [DepthAnalysis]) -> TemporalDepthAnalysis? {
         guard !keyframes.isEmpty else { return nil }
         let mean = mean(of: keyframes.map(\.depthVariance))

@@ -148,7 +148,7 @@ extension CaptureFacts {
     }
 
     /// Whether any wall clock on earth can show these digits at that time: offsets range from −12 to +14 hours. Some
-    /// cameras keep a GPS fix of another day, which does not belong to this photo.
+    /// cameras keep a GPS fix from another day, which does not belong to this photo.
     private static func canBeOneMoment(wallClock: Int64?, utc: Int64) -> Bool {
         guard let wallClock else { return true }
         return UTCOffset.range.contains((wallClock - utc) / 1_000_000)

@@ -1,7 +1,8 @@
 internal import CPlaces
 internal import Foundation
 
-/// Finds city and country of a position in a table in the program (GeoNames, CC BY 4.0), without network access.
+/// Finds the city and country of a position in a table built into the program (GeoNames, CC BY 4.0), without network
+/// access.
 ///
 /// The city is that of the country's nearest place with at least 15,000 inhabitants, or the larger city that absorbs
 /// this place. The country is that of the nearest place, unless a foreign place is too near to be certain: the table
@@ -112,8 +113,8 @@ public struct PlaceCandidate: Sendable, Equatable {
     public var kilometers: Double
 }
 
-/// Reads the table in the program (Sources/CPlaces/README.md): places in cells of one degree. It is read in place, so
-/// it requires no startup time and no memory.
+/// Reads the table built into the program (Sources/CPlaces/README.md): places in cells of one degree. It is read in
+/// place, so it requires no startup time and no memory.
 struct PlaceGrid {
     struct Entry {
         var country: Int

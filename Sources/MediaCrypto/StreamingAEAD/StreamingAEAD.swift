@@ -13,7 +13,7 @@ internal import MediaSystem
 /// - The nonce of a segment is nonce prefix ‖ its number, from 0 (4 bytes, big-endian) ‖ 1 for the last segment,
 ///   otherwise 0. GCM has no associated data. No segment can be changed, moved, omitted or added, and the end cannot be
 ///   truncated.
-/// - Every segment with all before it, the header included, ends at a multiple of 1 MiB, except the last, which may be
+/// - Counted from the start of the header, every segment ends at a multiple of 1 MiB, except the last, which may be
 ///   shorter: the first contains 40 bytes less. Only an empty plaintext has an empty segment.
 package enum StreamingAEAD {
     /// Bytes of a segment with its tag, and of the first with header and tag.
@@ -54,7 +54,7 @@ extension StreamingAEAD.Key {
 extension StreamingAEAD {
     /// Seals bytes that arrive in pieces, with memory for one segment. One owner.
     ///
-    /// After an error the ciphertext is unfinished and cannot be continued.
+    /// After an error, the ciphertext is unfinished and cannot be continued.
     package struct Encryptor: ~Copyable {
         private var cipher: SegmentCipher
         private var buffer: SegmentBuffer

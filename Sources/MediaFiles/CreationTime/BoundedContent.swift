@@ -52,13 +52,13 @@ struct Span {
 }
 
 extension [UInt8] {
-    /// An integer, most significant byte first; nil beyond the end.
+    /// A big-endian integer; nil beyond the end.
     func bigEndian(at offset: Int, count: Int) -> UInt64? {
         guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
         return self[offset..<offset + count].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// An integer, least significant byte first; nil beyond the end.
+    /// A little-endian integer; nil beyond the end.
     func littleEndian(at offset: Int, count: Int) -> UInt64? {
         guard offset >= 0, count <= 8, offset + count <= self.count else { return nil }
         return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }

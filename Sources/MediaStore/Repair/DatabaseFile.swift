@@ -84,7 +84,7 @@ final class DatabaseBytes {
     }
 }
 
-/// A row as it is stored: in a table with its row number, in an index without.
+/// A row as it is stored: with its row number in a table, without one in an index.
 struct StoredRow {
     var rowID: Int64?
     var values: [RecordValue]
@@ -295,7 +295,7 @@ enum DatabaseRecord {
         return bytes[position..<position + size]
     }
 
-    /// Two's complement, the highest byte first.
+    /// Two's complement, big-endian.
     private static func integer(_ bytes: ArraySlice<UInt8>) -> Int64 {
         var value: Int64 = (bytes.first ?? 0) & 0x80 == 0 ? 0 : -1
         for byte in bytes { value = value << 8 | Int64(byte) }
@@ -373,8 +373,8 @@ struct LogFrames {
         restHasCommit = candidates.contains { $0.isCommit }
     }
 
-    /// The salts of a log whose header is damaged: those that two frames in a row have, or the only frame. Frames left
-    /// by an earlier use of the log come later.
+    /// The salts of a log whose header is damaged: those shared by two consecutive frames, or those of the only frame.
+    /// Frames left by an earlier use of the log come later.
     private static func salts(_ descriptor: Int32, _ count: Int, _ frameSize: Int) -> [UInt8]? {
         var previous: [UInt8]?
         for index in 0..<count {
@@ -393,7 +393,7 @@ struct LogFrames {
         bytes[position..<position + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Stored sums have the highest byte first.
+    /// Stored checksums are big-endian.
     private static func stored(_ bytes: [UInt8], _ position: Int) -> Sum {
         (word(bytes, position), word(bytes, position + 4))
     }

@@ -78,7 +78,7 @@ package struct StoreRepair {
             report.unread = try unread()
             if isDryRun {
                 remove()
-                // Opening has created them, and nothing can be in them.
+                // Opening has created them; they cannot contain anything.
                 for suffix in try self.companions() where !companions.contains(suffix) { unlink(path + suffix) }
             } else {
                 try replace(by: draft, now: now, &report)

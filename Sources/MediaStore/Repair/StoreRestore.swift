@@ -23,7 +23,7 @@ package struct StoreRestore {
             throw StoreError(.missing, path: path, detail: "no such file")
         }
         guard status.isRegularFile else { throw StoreError(.unsafe, path: path, detail: "not a regular file") }
-        // Closing a second descriptor of an open database drops its locks, and all of its rows are in the store.
+        // The store already has these rows, and closing a second descriptor of an open database would drop its locks.
         guard try FileStatus(at: store.connection.path)?.isSameFile(as: status) != true else {
             throw StoreError(.unsafe, path: path, detail: "it is the token store itself")
         }

@@ -14,7 +14,7 @@ extension StoreSchema {
     /// - `seen` has a bit for each `photos.number` that the run has seen, so a run over known photos
     ///   changes none of them.
     ///
-    /// The indexes over IDs and digests cost random access, and do not always exist: see `PhotoIndexes`.
+    /// The indexes on IDs and digests cost random access, and do not always exist: see `PhotoIndexes`.
     static let index = StoreSchema(
         fileName: "index.sqlite",
         applicationID: 0x4D44_4349,  // "MDCI"
@@ -93,20 +93,20 @@ extension StoreSchema {
     )
 }
 
-/// The indexes over IDs and digests. Both have random keys: updated photo by photo, they cost ten times as much as the
+/// The indexes on IDs and digests. Both have random keys: updated photo by photo, they cost ten times as much as the
 /// photo itself. A run that adds more photos than are known therefore drops them, and each is built in one step: IDs at
 /// the last page, digests when one is requested.
 struct PhotoIndexes {
     private let db: Database
 
-    /// Below this many new photos the indexes are kept: dropping them for a page or two is slower.
+    /// Below this many new photos, the indexes are kept: dropping them for a page or two is slower.
     static let bulk: Int64 = 10_000
 
     init(_ db: Database) {
         self.db = db
     }
 
-    /// To be called before each page. Returns whether the index over IDs exists, so photos can be found by ID.
+    /// To be called before each page. Returns whether the index on IDs exists, so photos can be found by ID.
     func prepareIDs(for run: RunRow) throws -> Bool {
         guard run.pagesSeen == 0 else { return try has(Self.ids) }
         let expected = try run.totalCount - OriginTable.presentCount(ofServer: run.server, db)
@@ -119,7 +119,7 @@ struct PhotoIndexes {
         return true
     }
 
-    /// Builds the index over IDs if it is missing, and removes duplicates that were stored without it: the earlier
+    /// Builds the index on IDs if it is missing, and removes duplicates that were stored without it: the earlier
     /// row of a photo whose `uploadedAt` has changed.
     ///
     /// - Returns: Whether the index was missing; the counts of runs may have changed then.

@@ -75,7 +75,7 @@ public struct PhotoFilter: Sendable, Equatable {
     }
 }
 
-/// Statements over the table `photos`. A parameter has the same number in all of them.
+/// Statements on the table `photos`. A parameter has the same number in all of them.
 enum PhotoSQL {
     /// The values of the parameters 1 to 12.
     static func values(of photo: PhotoRecord, server: Int64, origin: Int64) -> [RawValue] {
@@ -115,6 +115,6 @@ enum PhotoSQL {
         """
 
     static let update = "UPDATE photos SET \(assignments) WHERE number = ?13"
-    /// Also sets the column of the index over uploads.
+    /// Also sets the column of the index on uploads.
     static let move = "UPDATE photos SET uploaded_us = ?2, \(assignments) WHERE number = ?13"
 }

@@ -39,7 +39,7 @@ final class PhotoWriter {
     private let update: RawStatement
     private let move: RawStatement
 
-    /// `hasIDs` is whether the index over IDs exists. Without it a photo whose `uploadedAt` has changed is stored
+    /// `hasIDs` is whether the index on IDs exists. Without it, a photo whose `uploadedAt` has changed is stored
     /// twice, until `PhotoIndexes.finishIDs`.
     init(_ db: Database, server: Int64, horizon: Int64, hasIDs: Bool) throws {
         self.server = server
@@ -61,7 +61,7 @@ final class PhotoWriter {
             }
             let origin = try origins.number(of: photo.originDevice)
             let values = PhotoSQL.values(of: photo, server: server, origin: origin)
-            // Without the index over IDs most photos are new. One that is known is not inserted.
+            // Without the index on IDs, most photos are new. A known one is not inserted.
             var isAdded = try findByID == nil && insert.run(values) == 1
             if !isAdded {
                 if let known = try findByUpload.map(values, Known.init).first {

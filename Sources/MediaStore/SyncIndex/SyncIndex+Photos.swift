@@ -102,7 +102,7 @@ extension SyncIndex {
         try drop(ids, of: server, gone: 1, by: "UPDATE photos SET is_gone = 1 WHERE number = ?1")
     }
 
-    /// Removes photos that have another ID on the server now, as after a repair. They were not deleted.
+    /// Removes photos that now have a different ID on the server, as after a repair. They were not deleted.
     ///
     /// - Returns: Like `markGone`.
     public func remove(_ ids: [String], of server: String) throws(StoreError) -> Bool {

@@ -155,7 +155,7 @@ struct RunRow: Codable, FetchableRecord, MutablePersistableRecord {
 
     // MARK: Values
 
-    /// Whether this unfinished run can be resumed as a run of a kind. After a day too many of the photos that it saw
+    /// Whether this unfinished run can be resumed as a run of a kind. After a day, too many of the photos that it saw
     /// first may have been deleted, so its result would be of little use.
     func canResume(as kind: SyncRun.Kind, now: Date) -> Bool {
         (cursor != nil || isAtEnd) && self.kind == kind
@@ -302,7 +302,7 @@ extension SyncIndex {
     public func lock(_ work: SyncLock.Work, of server: String) throws(StoreError) -> SyncLock? {
         guard let path = lockPath(of: work, server) else { return SyncLock(nil) }
         guard let file = try LockedFile.openOrCreate(path) else { return nil }
-        // Only for messages of other processes.
+        // Used only in the messages of other processes.
         let text = Array("\(getpid())\n".utf8)
         _ = ftruncate(file.descriptor, 0)
         try? file.write(text, at: 0)

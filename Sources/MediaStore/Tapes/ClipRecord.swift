@@ -116,7 +116,7 @@ extension ClipRecord.Association: Extensible {
     static var unknown: Self { .failed }
 }
 
-/// Statements over the table `clips`.
+/// Statements on the table `clips`.
 enum ClipRow {
     static func fetch(_ db: Database, where condition: String, _ arguments: StatementArguments) throws -> [ClipRecord] {
         try Stored.values(db, where: "\(condition) ORDER BY tape_id, position", arguments)

@@ -191,7 +191,7 @@ extension LibraryStore {
 extension LibraryStore {
     /// Tapes that have clips and are not completely in an album of a library; nil counts every tape that has clips.
     /// Clips that were refused permanently do not count. The one with the fewest attempts comes first, then the one
-    /// that was not changed for the longest time: tapes that never succeed must not block the others.
+    /// that has gone unchanged the longest: tapes that never succeed must not block the others.
     public func tapesToAssociate(in libraryID: String?) throws(StoreError) -> [TapeRecord] {
         try connection.readBeside { db in
             try Stored.values(

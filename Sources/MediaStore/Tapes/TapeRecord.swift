@@ -251,8 +251,8 @@ extension LibraryStore {
         try connection.write { db in try Stored(tape).insert(db) }
     }
 
-    /// Changes title and settings of a tape, and `updatedAt` if anything differs: not ID, times, association and first
-    /// content. nil if it no longer exists.
+    /// Changes the title and settings of a tape, and `updatedAt` if anything differs; ID, other times, association and
+    /// first content stay the same. nil if it no longer exists.
     public func changeTape(
         _ id: String,
         at now: Date,

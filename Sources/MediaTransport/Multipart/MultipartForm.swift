@@ -3,7 +3,7 @@ internal import MediaSystem
 
 /// A `multipart/form-data` body (RFC 7578): text fields in order, then one file.
 ///
-/// Header and footer are kept in memory, the file never is: it is read with `pread` directly into the buffer that is
+/// Header and footer are kept in memory. The file is not: it is read with `pread` directly into the buffer that is
 /// sent. The exact length is known before the first byte.
 public struct MultipartForm: RequestBody {
     /// Separates the parts (RFC 2046 section 5.1.1).

@@ -166,8 +166,8 @@ public struct Repair: Sendable {
     ///   - onItem: Called with the result of each photo.
     /// - Returns: Whether the index has the repaired photos under their new IDs only; otherwise a full pull is
     ///   required.
-    /// - Throws: `PhotoSyncError` for errors that would fail all photos, such as `.unauthorized`; `.ownershipDefect`
-    ///   after the first photo if it is not listed as the user's own.
+    /// - Throws: `PhotoSyncError` for errors that would make all photos fail, such as `.unauthorized`;
+    ///   `.ownershipDefect` after the first photo if it is not listed as the user's own.
     public func run(
         _ plan: [Item],
         control: TransferControl = TransferControl(),

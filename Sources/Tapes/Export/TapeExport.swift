@@ -67,9 +67,9 @@ public enum TapeExport: String, Sendable, CaseIterable {
 extension ClipRecord {
     var fileName: [UInt8] { source?.nameOfPath ?? Array(id.utf8) }
 
-    /// Shown duration of a video whose file has this length now, in milliseconds.
+    /// Shown duration of a video whose file now has this length, in milliseconds.
     ///
-    /// - Throws: `.trimTooLong` with the path, if the file was replaced by a shorter one since it was trimmed.
+    /// - Throws: `.trimTooLong` with the path, if the file has been replaced by a shorter one since it was trimmed.
     func shownMilliseconds(ofFile length: Int64) throws(TapesError) -> Int64 {
         let shown = length - trimStartMilliseconds - trimEndMilliseconds
         guard shown > 0 else {

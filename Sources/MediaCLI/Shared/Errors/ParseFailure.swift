@@ -39,10 +39,10 @@ struct ParseFailure {
         return words.contains("--help") || !words.contains("-h") ? help : HelpText.short(help, of: line.path.names)
     }
 
-    /// The end of the message about `-` in place of a file to create.
+    /// The end of the message for a `-` where a file to create is expected.
     static let notStandardOutput = " cannot be written to standard output"
 
-    /// The end of the message about `-` in place of a file to read.
+    /// The end of the message for a `-` where a file to read is expected.
     static let notStandardInput = " cannot be read from standard input"
 
     var userFacingError: UserFacingError {

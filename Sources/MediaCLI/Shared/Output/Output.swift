@@ -75,7 +75,7 @@ final class Output: Sendable {
 /// Colors of one stream, if enabled, and the characters it supports.
 struct Style: Sendable, Equatable {
     var isColored: Bool
-    /// Replaces truncated text. Without a UTF-8 locale our own characters are ASCII; names and texts from the user and
+    /// Replaces truncated text. Without a UTF-8 locale, our own characters are ASCII; names and texts from the user and
     /// from servers stay unchanged, so that they can be searched for.
     var ellipsis: Character
 
