@@ -27,8 +27,8 @@ struct TapesAdd: TapeAddingCommand {
     @Argument("Images and videos.", value: .file)
     var files: [String] = []
 
-    @OptionGroup(title: "Which files") var input: TapeInputOptions
-    @OptionGroup(title: "Adding options") var adding: TapeAddingOptions
+    @OptionGroup(title: "File selection") var input: TapeInputOptions
+    @OptionGroup(title: "Options for adding") var adding: TapeAddingOptions
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 

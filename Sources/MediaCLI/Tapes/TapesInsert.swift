@@ -24,8 +24,8 @@ struct TapesInsert: TapeAddingCommand {
     @Option(parsing: .unconditional, help: .hidden)
     var at: Int?
 
-    @OptionGroup(title: "Which files") var input: TapeInputOptions
-    @OptionGroup(title: "Adding options") var adding: TapeAddingOptions
+    @OptionGroup(title: "File selection") var input: TapeInputOptions
+    @OptionGroup(title: "Options for adding") var adding: TapeAddingOptions
     @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 

@@ -31,7 +31,7 @@ struct Upload: ContextCommand {
     var paths: [String] = []
 
     @OptionGroup(title: "File details") var details: DetailOptions
-    @OptionGroup(title: "Which files") var input: InputOptions
+    @OptionGroup(title: "File selection") var input: InputOptions
     @OptionGroup(title: "Upload options") var sending: SendingOptions
     @OptionGroup(title: "Guests with an event link") var guest: GuestOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
