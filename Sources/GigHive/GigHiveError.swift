@@ -35,7 +35,7 @@ internal import Tus
         public var value: String?
         /// The limit that was exceeded, in the field's unit (bytes, scalars).
         public var limit: Int64?
-        /// The server's ID.
+        /// The ID on the server.
         public var fileID: Int64?
         /// The rescue file that still contains a response.
         public var rescuePath: String?

@@ -4,7 +4,7 @@ import GRDB
 /// The stored details of an upload, from the response (gighive contract 2.2). The server normalizes text, so it may
 /// differ from the text sent (trap T27). Values that a response lacks are nil.
 public struct StoredFacts: Sendable, Equatable {
-    /// The server's ID of the event (`event_id`; `session_id` on older servers).
+    /// The event's ID on the server (`event_id`; `session_id` on older servers).
     public var eventID: Int64?
     /// Place in the event, from 1 (`position`; `seq` on older servers).
     public var position: Int64?
@@ -32,7 +32,7 @@ public struct StoredFacts: Sendable, Equatable {
 public struct StoredFile: Sendable, Equatable {
     /// The token store's key.
     public var host: String
-    /// The server's ID.
+    /// The ID on the server.
     public var fileID: Int64
     /// 64 lowercase hexadecimal characters; empty if unknown.
     public var checksumSHA256: String

@@ -8,7 +8,7 @@ public struct TusRecord: Sendable, Equatable {
         public var start: Int64
         /// Length in bytes.
         public var byteCount: Int64
-        /// The server's ID; nil until the response to its creation.
+        /// The ID on the server; nil until the response to its creation.
         public var tusID: String?
         /// `Upload-Expires`, if the server sends it.
         public var expiresAt: Date?

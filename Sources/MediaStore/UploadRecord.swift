@@ -97,7 +97,7 @@ public struct UploadRecord: Sendable, Equatable {
     public var sizeBytes: Int64
     /// SHA-256 of the bytes sent, once known.
     public var checksumSHA256: String?
-    /// The server's ID, once known.
+    /// The ID on the server, once known.
     public var fileID: Int64?
     public var transport: UploadTransport
     /// Whether it is sent with an event link instead of a login (gighive contract section 6).
@@ -169,7 +169,7 @@ public struct UploadChange: Sendable, Equatable {
     public var state: UploadState?
     /// SHA-256 of the bytes sent.
     public var checksumSHA256: String?
-    /// The server's ID.
+    /// The ID on the server.
     public var fileID: Int64?
     public var attempts: Int?
     /// Status of the last response.

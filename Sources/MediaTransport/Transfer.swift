@@ -23,7 +23,7 @@ final class Transfer {
     var bytesRead: Int64 = 0
     /// Bytes sent when libcurl rewound the body or reconnected: its own count then restarts at 0.
     var bytesSentBeforeRewind: Int64 = 0
-    /// Whether libcurl waits for the reader to release the next byte.
+    /// Whether libcurl is waiting for the reader to release the next byte.
     var isPaused = false
     /// Whether the unsent data in the send queue of the connection is limited.
     var isBacklogLimited = false

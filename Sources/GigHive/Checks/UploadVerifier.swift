@@ -3,7 +3,7 @@ internal import MediaTransport
 
 /// A file that an upload reported as stored.
 public struct StoredUpload: Sendable, Equatable {
-    /// The server's ID.
+    /// The ID on the server.
     public var fileID: Int64
     /// SHA-256, 64 lowercase hexadecimal characters.
     public var checksumSHA256: String

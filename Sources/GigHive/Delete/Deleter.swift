@@ -4,7 +4,7 @@ internal import MediaTransport
 
 /// Deletes files from one server (gighive contract section 5; docs/architecture.md).
 ///
-/// A local entry is removed only if its file is known to be gone, or if the caller decides so.
+/// A local entry is removed only if its file is known to be gone, or if the caller requests it.
 public struct Deleter: Sendable {
     let client: GigHiveClient
     let store: TokenStore
@@ -314,7 +314,7 @@ public enum InvalidTokenChoice: String, Sendable, CaseIterable {
 /// A file to delete with admin rights: its ID and the known facts about its content. An admin's request has no token,
 /// so only the content distinguishes the file from another that now has its ID (trap T10).
 public struct AdminDeletion: Sendable, Equatable {
-    /// The server's ID.
+    /// The ID on the server.
     public var fileID: Int64
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String
@@ -359,7 +359,7 @@ public struct DeleteResult: Sendable {
         case declined
     }
 
-    /// The server's ID.
+    /// The ID on the server.
     public var fileID: Int64
     public var state: State
     /// The local entry.

@@ -6,7 +6,7 @@ public import MediaTransport
 public struct GuestAccess: Sendable, CustomStringConvertible {
     /// The event as the server describes it; its fields replace the user's.
     public struct Event: Sendable, Equatable {
-        /// The server's ID.
+        /// The ID on the server.
         public var eventID: Int64
         /// `YYYY-MM-DD`.
         public var eventDate: String

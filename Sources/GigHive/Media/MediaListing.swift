@@ -297,7 +297,7 @@ public struct ServerMedia: Sendable, Equatable {
         public var eventType: String?
     }
 
-    /// The server's ID.
+    /// Assigned by the server.
     public var fileID: Int64
     /// The events, in the order of the listing; only matching ones if the query selects by event.
     public var events: [Event]
@@ -367,7 +367,7 @@ public struct ServerMedia: Sendable, Equatable {
 
 /// A stored file as the server describes it. Values that a dialect lacks are nil.
 public struct Asset: Sendable, Equatable {
-    /// The server's ID.
+    /// The ID on the server.
     public var fileID: Int64
     /// Served name, `<sha256>.<ext>`.
     public var fileName: String?

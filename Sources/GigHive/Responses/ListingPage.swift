@@ -23,7 +23,7 @@ public struct ListingPage: Sendable, Equatable {
 
     /// One asset, in one event if the view is by event.
     public struct Entry: Sendable, Equatable {
-        /// The server's ID.
+        /// The ID on the server.
         public var fileID: Int64?
         /// `YYYY-MM-DD`.
         public var date: String?

@@ -10,7 +10,7 @@ struct ResponseSearch {
     private(set) var token: String?
     /// The members of the object that contains the token, by the names of the contract; empty for other texts.
     private(set) var members: JSONObject = [:]
-    /// The server's ID for the file, if the response leaves no doubt about it.
+    /// The file's ID on the server, if the response leaves no doubt about it.
     private(set) var fileID: Int64?
     /// Whether the token's field contains something that is not a token.
     private(set) var hasUnusable = false

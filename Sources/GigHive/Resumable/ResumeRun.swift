@@ -107,7 +107,7 @@ struct ResumeRun: Sendable {
         } catch  where error.code == .fileNotFound {
             throw Self.missing(record)
         }
-        // Over tus, the bytes that were sent decide.
+        // Over tus, the bytes that were sent are compared.
         var isSame =
             upload.identity == identity
             || record.transport == .multipart && upload.identity?.isProbablyUnchanged(since: identity) == true

@@ -18,7 +18,7 @@ public struct KeptResponse: Sendable, Equatable {
     public var sizeBytes: Int
     /// Whether a delete token was found in it.
     public var hasToken: Bool
-    /// The server's ID of the file, if the response or the journal has it.
+    /// The file's ID on the server, if the response or the journal has it.
     public var fileID: Int64?
     /// The file it is stored in.
     public var path: String

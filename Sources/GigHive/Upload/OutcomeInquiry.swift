@@ -35,7 +35,7 @@ struct OutcomeInquiry: Sendable {
     }
 
     struct Copy: Sendable, Equatable {
-        /// The server's ID; nil if the file is served and this user cannot read the listing.
+        /// The ID on the server; nil if the file is served and this user cannot read the listing.
         var fileID: Int64?
         var served: ServedName
         var placement: Placement

@@ -17,7 +17,7 @@ public import MediaTransport
         public var state: UploadState
         /// The server's address.
         public var server: String
-        /// The server's ID.
+        /// The ID on the server.
         public var fileID: Int64?
         /// The file name sent to the server.
         public var fileName: String

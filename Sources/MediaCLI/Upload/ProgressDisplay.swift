@@ -194,7 +194,7 @@ final class ProgressDisplay: Sendable {
 
     // MARK: Stopping
 
-    /// Whether an upload has sent its last byte and waits for the response; a stop then waits as well.
+    /// Whether an upload has sent its last byte and is waiting for the response; a stop then waits as well.
     var isPastLastByte: Bool {
         state.withLock { $0.running.values.contains { $0.progress.phase.isPastLastByte } }
     }

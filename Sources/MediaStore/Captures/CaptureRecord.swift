@@ -90,7 +90,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var updatedAt: Date
     /// When the last request was sent.
     public var submittedAt: Date?
-    /// The server's ID.
+    /// Assigned by the server.
     public var serverCaptureID: String?
     /// The address of its public page on the server.
     public var verificationURL: String?

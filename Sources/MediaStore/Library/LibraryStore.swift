@@ -70,7 +70,7 @@ public struct Login: Sendable, Equatable, CustomStringConvertible, CustomReflect
     public var server: String
     /// The user's API key. Secret.
     public var apiKey: String
-    /// The server's ID of this machine; nil if it is not registered.
+    /// This machine's ID on the server; nil if it is not registered.
     public var deviceID: String?
     /// The name it is registered under.
     public var deviceName: String?

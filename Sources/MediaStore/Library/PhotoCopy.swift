@@ -29,7 +29,7 @@ public struct PhotoCopy: Sendable, Equatable {
 
     /// Address of the server.
     public var server: String
-    /// The server's ID of the photo.
+    /// The photo's ID on the server.
     public var photoID: String
     /// Absolute path, as bytes.
     public var path: [UInt8]

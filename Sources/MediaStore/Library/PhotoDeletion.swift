@@ -17,7 +17,7 @@ public struct PhotoDeletion: Sendable, Equatable {
 
     /// Address of the server.
     public var server: String
-    /// The server's ID of the photo.
+    /// The photo's ID on the server.
     public var photoID: String
     /// SHA-256 of the bytes as uploaded, 64 lowercase hexadecimal characters.
     public var sha256: String

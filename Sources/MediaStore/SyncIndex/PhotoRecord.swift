@@ -19,7 +19,7 @@ public struct PhotoTime: Sendable, Hashable, Comparable {
 
 /// The device that a photo came from.
 public struct PhotoDevice: Sendable, Hashable {
-    /// The server's ID, opaque.
+    /// The ID on the server, opaque.
     public var id: String
     /// Its name, as its owner chose it. Untrusted text.
     public var name: String
@@ -35,7 +35,7 @@ public struct PhotoDevice: Sendable, Hashable {
 
 /// A photo of the server's listing, as the index keeps it (photosync contract section 5).
 public struct PhotoRecord: Sendable, Hashable {
-    /// The server's ID, opaque.
+    /// The ID on the server, opaque.
     public var id: String
     /// SHA-256 of the bytes as uploaded, 64 lowercase hexadecimal characters.
     public var sha256: String

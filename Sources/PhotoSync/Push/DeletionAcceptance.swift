@@ -21,7 +21,7 @@ public struct DeletionAcceptance: Sendable {
         /// The argument, or a file in the specified directory.
         public var target: [UInt8]
         public var state: State
-        /// The server's ID of the photo.
+        /// The photo's ID on the server.
         public var photoID: String?
         /// The name as uploaded; nil if unknown. Untrusted text.
         public var fileName: String?

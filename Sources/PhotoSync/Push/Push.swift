@@ -135,7 +135,7 @@ public struct PushItem: Sendable {
     public var sizeBytes: Int64?
     /// Its SHA-256; nil if it was not read.
     public var sha256: String?
-    /// The server's ID of the photo.
+    /// The photo's ID on the server.
     public var photoID: String?
     /// The `dateTaken` value, sent or planned.
     public var takenAt: PhotoTime?

@@ -5,7 +5,7 @@ internal import MediaSystem
 public import MediaTransport
 internal import Synchronization
 
-/// Uploads photos whose server files are lost again, from local originals with the uploaded bytes.
+/// Uploads again, from local originals with the uploaded bytes, the photos whose files the server has lost.
 ///
 /// The server identifies a photo's bytes by the hash in its database, and stores nothing new while the damaged photo is
 /// listed (photosync contract 3.3). Each photo is therefore deleted first, and gets a new ID.

@@ -30,7 +30,7 @@ public struct PhotoPage: Sendable, Equatable {
 
 /// A registered device (photosync contract 1.3).
 public struct RegisteredDevice: Sendable, Equatable {
-    /// The server's ID.
+    /// The ID on the server.
     public var id: String
     public var name: String
     /// `ios` or `android`.

@@ -173,7 +173,7 @@ private final class ResponseKeeper: ResponseReceiver {
 /// The video of a live photo, which is uploaded before its still.
 struct PairedVideo {
     var checksum: ImmichChecksum
-    /// The server's ID; nil if it is not on the server.
+    /// The ID on the server; nil if it is not on the server.
     var assetID: [UInt8]?
 }
 
