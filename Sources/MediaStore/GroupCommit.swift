@@ -105,7 +105,7 @@ final class GroupCommit: Sendable {
         }
         lastCount.store(batch.count, ordering: .relaxed)
         let result = write(batch)
-        // One invalid row, or one too many for the disk, must not fail the others. With a busy database, a retry
+        // One invalid row, or one too many for the disk, must not make the others fail. With a busy database, a retry
         // would only wait again.
         if case .failure(let error) = result, error.kind != .busy, batch.count > 1 {
             for waiting in batch { waiting.continuation.resume(returning: write([waiting])) }

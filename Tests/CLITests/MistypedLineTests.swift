@@ -130,32 +130,32 @@ import Testing
         Slip(
             "upload a.mp4 --report -",
             "the report of --report cannot be written to standard output",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         Slip(
             "doctor --junit -",
             "the report of --junit cannot be written to standard output",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         Slip(
             "smoke --junit -",
             "the report of --junit cannot be written to standard output",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         Slip(
             "hash-only export 5f0c --output -",
             "an export cannot be written to standard output",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         Slip(
             "hash-only export 5f0c --bundle -",
             "an export cannot be written to standard output",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         Slip(
             "store backup -",
             "a backup cannot be written to standard output",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         Slip(
             "tapes export T --render -o -",
@@ -166,12 +166,12 @@ import Testing
         Slip(
             "hash-only - --no-depth",
             "a capture cannot be read from standard input",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         Slip(
             "hash-only send -",
             "a capture cannot be read from standard input",
-            "for a file of that name write ./-"
+            "for a file with that name, write ./-"
         ),
         // Missing or excess arguments.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),

@@ -129,7 +129,7 @@ struct HashOnlySend: ContextCommand {
         let hint =
             Spelling.nearest(to: word, among: commands).map { "did you mean: mediactl hash-only \($0)" }
             ?? (FileManager.default.fileExists(atPath: word)
-                ? "for the file of this name, write ./\(TerminalText.escaped(word))"
+                ? "for the file with this name, write ./\(TerminalText.escaped(word))"
                 : "see mediactl hash-only --help")
         return .usage("unknown command \(name); nothing was sent", hint: hint)
     }

@@ -202,7 +202,7 @@ struct DownloadRun: Sendable {
             )
         }
         if statistics.count(.unverified) > 0 {
-            console.note("files that are not verified end in .unverified; the next run downloads them again")
+            console.note("the names of unverified files end in .unverified; the next run downloads them again")
         }
         if statistics.count(.undeliverable) > 0 {
             console.note("mediactl sync verify --server-files lists all photos that the server cannot deliver")

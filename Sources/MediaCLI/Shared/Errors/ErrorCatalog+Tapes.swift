@@ -51,7 +51,7 @@ extension ErrorCatalog {
         let type = MediaType.pathExtension(of: path)
         guard ["heic", "heif", "hif", "avif"].contains(type.lowercased()) else { return nil }
         let (photo, copy) = (ShellWord.quoted(path), ShellWord.quoted(path.dropLast(type.count) + "jpg"))
-        return "heif-convert \(photo) \(copy) makes a JPEG (Debian: libheif-examples); "
+        return "heif-convert \(photo) \(copy) creates a JPEG (Debian: libheif-examples); "
             + "then add the JPEG and remove the clip"
     }
 

@@ -53,7 +53,7 @@ struct ParseFailure {
     /// `-` in place of a file.
     private var standardStream: UserFacingError? {
         guard [Self.notStandardInput, Self.notStandardOutput].contains(where: message.hasSuffix) else { return nil }
-        return .usage(message, hint: "for a file of that name write ./-")
+        return .usage(message, hint: "for a file with that name, write ./-")
     }
 
     private var line: MistypedLine {

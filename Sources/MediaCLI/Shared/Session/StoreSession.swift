@@ -76,7 +76,7 @@ struct StoreSession: Sendable {
         }
     }
 
-    /// Creates the daily backup. A failure does not fail the command.
+    /// Creates the daily backup. If it fails, the command still succeeds.
     private static func backUp(_ store: TokenStore, in directory: DataDirectory, _ console: Console) {
         do throws(StoreError) {
             guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }
