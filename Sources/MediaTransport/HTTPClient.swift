@@ -249,7 +249,7 @@ public struct HTTPClientConfiguration: Sendable {
     public var userAgent: String
     /// The origins to which no password is sent. Responses add to it.
     public var loginRequirements = LoginRequirements()
-    /// Called after every exchange, for `-v`. Gets no header fields, credentials or content.
+    /// Called after every exchange, for `-v`. Receives no header fields, credentials or content.
     public var observer: (@Sendable (ExchangeRecord) -> Void)?
     /// Decides, after a failed attempt that a retry might help, whether there is one; nil for always.
     /// Must return quickly.

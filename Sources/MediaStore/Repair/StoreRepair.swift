@@ -26,7 +26,7 @@ package struct StoreRepair {
         package var isIncomplete: Bool { lostCount > 0 || isEmpty || !unread.isEmpty }
     }
 
-    /// An entry that is not a regular file in place of a file of the store.
+    /// An entry in place of a file of the store that is not a regular file.
     package struct Unread: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
             /// A symbolic link, and the file it points to; nil if that does not exist.
