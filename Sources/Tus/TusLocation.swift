@@ -46,7 +46,6 @@ public struct TusMetadata: Sendable, Equatable {
     /// The value, sent as UTF-8.
     public var value: String
 
-    /// Creates a pair.
     public init(_ key: String, _ value: String) {
         self.key = key
         self.value = value

@@ -63,7 +63,6 @@ public struct TPM2Activation: Sendable, Equatable {
     /// TPMT_SIGNATURE of the attestation key over `quote`.
     public var quoteSignature: [UInt8]
 
-    /// Creates a proof.
     public init(secret: [UInt8], quote: [UInt8], quoteSignature: [UInt8]) {
         self.secret = secret
         self.quote = quote

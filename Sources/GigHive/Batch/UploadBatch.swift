@@ -246,7 +246,7 @@ private final class BatchRun: Sendable {
 
     private func otherFailure(than index: Int) -> GigHiveError? { control.failure.other(than: firstNumber + index) }
 
-    /// - Returns: nil if the item was not started, or not yet, or sent nothing before the run stopped.
+    /// - Returns: nil if the item was not started (yet), or sent nothing before the run stopped.
     private func end(of index: Int, _ transfer: TransferControl) async -> UploadResult? {
         switch queue.items[index] {
         case .refused(let result):

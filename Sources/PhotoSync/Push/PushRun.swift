@@ -211,7 +211,8 @@ final class PushRun {
         }
     }
 
-    /// Reports files with the same bytes as an earlier file with its result; if that failed, attempts the next one.
+    /// Reports the files that have the same bytes as an earlier file, with its result; if that file failed, attempts
+    /// the next one.
     private func endRepeats() async throws {
         var now: [PhotoToSend] = []
         var later: [PhotoToSend] = []

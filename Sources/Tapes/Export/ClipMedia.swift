@@ -38,7 +38,6 @@ public struct ClipMedia: Sendable, Equatable {
     public var milliseconds: Int64?
     public var hasSound: Bool
 
-    /// Creates properties.
     public init(frameRate: FrameRate?, milliseconds: Int64?, hasSound: Bool) {
         self.frameRate = frameRate
         self.milliseconds = milliseconds

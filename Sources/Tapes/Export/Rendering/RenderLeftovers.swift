@@ -15,7 +15,6 @@ public struct RenderLeftovers: Sendable {
     /// Directory to search for files without a mark, which version 0.1.0 created, as bytes; nil for none.
     public let workingDirectory: [UInt8]?
 
-    /// Creates a search.
     public init(directory: DataDirectory, workingDirectory: [UInt8]?) {
         self.directory = directory
         self.workingDirectory = workingDirectory
