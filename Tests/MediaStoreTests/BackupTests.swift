@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+import MediaSystem
 import Synchronization
 import TestSupport
 import Testing
@@ -347,6 +348,30 @@ struct BackupTests {
         #expect(try new.guestUploads(host: nil).map(\.uploadID) == [guestID])
         #expect(try new.guestReceipt(guestID) == receipt)
         #expect(try StoreRestore.run(from: path, to: new, isDryRun: false).uploads == 0)
+    }
+
+    /// As stored by releases up to 0.1.0.
+    @Test("a restore adds no directory to a path without one")
+    func restoreOfRelativePath() throws {
+        let fixture = try fixture.get()
+        let store = try fixture.store()
+        let identity = FileIdentity(
+            device: 1,
+            inode: 2,
+            size: 12,
+            modificationNanoseconds: 3,
+            changeNanoseconds: 4
+        )
+        var record = sampleRecord(identity: identity)
+        record.isDirectoryUnknown = true
+        try store.insert(record)
+        let path = fixture.temporary.file("copy.sqlite")
+        try StoreBackups.copy(store, to: path)
+
+        let lost = try StoreFixture()
+        let new = try lost.store()
+        #expect(try StoreRestore.run(from: path, to: new, isDryRun: false).uploads == 1)
+        #expect(try new.upload(record.uploadID) == record)
     }
 
     @Test("a file that is not a token store is not restored")

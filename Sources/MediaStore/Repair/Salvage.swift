@@ -107,6 +107,8 @@ enum SalvagedRow {
         record.attempts = Int(clamping: attempts)
         record.httpStatus = status.map { Int(clamping: $0) }
         record.failureCode = failure
+        // Releases up to 0.1.0 stored relative paths without their directory.
+        record.isDirectoryUnknown = path.first != UInt8(ascii: "/")
         let numbers = values[6...10].map(\.integer)
         if !numbers.contains(nil) {
             (record.device, record.inode, record.fileSize) = (numbers[0], numbers[1], numbers[2])
