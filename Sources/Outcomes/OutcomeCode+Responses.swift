@@ -117,9 +117,9 @@ extension OutcomeCode {
     public static let connectionLost = OutcomeCode("connection_lost", exit: 6, isRetryable: true)
         .message("the connection was lost{detail}")
         .hint("retry")
-    /// The response was lost, and whether the server has the file is unknown.
+    /// Whether the server has the file is unknown.
     public static let unknownOutcome = OutcomeCode("unknown_outcome", exit: 6, isRetryable: true)
-        .message("the response was lost; whether the server has the file is unknown{detail}")
+        .message("whether the server has the file is unknown{status}{detail}")
         .hint("check later with: mediactl uploads status")
     /// No response.
     public static let transport = OutcomeCode("transport", exit: 6)

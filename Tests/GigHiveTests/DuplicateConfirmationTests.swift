@@ -107,6 +107,7 @@ import Testing
         #expect(result.state == .unknownOutcome)
         #expect(result.fileID == 18)
         #expect(result.error?.detail.contains("its event could not be checked") == true)
+        #expect(result.error?.field == "event")
     }
 
     @Test func theNewestServersRefuseOnlyDuplicatesInTheEvent() async throws {

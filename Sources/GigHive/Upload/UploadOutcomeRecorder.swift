@@ -421,10 +421,9 @@ extension UploadOutcomeRecorder {
             let cause = reason.detail.isEmpty ? "" : ": \(reason.detail)"
             let detail = "the server already has the file as \(fileID), but its event could not be checked\(cause)"
             result.fileID = fileID
-            end(
-                .unknownOutcome,
-                GigHiveError(.unknownOutcome, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
-            )
+            var error = GigHiveError(.unknownOutcome, detail: detail, httpStatus: record.httpStatus, fileID: fileID)
+            error.field = "event"
+            end(.unknownOutcome, error)
         case .contradicted(let error):
             var error = error
             error.httpStatus = record.httpStatus

@@ -195,10 +195,11 @@ import Testing
         try await fixture.expectUntouched(posts: 1)
     }
 
-    @Test func lostResponseWithoutAQuery() async throws {
-        let fixture = try await Fixture(faults: ["delete:drop-response", "asset:status=503"])
+    @Test(arguments: [("drop-response", ""), ("status-after=500", " (500)")])
+    func noUsefulResponseAndNoQuery(_ fault: String, _ status: String) async throws {
+        let fixture = try await Fixture(faults: ["delete:\(fault)", "asset:status=503"])
         let report = try await fixture.client.delete(["1", "--yes"])
-        let message = "whether the server has deleted 1 is unknown"
+        let message = "whether the server has deleted 1 is unknown\(status): "
         report.expect(ExpectedFault(6, "unknown_outcome", message, hint: "run the same command again"))
         #expect(try fixture.client.tokens().count == 1, "kept until its status is known")
         try await fixture.sandbox.clearFaults()

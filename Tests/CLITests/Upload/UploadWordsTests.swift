@@ -167,6 +167,18 @@ import Testing
         }
     }
 
+    /// Only the response itself can be lost, and a file that the server reports is there.
+    @Test(
+        arguments: [
+            (500, nil, "whether the server has the file is unknown (500): the server has 1"),
+            (409, "event", "the server has 1"),
+        ] as [(Int, String?, String)]
+    )
+    func anUnknownOutcomeIsDescribed(_ status: Int, _ field: String?, _ message: String) {
+        let error = GigHiveError(.unknownOutcome, detail: "the server has 1", httpStatus: status, field: field)
+        #expect(ErrorCatalog.userFacingError(of: error).message == message)
+    }
+
     // MARK: Afterwards
 
     @Test func reportsRespectTheUmask() async throws {

@@ -63,9 +63,11 @@ extension ErrorCatalog {
             )
         case .unknownOutcome where error.field == "deletion":
             Text(
-                "the response was lost; whether the server has deleted \(error.number) is unknown\(error.suffix)",
+                "whether the server has deleted \(error.number) is unknown\(error.status)\(error.suffix)",
                 hint: "run the same command again"
             )
+        // The server has the file.
+        case .unknownOutcome where error.field == "event": .table(error, message: foreign(error.detail))
         case .rateLimited where error.isPendingLimit:
             Text(
                 "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
