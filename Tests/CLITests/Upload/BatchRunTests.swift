@@ -126,6 +126,25 @@ import Testing
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: stream) == "/dev/stdout")
     }
 
+    /// What the command writes to the file before and after the report is kept.
+    @Test(arguments: [
+        (">", "/dev/stdout", #""type":"start""#), (">", "\"$0\"", #""type":"summary""#),
+        ("2>", "/dev/stderr", "mediactl: trace: "),
+    ])
+    func aReportIsAddedToRedirectedOutput(_ redirection: String, _ report: String, _ other: String) async throws {
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        let target = fixture.runner.home.file("target")
+        let script = "exec \"$@\" --report \(report) \(redirection) \"$0\""
+        let result = try await fixture.runner.run(
+            ["upload", file, "--json", "-v"] + fixture.login,
+            through: ["/bin/sh", "-c", script, target]
+        )
+        #expect(result.exitCode == 0, "\(result)")
+        let text = try String(contentsOfFile: target, encoding: .utf8)
+        #expect(text.contains(other) && text.contains(#"{"schema":"mediactl.upload-report/1""#), "\(text)")
+    }
+
     @Test func filesWithoutTokenAreReportedInOneNote() async throws {
         let fixture = try await BatchFixture(faults: ["upload:no-token"])
         let files = try (0..<6).map { try fixture.file("in/\($0).mp4") }

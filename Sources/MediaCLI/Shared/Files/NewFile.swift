@@ -4,7 +4,7 @@ internal import MediaSystem
 internal import Outcomes
 
 /// A report that is either complete or not created: written beside its target, flushed, then renamed. A link is kept and
-/// its target replaced. Devices and pipes, such as `/dev/null` and `/dev/stdout`, are written directly.
+/// its target replaced. Devices, pipes, and the file of standard output or standard error are written directly.
 struct NewFile: Sendable {
     /// The kinds of reports. An existing file is replaced only if it is empty or a report of the same kind: the path
     /// may be that of a photo or video, for example in `--report *.mp4`.
@@ -37,8 +37,9 @@ struct NewFile: Sendable {
     private enum Target {
         /// A report to create or to replace: the path without links.
         case file([UInt8])
-        /// A device or a pipe, which must not be replaced.
-        case stream
+        /// A device or a pipe, which must not be replaced; or standard output or standard error, if it is this file:
+        /// replacing it would lose what is written to it.
+        case stream(standard: Int32?)
     }
 
     /// Checks the target, including by creating a temporary file there, so that an unusable one is detected before the
@@ -59,14 +60,18 @@ struct NewFile: Sendable {
     private func currentTarget() throws(UserFacingError) -> Target {
         var status = stat()
         guard stat(path.cString, &status) == 0 else { return .file(path) }
+        let key = FileIdentity.Key(FileIdentity(status))
+        let standard = [STDOUT_FILENO, STDERR_FILENO].first { descriptor in
+            FileIdentity(descriptor: descriptor).map(FileIdentity.Key.init) == key
+        }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: throw Self.failure(path, SystemError.words(EISDIR))
-        case S_IFREG:
+        case S_IFREG where standard == nil:
             if status.st_size > 0 { try Self.check(path, kind) }
             return .file(Self.resolved(path))
         default:
             guard access(path.cString, W_OK) == 0 else { throw Self.failure(path, SystemError.words(errno)) }
-            return .stream
+            return .stream(standard: standard)
         }
     }
 
@@ -98,17 +103,21 @@ struct NewFile: Sendable {
     /// - Throws: `UserFacingError` with code `report_failed`; the target is unchanged, unless only the sync failed.
     func write(_ text: String) throws(UserFacingError) {
         // The path may be that of another file by now.
-        guard case .file(let target) = try currentTarget() else { return try writeStream(text) }
-        do throws(FileWriteError) {
-            let (file, name) = try WholeFile.at(target, audience: .everyone)
-            try file.write(Array(text.utf8), as: name, replacing: true)
-        } catch {
-            throw Self.failure(path, error.detail)
+        switch try currentTarget() {
+        case .stream(let standard): try writeStream(text, standard)
+        case .file(let target):
+            do throws(FileWriteError) {
+                let (file, name) = try WholeFile.at(target, audience: .everyone)
+                try file.write(Array(text.utf8), as: name, replacing: true)
+            } catch {
+                throw Self.failure(path, error.detail)
+            }
         }
     }
 
-    private func writeStream(_ text: String) throws(UserFacingError) {
-        let descriptor = open(path.cString, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+    private func writeStream(_ text: String, _ standard: Int32?) throws(UserFacingError) {
+        // Opened again, a file would be overwritten from its beginning.
+        let descriptor = standard.map { dup($0) } ?? open(path.cString, O_WRONLY | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw Self.failure(path, SystemError.words(errno)) }
         defer { close(descriptor) }
         let output = Output(descriptor)
