@@ -24,12 +24,23 @@ struct InputCollection: Sendable {
         given += manifest?.inputs ?? []
         if let name = options.retryFailed { given += try await report(name) }
         var inputs: [UploadInput] = []
+        var walks: [FileWalk.Result] = []
         for input in given {
-            let isWalked = options.recursive && input.mayBeDirectory && FileWalk.isDirectory(input.path)
-            for var input in isWalked ? files(below: input.path, filter) : [input] {
+            var found = [input]
+            if options.recursive, input.mayBeDirectory, FileWalk.isDirectory(input.path) {
+                let walk = FileWalk(filter: filter).files(below: input.path)
+                found = files(of: walk, below: input.path)
+                walks.append(walk)
+            }
+            for var input in found {
                 input.number = inputs.count + 1
                 inputs.append(input)
             }
+        }
+        for link in FileWalk.unreadLinks(of: walks) {
+            console.note(
+                "skipped \(ErrorCatalog.quoted(link)): a link to a directory; to upload its files, specify it"
+            )
         }
         guard let shard, options.watch == nil else { return inputs }
         let own = inputs.filter { shard.shard.contains($0.path) }
@@ -37,8 +48,7 @@ struct InputCollection: Sendable {
         return own
     }
 
-    private func files(below path: [UInt8], _ filter: PathFilter) -> [UploadInput] {
-        let result = FileWalk(filter: filter).files(below: path)
+    private func files(of result: FileWalk.Result, below path: [UInt8]) -> [UploadInput] {
         let media = result.files.filter { takesEverything || Self.isMedia($0.path) }
         let unreadable = result.skipped.filter { takesEverything || $0.isDirectory || Self.isMedia($0.path) }
         let others = result.files.count + result.skipped.count - media.count - unreadable.count
@@ -46,11 +56,6 @@ struct InputCollection: Sendable {
             let count = Formats.count(others, "file")
             console.note(
                 "skipped \(count) in \(ErrorCatalog.quoted(path)): not audio or video; to include: --any-extension"
-            )
-        }
-        for link in FileWalk.unreadLinks(of: [result]) {
-            console.note(
-                "skipped \(ErrorCatalog.quoted(link)): a link to a directory; to upload its files, specify it"
             )
         }
         return media.map { UploadInput(path: $0.path, origin: .found) }

@@ -167,6 +167,19 @@ import Testing
         #expect(lost.exitCode == 3 && !lost.errors.contains("permissions"))
     }
 
+    /// The other directory is specified as well, or not.
+    @Test(arguments: [true, false]) func aLinkedDirectoryIsReportedUnlessItIsRead(_ isRead: Bool) async throws {
+        let fixture = try await BatchFixture()
+        try fixture.file("in/a.mp4")
+        try fixture.file("other/b.mp4")
+        let (directory, other) = (fixture.runner.home.file("in"), fixture.runner.home.file("other"))
+        try FileManager.default.createSymbolicLink(atPath: directory + "/link", withDestinationPath: other)
+        let inputs = [directory] + (isRead ? [other] : [])
+        let result = try await fixture.upload(inputs + ["--recursive", "--dry-run", "--json"])
+        #expect(try BatchFixture.records(result, "item").count == inputs.count)
+        #expect(result.errors.contains("in/link\": a link to a directory") != isRead, "\(result.errors)")
+    }
+
     @Test func labelsAreBuiltFromTemplates() async throws {
         let fixture = try await BatchFixture()
         let a = try fixture.file("Gig/a.mp4")
