@@ -1,5 +1,6 @@
 import Foundation
 import MediaStore
+import MediaSystem
 import Synchronization
 import TestSupport
 import Testing
@@ -79,6 +80,39 @@ import Testing
         let (bench, result) = try await upload(size) { try Self.touch($0, touch) }
         #expect(result.state == .done, "\(String(describing: result.error))")
         #expect(try bench.row()?.state == .done)
+    }
+
+    /// A cached digest shows that the file was read again.
+    @Test(arguments: [true, false]) func onlyAStoredFileIsReadAgain(_ isStored: Bool) async throws {
+        let path = Mutex("")
+        let bench = try Workbench(
+            try FakeGigHive { request, connection, _, _ in
+                guard request.path == "/api/uploads.php" else { return false }
+                let path = path.withLock { $0 }
+                try Self.waitForLaterTime(than: path)
+                try Self.touch(path, .touched)
+                guard !isStored else { return false }
+                try connection.respond(400, #"{"error":"Bad Request","message":"Label is required"}"#)
+                return true
+            }
+        )
+        let name = bench.temporary.file("clip.mp4")
+        path.withLock { $0 = name }
+        var client = bench.client
+        // No digest is cached of a file that was changed a moment ago.
+        client.now = { Date(timeIntervalSinceNow: 60) }
+        let hashes = HashCache(directory: bench.temporary.file("cache"))
+        let uploader = Uploader(
+            client: client,
+            store: bench.store,
+            directory: bench.directory,
+            options: bench.options,
+            hashes: hashes
+        )
+        let result = await uploader.upload(try bench.prepare())
+        #expect(result.state == (isStored ? .done : .failed))
+        let identity = try #require(FileIdentity(ofRegularFile: Array(name.utf8)))
+        #expect((hashes.digest(of: identity) != nil) == isStored)
     }
 
     /// Uploads a file on which `modify` acts after its last byte was sent, before the response.

@@ -12,8 +12,8 @@ struct UploadAttempt: Sendable {
     let verdict: UploadVerdict
     /// SHA-256 of the bytes sent; nil unless the whole file was sent.
     let checksum: String?
-    /// Whether the file still had the sent bytes at the end of the attempt; later changes do not count. Unless all
-    /// bytes were sent, only its status is compared.
+    /// Whether the file still had the sent bytes at the end of the attempt; later changes do not count. Unless they are
+    /// stored, only its status is compared.
     let isSourceUnchanged: Bool
     /// Since the last byte of the file was read for sending.
     let timeSinceBody: Duration
@@ -70,14 +70,21 @@ struct UploadAttempt: Sendable {
             onEvent(.progress(progress))
         }
         let checksum = await bodyEnd.checksum()
+        let verdict = UploadVerdict.of(response.outcome)
         let isUnchanged =
             if let checksum {
-                await uploader.isUnchanged(upload, file, sent: checksum, since: readingBegan)
+                await uploader.isUnchanged(
+                    upload,
+                    file,
+                    sent: checksum,
+                    since: readingBegan,
+                    mayReadAgain: verdict.isStored
+                )
             } else { file.isUnchanged }
         return UploadAttempt(
             began: began,
             response: response,
-            verdict: .of(response.outcome),
+            verdict: verdict,
             checksum: checksum,
             isSourceUnchanged: isUnchanged,
             timeSinceBody: tap.completedAt.map { .now - $0 } ?? .zero

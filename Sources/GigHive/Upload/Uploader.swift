@@ -279,12 +279,15 @@ extension Uploader {
     /// Whether the source still has the bytes that were sent, by their digest. A file whose status has changed since it
     /// was checked is read again: its name, links, permissions and times may change at any time. Caches the digest.
     ///
-    /// The first byte was read after `readingBegan`. False after a stop of `control`, if the file was not read completely.
+    /// The first byte was read after `readingBegan`. Without `mayReadAgain`, a file whose status has changed counts as
+    /// changed: if nothing depends on it, reading a large file would only take time. False after a stop of `control`, if
+    /// the file was not read completely.
     func isUnchanged(
         _ upload: PreparedUpload,
         _ file: FileContent,
         sent checksum: String,
         since readingBegan: Date,
+        mayReadAgain: Bool = true,
         until control: TransferControl? = nil
     ) async -> Bool {
         guard let identity = upload.identity else { return true }
@@ -292,6 +295,7 @@ extension Uploader {
             keep(checksum, of: upload, readingBegan: readingBegan)
             return true
         }
+        guard mayReadAgain else { return false }
         // Another file may have replaced it. A file that was renamed or removed still has its bytes.
         let current = try? SourceFile(path: upload.path)
         guard current != nil || FileIdentity.isMissing(upload.path) else { return false }
