@@ -322,9 +322,6 @@ struct HintOptions: Sendable {
 
     /// Adds the missing options to the command at the end of a hint, if it connects to a server.
     func added(to hint: String) -> String {
-        if let dataDirectory, hint.contains(/mediactl store (repair$|restore )/) {
-            return "\(hint) --data-dir \(ShellWord.quoted(dataDirectory))"
-        }
         let form =
             /mediactl (media (?:show|list|find|delete)|uploads delete)(?: (?:[0-9a-f]+|--[a-z0-9-]+|keep|remove))*$/
         guard let match = hint.firstMatch(of: form) else { return hint }
