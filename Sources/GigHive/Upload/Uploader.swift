@@ -292,7 +292,7 @@ extension Uploader {
     ) async -> Bool {
         guard let identity = upload.identity else { return true }
         if FileIdentity(ofRegularFile: upload.path) == identity {
-            keep(checksum, of: upload, readingBegan: readingBegan)
+            hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
             return true
         }
         guard mayReadAgain else { return false }
@@ -312,17 +312,13 @@ extension Uploader {
         return true
     }
 
-    /// Caches the SHA-256 of an upload's whole file, which is unchanged since it was checked.
-    private func keep(_ checksum: String, of upload: PreparedUpload, readingBegan: Date) {
-        guard let identity = upload.identity else { return }
-        hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
-    }
-
     /// Reads the whole file for its digest, on its own thread, and caches it. Nil if the file is gone or changed.
     func readDigest(of upload: PreparedUpload) async -> String? {
         let readingBegan = now()
-        guard let checksum = await FileDigest.hex(path: upload.path, identity: upload.identity) else { return nil }
-        keep(checksum, of: upload, readingBegan: readingBegan)
+        guard let identity = upload.identity,
+            let checksum = await FileDigest.hex(path: upload.path, identity: identity)
+        else { return nil }
+        hashes?.keep(checksum, for: identity, readingBegan: readingBegan)
         return checksum
     }
 
