@@ -128,7 +128,8 @@ struct UploadLoginRun: Sendable {
     /// Whether the login is for an upload server: `--user` was given, the server is known to require a login, or, if a
     /// prompt would follow, the server supports logins.
     ///
-    /// - Throws: `GigHiveError` `.loginUnavailable` if a prompt would follow, and the server uses passwords (Basic).
+    /// - Throws: `GigHiveError` `.loginUnavailable` if a prompt would follow, the server uses passwords (Basic), and no
+    ///   other photo server is configured.
     func isForUploads(byUser isNamed: Bool) async throws -> Bool {
         guard !isNamed else { return true }
         guard let server = try? settings.configuredServer(of: .uploadsURL) else { return false }
@@ -139,8 +140,9 @@ struct UploadLoginRun: Sendable {
         let anonymous = settings.client(for: server, nil, try settings.httpClient(for: .uploadsURL))
         // A server that does not respond is reported by the login itself.
         let support = try? await anonymous.loginSupport()
-        guard support != .password else {
-            // Photo servers never use Basic.
+        let photoServer = try? settings.configuredServer(of: .syncURL)
+        // Photo servers never use Basic.
+        if support == .password, photoServer.map({ $0.origin == server.origin }) ?? true {
             throw GigHiveError.login(.loginUnavailable, at: server.origin, httpStatus: 401)
         }
         return support == .login

@@ -139,6 +139,19 @@ import Testing
         }
     }
 
+    @Test func anUploadServerWithPasswordsDoesNotPreventALoginToAPhotoServer() async throws {
+        let (uploads, photos) = (try await SandboxProcess.start(), try await SandboxProcess.start())
+        let runner = try BinaryRunner()
+        let child = try runner.start(
+            ["login"],
+            streams: .terminal(columns: 200),
+            extra: ["MEDIACTL_UPLOADS_URL": uploads.baseURL, "MEDIACTL_SYNC_URL": photos.baseURL]
+        )
+        try await child.wait(for: "API key for \(photos.baseURL): ")
+        child.signal(SIGINT)
+        #expect(try await child.finish().exitCode == 130)
+    }
+
     @Test func emailLoginRotatesTheKey() async throws {
         let fixture = try await SyncFixture.loggedIn()
         let result = try await fixture.runner.run(
