@@ -94,6 +94,20 @@ import Testing
         #expect(await names.next() == "a")
     }
 
+    /// There is no event in the directory when its writer closes it.
+    @Test func aFileThatWasOpenedUnderAnotherNameIsWaitedFor() async throws {
+        let elsewhere = try TemporaryDirectory()
+        let descriptor = open(elsewhere.file("growing"), O_CREAT | O_WRONLY, 0o600)
+        #expect(Glibc.write(descriptor, "abc", 3) == 3)
+        link(elsewhere.file("growing"), directory.file("a"))
+        unlink(elsewhere.file("growing"))
+        var names = try watch(idleSeconds: 0.05, openness: WriterProbe.openness).makeNames(in: directory)
+        try write("b")
+        #expect(await names.next() == "b")
+        close(descriptor)
+        #expect(await names.next() == "a")
+    }
+
     @Test func eachWriteIsReported() async throws {
         var names = try watch().makeNames(in: directory)
         for number in 0..<3 {

@@ -8,8 +8,9 @@ internal import MediaSystem
 ///
 /// A read lease (`F_SETLEASE`) shows whether another process is still writing: the system refuses it while a file is
 /// open for writing. If no leases are granted (another user's file, some network file systems), a file that already
-/// existed, was moved in or linked counts as complete once its size and times have not changed for two seconds. A link
-/// to a file that is open for writing is tested every two seconds, because the file may be closed in another directory.
+/// existed, was moved in or linked counts as complete once its size and times have not changed for two seconds. A file
+/// that is open for writing is tested every two seconds, because its writer may have opened it under another name, or
+/// without one (`O_TMPFILE`); the event that it is closed then belongs to another directory, or to none.
 /// The lease is released immediately; a writer that opens the file at that moment waits for microseconds, and a
 /// nonblocking one fails.
 package final class DirectoryWatch: Sendable {
@@ -163,8 +164,8 @@ struct DirectoryWatchLoop {
     /// twice.
     fileprivate var reported: [[UInt8]: FileIdentity] = [:]
 
-    /// Names that were reported when they were created. If it is not a link, the event of its writer follows.
-    fileprivate var reportedAtCreation: Set<[UInt8]> = []
+    /// Names that were reported without an event that their writer has closed them, which may still follow.
+    fileprivate var reportedEarly: Set<[UInt8]> = []
 
     /// How a name was noticed.
     private enum Arrival {
@@ -197,7 +198,7 @@ struct DirectoryWatchLoop {
             for event in batch {
                 switch event {
                 case .closed(let name):
-                    if reportedAtCreation.remove(name) != nil, isKnown(name) { break }
+                    if reportedEarly.remove(name) != nil, isKnown(name) { break }
                     names.append(name)
                     arrivals[name] = .closed
                 case .movedIn(let name):
@@ -208,7 +209,7 @@ struct DirectoryWatchLoop {
                     if arrivals[name] == nil { arrivals[name] = .created }
                 case .gone(let name):
                     reported[name] = nil
-                    reportedAtCreation.remove(name)
+                    reportedEarly.remove(name)
                     idle[name] = nil
                 case .overflow: mustRead = true
                 case .ended: break
@@ -255,11 +256,11 @@ struct DirectoryWatchLoop {
         }
         switch openness(file.descriptor) {
         case .closed:
-            if arrival == .created { reportedAtCreation.insert(name) }
+            if arrival == .created { reportedEarly.insert(name) }
             finish(name, file.status, report: report)
         case .unknown where arrival == .closed: finish(name, file.status, report: report)
         // An event follows when its writer closes it.
-        case .open where !isLink(path), .unknown where arrival == .created && !isLink(path): break
+        case .unknown where arrival == .created && !isLink(path): break
         case .open, .unknown: idle[name] = IdleFile(status: file.status, since: .now)
         }
     }
@@ -275,6 +276,7 @@ struct DirectoryWatchLoop {
         for (name, idle) in idle where idle.since.duration(to: .now) >= idleTime {
             let file = try? SourceFile(path: directory.joined(withName: name))
             if let file, file.status == idle.status, openness(file.descriptor) != .open {
+                reportedEarly.insert(name)
                 finish(name, file.status, report: report)
             } else {
                 self.idle[name] = file.map { IdleFile(status: $0.status, since: .now) }
