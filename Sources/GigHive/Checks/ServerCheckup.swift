@@ -336,7 +336,7 @@ extension ServerCheckup {
         }
         do throws(GigHiveError) {
             let listing = try await client.listing()
-            let total = listing.total.map { "\($0) files" } ?? "a listing"
+            let total = listing.total.map { $0 == 1 ? "1 file" : "\($0) files" } ?? "a listing"
             // The accepted scheme is the required one.
             let scheme = client.authorization?.schemeName
             facts["required_scheme"] = scheme == "basic" || scheme == "bearer" ? scheme : nil

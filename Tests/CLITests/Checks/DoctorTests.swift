@@ -40,6 +40,13 @@ import Testing
         for line in report.result.lines { try JSONSchemaTests.expectExactShape(line, schema: "doctor") }
     }
 
+    @Test func aSingleFileIsCountedAsOne() async throws {
+        let sandbox = try await SandboxProcess.start()
+        try await FaultFixture(sandbox.baseURL).upload().expectSuccess("done")
+        let login = Self.values("detail", try await Self.doctor(sandbox.baseURL))["login"]
+        #expect(login == "accepted (Basic); the server lists 1 file")
+    }
+
     @Test func aFileMayBeAsLargeAsTusAllows() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--tus-max-size", "2000000000"])
         let limits = Self.values("detail", try await Self.doctor(sandbox.baseURL))["limits"]
