@@ -9,12 +9,9 @@ extension Console {
             record(.item, JSONRenderer.media(file, on: server))
         }
         table(TextRenderer.media(files, withDetails: withDetails))
-        let code = exitCode(files.isEmpty ? emptyCode : .success)
-        summary([
+        return ending(files.isEmpty ? emptyCode : .success).summary([
             "server": .string(server.description), "items": JSONValue(files.count),
-            "exit_code": JSONRenderer.exitCode(code),
         ])
-        return code
     }
 }
 

@@ -69,10 +69,9 @@ struct UploadsClear: ContextCommand {
 
     private func finish(_ console: Console, _ scope: String?, removed: Int, matching: Int, _ code: ExitCode) -> ExitCode
     {
-        console.summary([
+        console.ending(code).summary([
             "host": JSONValue(scope), "dry_run": .bool(dryRun), "matching": JSONValue(matching),
-            "removed": JSONValue(removed), "exit_code": JSONRenderer.exitCode(code),
+            "removed": JSONValue(removed),
         ])
-        return code
     }
 }

@@ -68,11 +68,9 @@ struct UploadsResponses: ContextCommand {
         if isAgreed { _ = try responses.discard(response.id) }
         console.record(.item, JSONRenderer.kept(response, result: isAgreed ? "discarded" : "declined"))
         console.text([isAgreed ? "discarded \(response.id)" : "nothing was discarded"])
-        let code: ExitCode = isAgreed ? .success : .failure
-        console.summary([
-            "items": 1, "discarded": JSONValue(isAgreed ? 1 : 0), "exit_code": JSONRenderer.exitCode(code),
+        return console.ending(isAgreed ? .success : .failure).summary([
+            "items": 1, "discarded": JSONValue(isAgreed ? 1 : 0),
         ])
-        return code
     }
 }
 

@@ -55,11 +55,9 @@ struct UploadsStatus: ContextCommand {
         if rows.isEmpty {
             console.note("no unfinished uploads")
         }
-        let code = ExitCode.batch(rows.map(\.exitCode))
-        console.summary([
-            "items": JSONValue(rows.count), "resumable": JSONValue(resumable), "exit_code": JSONRenderer.exitCode(code),
+        return console.ending(ExitCode.batch(rows.map(\.exitCode))).summary([
+            "items": JSONValue(rows.count), "resumable": JSONValue(resumable),
         ])
-        return code
     }
 }
 
