@@ -333,10 +333,7 @@ struct LoginRun: Sendable {
             if isKeyRotated {
                 console.warning("other phones and programs of this user must log in again")
             }
-            console.note(
-                "next: mediactl sync"
-                    + (session.settings.flags[.server].map { " --server \(TerminalText.escaped($0))" } ?? "")
-            )
+            console.note("next: mediactl sync")
         }
         return ending.summary([
             "server": .string(server), "dry_run": .bool(isDryRun), "logged_in": .bool(login != nil),

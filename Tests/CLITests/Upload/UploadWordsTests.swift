@@ -235,8 +235,33 @@ import Testing
     )
     func printedCommandsHaveTheDataDirectory(_ line: String, _ completed: String?) {
         let twice = "run mediactl --data-dir 'd d' sync, then mediactl --data-dir 'd d' sync --full"
-        #expect(HintOptions(dataDirectory: "d d").addingFiles(to: line) == completed ?? twice)
-        #expect(HintOptions(server: "https://h").addingFiles(to: line) == line)
+        #expect(HintOptions(dataDirectory: "d d").addingPlaces(to: line) == completed ?? twice)
+    }
+
+    /// Uploads have the server in the token store; for photos, captures and logins it is on the command line only.
+    @Test(
+        arguments: [
+            ("run mediactl sync, then mediactl sync -n", "run mediactl OPTION sync, then mediactl OPTION sync -n"),
+            ("with: mediactl sync verify --server-files", "with: mediactl OPTION sync verify --server-files"),
+            ("list with: mediactl claim-legacy --list", "list with: mediactl OPTION claim-legacy --list"),
+            ("run mediactl login, or set a key", "run mediactl OPTION login, or set a key"),
+            ("run mediactl hash-only register", "run mediactl OPTION hash-only register"),
+            ("mediactl login --server https://h --profile p", "mediactl login --server https://h --profile p"),
+            ("/mnt/mediactl sync/a.jpg", "/mnt/mediactl sync/a.jpg"),
+        ]
+    )
+    func printedCommandsHaveTheServerAndTheProfile(_ line: String, _ completed: String) {
+        let server = HintOptions(server: "https://h").addingPlaces(to: line)
+        #expect(server == completed.replacing("OPTION", with: "--server https://h"))
+        let profile = HintOptions(profile: "p").addingPlaces(to: line)
+        #expect(profile == completed.replacing("OPTION", with: "--profile p"))
+    }
+
+    @Test(arguments: ["mediactl uploads delete 8", "mediactl hash-only retry --all", "mediactl tapes list"])
+    func onlyTheProfileIsAddedToOtherCommands(_ line: String) {
+        #expect(HintOptions(server: "https://h").addingPlaces(to: line) == line)
+        let profile = HintOptions(profile: "p").addingPlaces(to: line)
+        #expect(profile == line.replacing("mediactl", with: "mediactl --profile p"))
     }
 
     /// A name with a control character is not escaped as in messages: that would be another directory.
@@ -245,7 +270,7 @@ import Testing
         (RawArguments.text(of: [0xff]), #"$'\377'"#),
     ])
     func valuesOfPrintedCommandsAreQuoted(_ value: String, _ word: String) {
-        let completed = HintOptions(dataDirectory: value).addingFiles(to: "mediactl sync")
+        let completed = HintOptions(dataDirectory: value).addingPlaces(to: "mediactl sync")
         #expect(completed == "mediactl --data-dir \(word) sync")
         #expect(HintOptions(user: value).added(to: "mediactl media list") == "mediactl media list --user \(word)")
     }

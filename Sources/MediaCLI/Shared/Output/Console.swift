@@ -206,8 +206,7 @@ final class Console: Sendable {
 
     private func completed(_ lines: [String]) -> [String] {
         let options = hintOptions.withLock { $0 }
-        guard options.locatesFiles else { return lines }
-        return lines.map { options.addingFiles(to: $0) }
+        return lines.map { options.addingPlaces(to: $0) }
     }
 
     private func emit(_ kind: String, _ message: String) {
@@ -287,7 +286,8 @@ final class Console: Sendable {
 }
 
 /// Options of the command line that a printed command needs as well: without `--server` and `--user`, it would use the
-/// server of the environment or the settings, or none; without `--data-dir` and `--config`, other tokens and settings.
+/// server of the environment or the settings, or none; without `--data-dir`, `--config` and `--profile`, other tokens and
+/// settings.
 struct HintOptions: Sendable {
     var server: String?
     var user: String?
@@ -295,13 +295,25 @@ struct HintOptions: Sendable {
     var dataDirectory: String?
     /// `--config`
     var settingsFile: String?
+    /// `--profile`
+    var profile: String?
 
-    var locatesFiles: Bool { dataDirectory != nil || settingsFile != nil }
+    /// The commands that are printed without their server.
+    private static let connecting = ["sync", "claim-legacy", "login", "hash-only register"]
 
-    /// Adds `--data-dir` and `--config` to each command of a line that reads tokens, journal, index or logins. They are
-    /// accepted before the name of the command, so that its end need not be found. Quoted titles and paths are unchanged.
-    func addingFiles(to line: String) -> String {
-        guard locatesFiles, line.contains("mediactl ") else { return line }
+    private var isEmpty: Bool { (server ?? user ?? dataDirectory ?? settingsFile ?? profile) == nil }
+
+    /// Whether this line may have a command that needs more options.
+    private func completes(_ line: String) -> Bool {
+        if (dataDirectory ?? settingsFile ?? profile) != nil { return line.contains("mediactl ") }
+        return server != nil && Self.connecting.contains { line.contains("mediactl \($0)") }
+    }
+
+    /// Adds `--data-dir`, `--config` and `--profile` to each command of a line that reads tokens, journal, index or
+    /// logins, and `--server` to those of photo and capture servers and to logins. They are accepted before the name of
+    /// the command, so that its end need not be found. Quoted titles and paths are unchanged.
+    func addingPlaces(to line: String) -> String {
+        guard completes(line) else { return line }
         let command =
             /(?:^|[ (])mediactl (?=(?:uploads?|media|sync|claim-legacy|hash-only|tapes|login|logout|store)(?![A-Za-z0-9_-]))/
         let starts = line.ranges(of: command)
@@ -312,8 +324,13 @@ struct HintOptions: Sendable {
             end = start.upperBound
             // A repeated command line already has them.
             let words = line[end..<(index + 1 < starts.count ? starts[index + 1].lowerBound : line.endIndex)]
-            for (name, value) in [("--data-dir", dataDirectory), ("--config", settingsFile)] {
-                guard let value, !words.contains(name) else { continue }
+            let address = Self.connecting.contains(where: { words.hasPrefix($0) }) ? server : nil
+            let options = [
+                ("--data-dir", dataDirectory), ("--config", settingsFile), ("--profile", profile),
+                ("--server", address),
+            ]
+            for (name, value) in options {
+                guard let value, !words.contains("\(name) "), !words.contains("\(name)=") else { continue }
                 completed += "\(name) \(ShellWord.quoted(value)) "
             }
         }
@@ -335,20 +352,19 @@ struct HintOptions: Sendable {
 
     /// Makes the hint in a record identical to the printed one.
     func added(to record: JSONObject) -> JSONObject {
-        guard server != nil || user != nil || locatesFiles else { return record }
+        guard !isEmpty else { return record }
         var record = record
         if let error = record["error"]?.members, let hint = error["hint"]?.text {
-            let completed = addingFiles(to: added(to: hint))
+            let completed = addingPlaces(to: added(to: hint))
             record = record.replacing(["error": .object(error.replacing(["hint": .string(completed)]))])
         }
-        guard locatesFiles else { return record }
         if let next = record["next"]?.text {
-            record = record.replacing(["next": .string(addingFiles(to: next))])
+            record = record.replacing(["next": .string(addingPlaces(to: next))])
         }
         if case .array(let warnings)? = record["warnings"] {
             let completed = warnings.map { warning -> JSONValue in
                 guard let members = warning.members, let message = members["message"]?.text else { return warning }
-                return .object(members.replacing(["message": .string(addingFiles(to: message))]))
+                return .object(members.replacing(["message": .string(addingPlaces(to: message))]))
             }
             record = record.replacing(["warnings": .array(completed)])
         }

@@ -39,7 +39,8 @@ struct SettingsSession: Sendable {
                 server: flags[.server],
                 user: flags[.user],
                 dataDirectory: global.dataDir,
-                settingsFile: global.config
+                settingsFile: global.config,
+                profile: flags.profile
             )
         )
         for note in settings.notes { console.note(note) }
