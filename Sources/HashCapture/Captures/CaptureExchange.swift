@@ -107,6 +107,7 @@ struct CaptureExchange: Sendable {
                 throw CaptureError(.duplicate, detail: "as capture \(owner.id.prefix(8))", httpStatus: 409)
             }
             try accept(&progress, id, nil, status: 409)
+            if progress.record.submissions == 1 { progress.notices.append(.acceptedEarlier) }
         case .duplicate(nil):
             throw CaptureError(.duplicate, detail: "from another device", httpStatus: 409)
         }

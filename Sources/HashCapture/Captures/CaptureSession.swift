@@ -459,6 +459,9 @@ public enum CaptureNotice: Sendable, Equatable {
     case optionsNotSent([Option])
     /// The media was submitted earlier, and that submission disclosed these, which this one would have omitted.
     case disclosedEarlier([Option])
+    /// The server accepted the media in an earlier submission whose outcome is not stored, for example because the data
+    /// directory was restored from a backup. The server has its data, which may differ from those of this record.
+    case acceptedEarlier
     /// The server publishes the coordinates with this many decimals.
     case coordinatesArePublic(decimals: Int)
     /// The location is known, but the profile does not support the coarse form.

@@ -88,6 +88,7 @@ extension CaptureNotice {
         case .timeWithoutZone: "time_without_zone"
         case .optionsNotSent: "options_not_sent"
         case .disclosedEarlier: "disclosed_earlier"
+        case .acceptedEarlier: "accepted_earlier"
         case .coordinatesArePublic: "coordinates_are_public"
         case .coarseLocationOmitted: "coarse_location_left_out"
         case .placeUnknown: "place_unknown"
@@ -102,7 +103,7 @@ extension CaptureNotice {
     var isWarning: Bool {
         switch self {
         case .noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .captureTimeUnknown, .timeWithoutZone,
-            .optionsNotSent, .disclosedEarlier, .coordinatesArePublic, .nearBorder, .clockDiffers:
+            .optionsNotSent, .disclosedEarlier, .acceptedEarlier, .coordinatesArePublic, .nearBorder, .clockDiffers:
             true
         default: false
         }
@@ -159,6 +160,9 @@ extension CaptureNotice {
             "submitted earlier with other options; not sent now: \(Self.words(for: options))"
         case .disclosedEarlier(let options):
             "submitted earlier with other options; disclosed then: \(Self.words(for: options))"
+        case .acceptedEarlier:
+            "the server accepted this file in an earlier submission whose outcome is not stored here; the server has the "
+                + "time, location and device of that one"
         case .coordinatesArePublic(let decimals):
             "the server publishes the coordinates with \(Formats.count(decimals, "decimal"))"
         case .coarseLocationOmitted:

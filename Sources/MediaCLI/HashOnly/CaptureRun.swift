@@ -157,8 +157,11 @@ struct CaptureItem: Sendable {
         isKnown = outcome.isKnown
         isOfOtherDevice = outcome.needsResend
         timeSource = outcome.timeSource
-        // If the capture was known, nothing was disclosed in this run. A capture that the server lacks is not public.
-        let mayBePublic = [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
+        // If the capture was known, nothing was disclosed in this run. A capture that the server lacks is not public, nor
+        // one of whose media the server has another submission.
+        let mayBePublic =
+            [.accepted, .submitted, .unknownOutcome].contains(outcome.record.state)
+            && !outcome.notices.contains(.acceptedEarlier)
         notices = outcome.notices.filter { notice in
             (!isKnown || notice.isAboutEarlierSubmission) && (mayBePublic || !notice.isAboutPublication)
         }.map(\.withoutLocation)

@@ -94,6 +94,25 @@ import Testing
         #expect(lines.last?.hasSuffix("5f0c2a91 --resend") == true)
     }
 
+    /// The server has the data of the earlier submission, not those of this record.
+    @Test func ofAnEarlierSubmissionNothingIsReportedAsPublic() {
+        var record = CaptureRecord(
+            id: "i",
+            server: "http://h",
+            profile: "mediactl-1",
+            mode: .hashOnly,
+            mediaHash: "",
+            mediaType: "photo",
+            createdAt: .distantPast
+        )
+        record.state = .accepted
+        let isPublic = [CaptureNotice.capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4)]
+        let first = CaptureItem(CaptureOutcome(record: record, notices: isPublic), path: nil)
+        #expect(first.notices == isPublic)
+        let earlier = CaptureItem(CaptureOutcome(record: record, notices: isPublic + [.acceptedEarlier]), path: nil)
+        #expect(earlier.notices == [.acceptedEarlier] && earlier.exitCode == .success)
+    }
+
     /// One resend is allowed, after which nothing can be done.
     @Test(arguments: [(1, true), (2, false)]) func aSecondResendIsNotSuggested(submissions: Int, isSuggested: Bool) {
         var record = CaptureRecord(
@@ -145,7 +164,7 @@ import Testing
             CaptureNotice.noDepth, .depthUnavailable, .sceneNotReal, .recordedAsSuspicious, .labeledByServer,
             .capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4), .coarseLocationOmitted,
             .captureTimeUnknown, .timeWithoutZone, .optionsNotSent(CaptureNotice.Option.allCases),
-            .disclosedEarlier(CaptureNotice.Option.allCases), .placeUnknown, .nearBorder([]),
+            .disclosedEarlier(CaptureNotice.Option.allCases), .acceptedEarlier, .placeUnknown, .nearBorder([]),
             .nearBorder([
                 PlaceCandidate(city: "Detroit", country: "US", kilometers: 2),
                 PlaceCandidate(city: nil, country: "CA", kilometers: 2.3),

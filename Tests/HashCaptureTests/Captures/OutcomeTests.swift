@@ -84,6 +84,23 @@ import Testing
         let second = try await bench.session.retry(record.id)
         #expect(second.record.state == .accepted && second.record.httpStatus == 409)
         #expect(second.record.serverCaptureID == first.record.serverCaptureID)
+        #expect(!second.notices.contains(.acceptedEarlier))
+        #expect(try await bench.submissions() == 2)
+    }
+
+    /// After a restore from a backup, the server has a capture that is not in the store, with its own data.
+    @Test func aDuplicateOfAnUnknownCaptureIsAcceptedWithANotice() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        var first = try await bench.session.capture(try bench.request()).record
+        first.server = "http://127.0.0.1:1"
+        try bench.library.keep(first)
+        var request = try bench.request()
+        request.facts.deviceModel = "Other"
+        let second = try await bench.session.capture(request)
+        #expect(second.record.id != first.id && second.record.state == .accepted && second.error == nil)
+        #expect(second.record.serverCaptureID == first.serverCaptureID)
+        #expect(second.notices.contains(.acceptedEarlier))
         #expect(try await bench.submissions() == 2)
     }
 
