@@ -107,10 +107,15 @@ public struct DeletionAcceptance: Sendable {
         let own = OwnPhotos(account)
         let listed = try await own.known(digests.compactMap(\.self))
         let deletions = try await own.deletions(withDigests: digests.compactMap(\.self))
-        return zip(paths, digests).compactMap { path, digest in
-            guard let digest, listed[digest] == nil, let deletion = deletions[digest] else { return nil }
-            return (path, deletion)
+        var found: [([UInt8], PhotoDeletion)] = []
+        for (path, digest) in zip(paths, digests) where digest.flatMap({ listed[$0] }) == nil {
+            if let deletion = digest.flatMap({ deletions[$0] }) {
+                found.append((path, deletion))
+            } else {
+                found += try await ofCopies(at: path).map { (path, $0) }
+            }
         }
+        return found
     }
 
     private func refusal(of target: [UInt8]) async throws(PhotoSyncError) -> Item {

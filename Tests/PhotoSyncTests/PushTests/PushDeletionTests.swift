@@ -137,6 +137,17 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
+    /// The file that was edited since its upload is found by its record.
+    @Test(arguments: ["path", "directory"]) func theDeletionOfAnEditedPhotoIsAccepted(target: String) async throws {
+        let (bench, id) = try await benchWithDeletion()
+        try await listAll(bench)
+        let path = bench.photos.file("a.jpg")
+        try Data("edited".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try await forget(bench, target == "path" ? path : bench.photos.path) == ["forgotten "])
+        #expect(try bench.account.acceptedDeletions([id]) == [id])
+        #expect(await bench.push().item("a.jpg")?.state == .changed)
+    }
+
     @Test func onlyDeletedPhotosAreForgotten() async throws {
         let (bench, _) = try await benchWithDeletion()
         let refused = try await forget(bench, bench.photos.file("b.jpg"), "no-such-photo")
