@@ -35,24 +35,32 @@ struct TapesVerify: ContextCommand {
         let checked = try work.checked()
         var totals = TapeFindings.Totals()
         var findings: [AlbumFinding] = []
+        var isRepairable = false
         for tape in checked {
             let check = try await console.context.interruption.canceling { try await service.verify(tape.id) }
             for finding in check.findings { work.report(.init(tape: check.tape, finding: finding, state: .found)) }
             totals.count(check.tape, hasAlbum: check.hasAlbum, check.findings)
             findings += check.findings
+            isRepairable = isRepairable || check.findings.contains { check.isRepairable($0) }
         }
         let leftovers = try await work.leftovers()
         for finding in leftovers { work.report(.init(finding: finding, state: .found)) }
         findings += leftovers
-        return finish(totals, findings, console)
+        return finish(totals, findings, isRepairable: isRepairable || !leftovers.isEmpty, console)
     }
 
-    private func finish(_ totals: TapeFindings.Totals, _ findings: [AlbumFinding], _ console: Console) -> ExitCode {
+    private func finish(
+        _ totals: TapeFindings.Totals,
+        _ findings: [AlbumFinding],
+        isRepairable: Bool,
+        _ console: Console
+    ) -> ExitCode {
         let albums = "\(Formats.count(totals.albums, "album")) checked"
         console.note(
             findings.isEmpty
                 ? "\(albums), no problems found"
-                : "\(albums), \(Formats.count(findings.count, "problem")) found; to repair: mediactl tapes repair"
+                : "\(albums), \(Formats.count(findings.count, "problem")) found"
+                    + (isRepairable ? "; to repair: mediactl tapes repair" : "")
         )
         totals.note(on: console)
         let isUnknown = !findings.isEmpty && findings.allSatisfy { $0.kind == .albumUnknown }

@@ -170,6 +170,7 @@ import Testing
         let verified = try await fixture.json("verify")
         #expect(verified.result.exitCode == 1 && verified.count("pending_clips") == 1)
         #expect(verified.items.map { $0["finding"] as? String } == ["clip_pending", "original_missing"])
+        #expect(verified.result.errors.contains("2 problems found; to repair: mediactl tapes repair\n"))
         #expect(try await fixture.json("repair", "-n").count("pending_clips") == 1)
         let repaired = try await fixture.json("repair")
         #expect(repaired.result.exitCode == 0 && repaired.count("pending_clips") == 0)
@@ -180,6 +181,8 @@ import Testing
         try FileManager.default.removeItem(atPath: archive + "/other.jpg")
         let gone = try await fixture.run("verify")
         #expect(gone.exitCode == 1 && gone.output.contains("\"T\": original of clip 1 is missing: "), "\(gone)")
+        // No repair can find it.
+        #expect(gone.errors.contains("1 problem found\n"), "\(gone.errors)")
         #expect(gone.errors.contains("1 original is missing; to search: mediactl tapes relink --in DIR"))
         #expect(try await fixture.run("show", "T").errors.contains("the original of 1 clip is missing"))
         let planned = try await fixture.json("repair", "-n")
