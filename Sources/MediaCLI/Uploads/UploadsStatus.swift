@@ -245,7 +245,6 @@ struct JournalRow: Sendable {
     var next: String? {
         switch standing {
         case .resumable: JournalSelection.resumption(of: record.uploadID, isGuest: record.isGuest)
-        case .guest(.approved): record.fileID.map { "mediactl uploads delete \($0)" }
         case .finished, .running, .guest: nil
         }
     }
