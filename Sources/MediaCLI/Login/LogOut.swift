@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
+internal import Tapes
 
 struct LogOut: ContextCommand {
     static let schema = "mediactl.logout/1"
@@ -34,9 +35,11 @@ struct LogOut: ContextCommand {
         var upload: String?
         /// Address of the photo server.
         var photo: String?
+        /// Address of the same server as an Immich library, whose requests go below `/api`.
+        var library: String?
 
         func select(_ rows: [LoginList.Row]) -> [LoginList.Row] {
-            rows.filter { $0.service == "photo" ? $0.server == photo : $0.server == upload }
+            rows.filter { $0.service == "photo" ? [photo, library].contains($0.server) : $0.server == upload }
         }
     }
 
@@ -69,13 +72,15 @@ struct LogOut: ContextCommand {
         ])
     }
 
-    /// The configured server, as upload server and as photo server.
+    /// The configured server, as upload server, photo server and photo library.
     ///
     /// - Throws: `UserFacingError` if none is configured; `ServerURLError`.
     static func places(_ settings: SettingsSession) throws -> Places {
         var places = Places(upload: (try? settings.configuredServer(of: .uploadsURL))?.origin.description)
         if places.upload == nil || settings.settings.addresses[.syncURL] != nil {
-            places.photo = try settings.requireServer(of: .syncURL).description
+            let server = try settings.requireServer(of: .syncURL)
+            places.photo = server.description
+            places.library = ImmichLibrary.base(of: server).description
         }
         return places
     }

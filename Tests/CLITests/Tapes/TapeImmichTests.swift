@@ -45,11 +45,18 @@ import Testing
         #expect(try await fixture.run("delete", "Sea", "--yes", extra: on).exitCode == 0)
         report = try await server.report()
         #expect(report.albums.isEmpty && report.assets.count == 3 && report.violations.isEmpty)
-        #expect(
-            try await fixture.runner.run(["logout", "--server", server.address + "/api"]).output.contains(
-                "deleted the key"
-            )
-        )
+    }
+
+    /// The key is found by the address given to `library init`, and by that of the requests.
+    @Test(arguments: ["", "/", "/api"])
+    func theKeyIsDeletedByTheAddressOfTheServer(_ path: String) async throws {
+        #expect(try await fixture.run("library", "init", "--api-key-file", try key("key-1")).exitCode == 0)
+        let place = ["--server", server.address + path]
+        let status = try await fixture.runner.run(["login", "status"] + place)
+        #expect(status.exitCode == 0 && status.output.hasPrefix("\(server.address)/api "), "\(status)")
+        let deletion = try await fixture.runner.run(["logout"] + place)
+        #expect(deletion.output == "deleted the key for \(server.address)/api\n", "\(deletion)")
+        #expect(try await fixture.runner.run(["login", "status"]).exitCode == 4)
     }
 
     /// The name of the setting is in the note if the server is specified only on the command line.
