@@ -112,11 +112,17 @@ struct SchedulerTests {
         #expect(container.command == ["/bin/sh", "-c"])
         let script = try #require(container.args.first)
         #expect(script.contains("--shard auto/\(Self.parts)"), "as many parts as completions")
-        // Every directory that is passed to the script is mounted.
+        // Every directory that is passed to the script is mounted. A volume belongs to root, and the image has another
+        // user: mediactl refuses the data directory of another user, so it creates one in the volume.
         let mounted = container.volumeMounts.map(\.mountPath)
         for variable in container.env where variable.name.hasSuffix("_DIR") {
-            #expect(mounted.contains(variable.value), "\(variable.name)")
+            let value = try #require(variable.value)
+            let path = variable.name == "DATA_DIR" ? value.replacing(/\/[^\/]*$/, with: "") : value
+            #expect(mounted.contains(path), "\(variable.name)")
         }
+        let image = try String(contentsOf: DocumentationTests.root.appending(path: "Dockerfile"), encoding: .utf8)
+        let group = job.spec.template.spec.securityContext.fsGroup
+        #expect(image.contains("\nUSER \(group):\(group)\n"))
         #expect(Set(container.volumeMounts.map(\.name)) == Set(job.spec.template.spec.volumes.map(\.name)))
 
         let site = try await Site()
@@ -129,6 +135,10 @@ struct SchedulerTests {
             #expect(result.status == 0, "\(result.errors)")
         }
         try await site.expectEveryFileOnce()
+        // The tokens are lost with the pod: it must not succeed without their export.
+        let missing = ["EXPORT_DIR": site.home.file("missing"), "DATA_DIR": site.home.file("node-0")]
+        let result = try await site.run("sh", script, missing.merging(["JOB_COMPLETION_INDEX": "0"]) { $1 })
+        #expect(result.status == 2, "\(result.errors)")
     }
 
     /// The members of a Job (batch/v1) that the test checks.
@@ -145,8 +155,13 @@ struct SchedulerTests {
 
         struct Pod: Decodable {
             let restartPolicy: String
+            let securityContext: Security
             let containers: [Container]
             let volumes: [Volume]
+        }
+
+        struct Security: Decodable {
+            let fsGroup: Int
         }
 
         struct Container: Decodable {
@@ -158,7 +173,7 @@ struct SchedulerTests {
 
         struct Variable: Decodable {
             let name: String
-            let value: String
+            let value: String?
         }
 
         struct Mount: Decodable {
