@@ -66,6 +66,10 @@ struct TapesExport: ContextCommand {
         try require(!render || format == nil, "--render cannot be combined with --format.")
         try require(!render || file != nil, "--render requires --output FILE.")
         try require(
+            !render || Self.videoExtensions.contains(pathExtension ?? ""),
+            "--render: the extension of --output must be .mp4, .mov or .mkv."
+        )
+        try require(
             render || format != nil || namedFormat != nil,
             Self.videoExtensions.contains(pathExtension ?? "")
                 ? "--output: a video requires --render; another format requires --format."

@@ -67,6 +67,7 @@ import Testing
         ["set", "T", "--scale", "wide"], ["relink"], ["relink", "T", "--in", ""], ["export"],
         ["export", "T", "--json"],
         ["export", "T", "--render"], ["export", "T", "--render", "-o", "a.mp4", "--format", "json"],
+        ["export", "T", "--render", "-o", "a.avi"], ["export", "T", "--render", "-o", "a"],
         ["export", "T", "--add-to-album"], ["export", "T", "--render", "-o", "a.mp4", "--add-to-album", "--no-album"],
         ["export", "T", "--long-side", "720"], ["export", "T", "--render", "-o", "a.mp4", "--long-side", "721"],
         ["export", "T", "--render", "-o", "a.mp4", "--frame-rate", "0"], ["export", "T", "-o", ""],
