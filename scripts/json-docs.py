@@ -2,7 +2,7 @@
 """Writes the part of docs/json.md that lists the records of each command, from docs/schemas.
 
     scripts/json-docs.py           write docs/json.md
-    scripts/json-docs.py --check   exit with 1 if it would be changed
+    scripts/json-docs.py --check   exit with 1 if it would be changed, or if a recorded session has other keys
 
 Each kind of record lists its keys. The `description` of a key is printed once: for several groups of commands, for one
 group, or for its record. A kind without descriptions is omitted; otherwise each of its keys needs one.
@@ -98,6 +98,20 @@ def records(schemas):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def require_recorded_keys(documents):
+    """Exits with 1 if the keys of a record in fixtures/golden differ from its schema, or are in another order."""
+    keys = {}
+    for document in documents:
+        for kind in document.get("oneOf", []):
+            properties = kind["properties"]
+            keys[properties["schema"]["const"], properties["type"]["const"]] = list(properties)
+    for path in sorted((ROOT / "fixtures" / "golden" / "transcripts").glob("*.txt")):
+        for line in path.read_text().splitlines():
+            record = json.loads(line) if line.startswith('{"schema":') else None
+            if record and list(record) != keys.get((record["schema"], record["type"])):
+                sys.exit(f"json-docs: {path.name}: the keys of {record['schema']} `{record['type']}` are not those of its schema")
+
+
 def main():
     head, mark, _ = DOCUMENT.read_text().partition(MARK)
     if not mark:
@@ -109,6 +123,8 @@ def main():
         DOCUMENT.write_text(text)
     elif text != DOCUMENT.read_text():
         sys.exit("json-docs: docs/json.md differs from docs/schemas; run scripts/json-docs.py")
+    else:
+        require_recorded_keys(documents.values())
 
 
 if __name__ == "__main__":

@@ -38,5 +38,13 @@ import Testing
         #expect(text.contains("| `weight` | Weight in grams. |"))
         let new = try await ChildProcess(script, ["--check"], home: tree).finish(deadline: .seconds(60))
         #expect(new.status == 0)
+
+        // A recorded session with the keys in another order than documented.
+        let sessions = tree.file("fixtures/golden/transcripts")
+        try FileManager.default.createDirectory(atPath: sessions, withIntermediateDirectories: true)
+        let record = #"{"schema":"mediactl.drop-box-list/1","weight":3,"type":"item"}"#
+        try Data("$ mediactl drop-box list --json\n\(record)\n".utf8).write(to: URL(filePath: sessions + "/drop.txt"))
+        let other = try await ChildProcess(script, ["--check"], home: tree).finish(deadline: .seconds(60))
+        #expect(other.status == 1 && other.errors.contains("drop.txt"), "\(other)")
     }
 }
