@@ -129,7 +129,7 @@ extension OutcomeCode {
     /// The upload is finished, belongs to another host, or its file no longer exists.
     public static let notResumable = OutcomeCode("not_resumable", exit: 10)
         .message("cannot resume {file}{detail}")
-    /// The event link is malformed, expired, revoked, or for another server.
+    /// The event link is unknown to the server, expired, revoked, or for another server.
     public static let invalidEventLink = OutcomeCode("invalid_event_link", exit: 4)
         .message("the event link is not valid{detail}")
         .hint("ask the organizer for a new one; links expire and can be revoked")
