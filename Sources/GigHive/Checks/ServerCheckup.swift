@@ -336,7 +336,8 @@ extension ServerCheckup {
         }
         do throws(GigHiveError) {
             let listing = try await client.listing()
-            let total = listing.total.map { $0 == 1 ? "1 file" : "\($0) files" } ?? "a listing"
+            // A file has an entry for each of its events.
+            let total = listing.total.map { $0 == 1 ? "1 entry" : "\($0) entries" } ?? "a listing"
             // The accepted scheme is the required one.
             let scheme = client.authorization?.schemeName
             facts["required_scheme"] = scheme == "basic" || scheme == "bearer" ? scheme : nil

@@ -40,11 +40,15 @@ import Testing
         for line in report.result.lines { try JSONSchemaTests.expectExactShape(line, schema: "doctor") }
     }
 
-    @Test func aSingleFileIsCountedAsOne() async throws {
-        let sandbox = try await SandboxProcess.start()
-        try await FaultFixture(sandbox.baseURL).upload().expectSuccess("done")
-        let login = Self.values("detail", try await Self.doctor(sandbox.baseURL))["login"]
-        #expect(login == "accepted (Basic); the server lists 1 file")
+    /// A file in two events is listed twice.
+    @Test func theEntriesOfTheListingAreCounted() async throws {
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        for (date, entries) in [("2026-03-01", "1 entry"), ("2026-03-02", "2 entries")] {
+            #expect(try await fixture.upload([file, "--event-date", date]).exitCode == 0)
+            let doctor = try await fixture.runner.run(["doctor"] + fixture.login)
+            #expect(doctor.output.contains("the server lists \(entries)\n"), "\(doctor)")
+        }
     }
 
     @Test func aFileMayBeAsLargeAsTusAllows() async throws {
