@@ -10,7 +10,7 @@ struct HashOnlyExport: ContextCommand {
     static let schema = "mediactl.hash-only-export/1"
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Export a capture from the vault: the media, its depth map, or a bundle for verification.",
+        abstract: "Export a capture from the vault: the media and its depth map, or a bundle for verification.",
         discussion: """
             The hash of the media is verified before the file gets its final name. Existing files are not replaced.
             The bundle is JSON with the exact body, the signature and the public key: anyone can verify it without the server, \
@@ -34,7 +34,10 @@ struct HashOnlyExport: ContextCommand {
 
     private var media: String? { output ?? to }
 
-    @Option("Write the depth map to this new file: little-endian binary32, row by row.", value: .file)
+    @Option(
+        "With --output, also write the depth map to this new file: little-endian binary32, row by row.",
+        value: .file
+    )
     var depthTo: String?
 
     @Option(
@@ -63,8 +66,8 @@ struct HashOnlyExport: ContextCommand {
 
     func validate() throws {
         try require(output == nil || to == nil, "--to is the deprecated name of --output; specify one of them.")
-        try require(media != nil || bundle != nil, "Specify a file with --output or --bundle.")
         try require(depthTo == nil || media != nil, "--depth-to requires --output.")
+        try require(media != nil || bundle != nil, "Specify a file with --output or --bundle.")
         let targets = [media, depthTo, bundleFile].compactMap { $0 }
         guard !targets.contains(""), bundle != "" else { throw ValidationError("The path is empty.") }
         try requireFile(media, depthTo, bundle, as: "an export")

@@ -63,6 +63,8 @@ import Testing
             try Data(contentsOf: URL(fileURLWithPath: map)) == Data(contentsOf: URL(fileURLWithPath: fixture.depth))
         )
         #expect(try await fixture.run(["export", id, "--output", copy]).exitCode == 10)
+        let incomplete = try await fixture.run(["export", id, "--depth-to", map])
+        #expect(incomplete.exitCode == 2 && incomplete.errors.contains("--depth-to requires --output"))
     }
 
     // Others receive the bundle, so a program other than this one verifies it.
