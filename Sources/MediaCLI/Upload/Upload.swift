@@ -21,7 +21,7 @@ struct Upload: ContextCommand {
             Examples:
               mediactl upload concert.mp4 --org-name "The Band" --event-date 2026-05-01
               mediactl upload -r recordings --include "*.mp4" --report run.json
-              mediactl upload --retry-failed run.json --report run.json
+              mediactl upload --retry-failed run.json --report retry.json
               mediactl upload --manifest songs.csv --dry-run
               mediactl upload *.mp4 --tape "Summer tour"
             """
