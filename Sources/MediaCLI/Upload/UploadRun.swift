@@ -252,8 +252,10 @@ extension UploadRun {
             for await path in watch.files {
                 door.yield(path)
             }
+            // Before the consumer ends, which cancels this task.
+            let isGone = !Task.isCancelled
             door.finish()
-            return !Task.isCancelled
+            return isGone
         }
         let close = { @Sendable in
             watching.cancel()
