@@ -35,9 +35,12 @@ import Testing
         #expect(fromEnvironment.configFile == "/e.yaml")
         #expect(fromEnvironment.isConfigFileNamed)
         #expect(fromEnvironment.dataDirectory == "/e")
+        #expect(fromEnvironment.configFileOrigin == .environment("MEDIACTL_CONFIG"))
+        #expect(fromEnvironment.dataDirectoryOrigin == .environment("MEDIACTL_DATA_DIR"))
         let fromFlags = try SettingsLocations(environment: environment, configOverride: "f.yaml", dataOverride: "f")
         #expect(fromFlags.configFile == "f.yaml")
         #expect(fromFlags.dataDirectory == "f")
+        #expect(fromFlags.configFileOrigin == .flag && fromFlags.dataDirectoryOrigin == .flag)
     }
 
     @Test(arguments: [[:], ["HOME": ""], ["HOME": "not/absolute"]])

@@ -76,12 +76,12 @@ struct SettingsSession: Sendable {
                 Row(
                     name: "settings file",
                     value: locations.configFile,
-                    source: locations.isConfigFileNamed ? "named" : "default"
+                    source: locations.configFileOrigin.description
                 ),
                 Row(
                     name: "data directory",
                     value: locations.dataDirectory,
-                    source: global.dataDir == nil ? "default" : "flag"
+                    source: locations.dataDirectoryOrigin.description
                 ),
             ]
     }

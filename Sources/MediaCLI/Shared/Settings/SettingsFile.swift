@@ -123,12 +123,15 @@ extension [SettingsFile.Section] {
 /// Paths of settings and data (XDG Base Directory Specification 0.8). No settings are read from the current directory.
 struct SettingsLocations: Sendable, Equatable {
     var configFile: String
-    /// Whether the user specified the settings file, so its absence is an error.
-    var isConfigFileNamed: Bool
+    var configFileOrigin: SettingOrigin
     /// For the token store, journal, rescue files and spool.
     var dataDirectory: String
+    var dataDirectoryOrigin: SettingOrigin
     /// For data that can be recreated.
     var cacheDirectory: String
+
+    /// Whether the user specified the settings file, so its absence is an error.
+    var isConfigFileNamed: Bool { configFileOrigin != .builtIn }
 
     /// The pins of servers trusted at the first contact; separate from the settings file, which is never rewritten.
     var knownServersFile: String {
@@ -153,18 +156,24 @@ struct SettingsLocations: Sendable, Equatable {
             (absolute(name) ?? absolute("HOME").map { $0 + home }).map { $0 + "/mediactl" }
         }
 
-        let namedData = dataOverride ?? variable("MEDIACTL_DATA_DIR")
-        guard let data = namedData ?? directory("XDG_DATA_HOME", below: "/.local/share") else {
+        func named(_ override: String?, _ name: String) -> (path: String?, origin: SettingOrigin) {
+            guard let path = override ?? variable(name) else { return (nil, .builtIn) }
+            return (path, override == nil ? .environment(name) : .flag)
+        }
+
+        let namedData = named(dataOverride, "MEDIACTL_DATA_DIR")
+        guard let data = namedData.path ?? directory("XDG_DATA_HOME", below: "/.local/share") else {
             throw SettingsError(
                 key: "HOME",
                 rule: "no home directory: HOME is not set to an absolute path",
                 hint: "specify a directory with --data-dir"
             )
         }
-        let namedConfig = configOverride ?? variable("MEDIACTL_CONFIG")
-        isConfigFileNamed = namedConfig != nil
-        configFile = namedConfig ?? (directory("XDG_CONFIG_HOME", below: "/.config") ?? data) + "/config.yaml"
+        let namedConfig = named(configOverride, "MEDIACTL_CONFIG")
+        configFile = namedConfig.path ?? (directory("XDG_CONFIG_HOME", below: "/.config") ?? data) + "/config.yaml"
+        configFileOrigin = namedConfig.origin
         dataDirectory = data
+        dataDirectoryOrigin = namedData.origin
         cacheDirectory = directory("XDG_CACHE_HOME", below: "/.cache") ?? data + "/cache"
     }
 }
