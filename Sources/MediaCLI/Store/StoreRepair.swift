@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import MediaCore
 internal import MediaStore
 
@@ -27,13 +28,19 @@ struct StoreRepairCommand: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let directory = try DataDirectory.openForRepair(settings.locations.dataDirectory)
-        let report = try StoreRepair(in: directory).run(isDryRun: dryRun)
+        let path = settings.locations.dataDirectory
+        try DataDirectory.refuseFile(inPlaceOf: path)
+        // A missing directory, such as a mistyped one, is not created.
+        let isThere = FileManager.default.fileExists(atPath: path)
+        let directory = try isThere ? DataDirectory.openForRepair(path) : DataDirectory.unchanged(path)
+        let report = try isThere ? StoreRepair(in: directory).run(isDryRun: dryRun) : nil
+        let check = try report == nil ? StoreCheck(reading: directory) : nil
         for token in report?.lost ?? [] {
             console.record(.item, JSONRenderer.lost(token))
         }
-        console.text(TextRenderer.repair(report, isDryRun: dryRun))
-        if let report, report.isIncomplete || report.tokens == 0 { console.hintAtBackup(in: directory) }
+        console.text(check?.exists == false ? ["no store yet"] : TextRenderer.repair(report, isDryRun: dryRun))
+        let isIncomplete = report.map { $0.isIncomplete || $0.tokens == 0 }
+        if isIncomplete ?? check?.isEmpty ?? false { console.hintAtBackup(in: directory) }
         let code: ExitCode = report?.isIncomplete == true ? .partly : .success
         console.summary(JSONRenderer.repair(report, isDryRun: dryRun, code))
         return code

@@ -54,11 +54,12 @@ import Testing
     }
 
     /// Such as one of a mistyped `--data-dir`.
-    @Test(arguments: [true, false]) func aCheckCreatesNoStore(hasDirectory: Bool) async throws {
+    @Test(arguments: ["check", "repair"], [true, false])
+    func noStoreIsCreated(command: String, hasDirectory: Bool) async throws {
         let runner = try runner.get()
         let path = runner.home.file("new/data")
         if hasDirectory { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-        let result = try await runner.run(["store", "check", "--data-dir", path])
+        let result = try await runner.run(["store", command, "--data-dir", path])
         #expect(result.exitCode == 0 && result.output.hasSuffix("no store yet\n"), "\(result)")
         #expect(FileManager.default.fileExists(atPath: path) == hasDirectory)
         let json = try await runner.run(["store", "check", "--data-dir", path, "--json"])
@@ -201,7 +202,10 @@ import Testing
             try? FileManager.default.removeItem(atPath: database() + suffix)
         }
         let hint = "mediactl: hint: restore the newest backup: mediactl store restore \(copy)"
-        let readers = [["uploads", "list"], ["store", "check"], ["uploads", "export", "--output", "-"]]
+        let readers = [
+            ["store", "repair"], ["uploads", "list"], ["store", "check"], ["store", "repair"],
+            ["uploads", "export", "--output", "-"],
+        ]
         for command in readers {
             let result = try await runner.run(command)
             #expect(result.exitCode == 0 && result.errors.hasSuffix(hint + "\n"), "\(result)")
