@@ -70,6 +70,10 @@ struct KeptUploadOptions: ParsableArguments {
 
     func validate() throws {
         try require(limit.map({ $0 > 0 }) ?? true, "--limit must be a whole number, 1 or more.")
+        try require(
+            eventDate.map({ CivilTime(day: $0) != nil }) ?? true,
+            "--event-date: not a valid date (YYYY-MM-DD)."
+        )
     }
 
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }

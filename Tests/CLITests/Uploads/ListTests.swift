@@ -91,8 +91,8 @@ import Testing
         #expect(selection.take(uploads).map(\.fileID) == expected)
     }
 
-    @Test(arguments: [["--limit", "0"], ["--limit", "-1"], ["--limit=x"]]) func limitsAreChecked(_ arguments: [String])
-    {
+    @Test(arguments: [["--limit", "0"], ["--limit", "-1"], ["--limit=x"], ["--event-date", "2026-02-30"]])
+    func filtersAreChecked(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try KeptUploadOptions.parse(arguments) }
     }
 
