@@ -31,7 +31,7 @@ struct UploadReport: Sendable {
         item(upload, result).json(isForTerminals: true)
     }
 
-    /// Adds `verified` to an item: whether the listing has the file, null if it was not read.
+    /// Adds `verified` to an item: whether the listing has the file, null if they were not compared.
     static func line(_ line: String, isVerified: Bool?) -> String {
         String(line.dropLast()) + ",\"verified\":\(JSONValue(isVerified).json())}"
     }
@@ -133,14 +133,15 @@ extension ReportDocument {
         guard let document = ReportDocument(bytes), document.items.allSatisfy({ $0.path != nil && $0.state != nil })
         else {
             throw .usage(
-                "--retry-failed: \(ErrorCatalog.quoted(RawArguments.bytes(of: name))) is not an upload report",
+                "\(ErrorCatalog.quoted(RawArguments.bytes(of: name))) is not an upload report",
                 hint: "write a report with: mediactl upload --report FILE"
             )
         }
         self = document
     }
 
-    private var failed: [ReportedUpload] { items.filter { !Self.successStates.contains($0.state ?? "") } }
+    /// The files that were not uploaded, or whose outcome is unknown.
+    var failed: [ReportedUpload] { items.filter { !Self.successStates.contains($0.state ?? "") } }
 
     /// The files that the run reported as stored.
     var stored: [UploadResults.StoredFile] {

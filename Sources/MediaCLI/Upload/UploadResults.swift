@@ -80,9 +80,11 @@ final class UploadResults: Sendable {
     /// The report line of each file in the given order, including files that were not started.
     var lines: [String] {
         state.withLock { state in
-            state.items.sorted { $0.key < $1.key }.map { index, item in
+            let listed = state.verification.flatMap { $0.failure == nil ? $0.confirmed : nil }
+            let compared = Set(state.stored.map(\.index))
+            return state.items.sorted { $0.key < $1.key }.map { index, item in
                 let line = state.lines[index] ?? UploadReport.line(item, nil)
-                return UploadReport.line(line, isVerified: state.verification?.confirmed.contains(index))
+                return UploadReport.line(line, isVerified: compared.contains(index) ? listed?.contains(index) : nil)
             }
         }
     }

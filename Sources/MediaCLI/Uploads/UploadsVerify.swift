@@ -43,6 +43,12 @@ struct UploadsVerify: ContextCommand {
             )
             server = try past.server(else: settings)
             files = try past.stored(at: server, name: report)
+            if !past.failed.isEmpty {
+                console.warning(
+                    "not checked: \(Formats.count(past.failed.count, "file")) whose upload did not succeed",
+                    hint: "mediactl upload --retry-failed \(ShellWord.quoted(report))"
+                )
+            }
         } else {
             server = try settings.requireServer()
             let store = try await StoreSession.open(settings, for: .reading)

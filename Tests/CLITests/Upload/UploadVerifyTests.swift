@@ -43,7 +43,21 @@ import Testing
         #expect(result.errors.contains("warning: cannot verify the files against the server's listing"))
         #expect(!result.errors.contains("verified by its listing"))
         let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
-        #expect(items.allSatisfy { $0["verified"] as? Bool == false })
+        #expect(items.allSatisfy { $0["verified"] is NSNull })
+    }
+
+    /// Such files are neither listed nor missing.
+    @Test func filesThatWereNotUploadedAreNotCompared() async throws {
+        let fixture = try await BatchFixture()
+        let report = fixture.runner.home.file("report.json")
+        let files = [try fixture.file("a.mp4"), fixture.runner.home.file("none.mp4")]
+        #expect(try await fixture.upload(files + ["--report", report]).exitCode == 3)
+        let items = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
+        #expect(items.map { $0["verified"] as? Bool } == [true, nil])
+        let result = try await fixture.runner.run(["uploads", "verify", "--report", report] + fixture.login)
+        #expect(result.exitCode == 0 && result.output == "the server lists 1 of 1 upload in its event\n", "\(result)")
+        #expect(result.errors.contains("warning: not checked: 1 file whose upload did not succeed\n"), "\(result)")
+        #expect(result.errors.contains("hint: mediactl upload --retry-failed \(report)"), "\(result)")
     }
 
     @Test func verifyReportsFilesLostByTheServer() async throws {
