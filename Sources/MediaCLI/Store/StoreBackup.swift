@@ -40,7 +40,16 @@ struct StoreBackup: ContextCommand {
             try copy(session.store, to: file)
             path = file
         } else {
-            path = try StoreBackups(in: session.directory).create(from: session.store).path
+            let backups = StoreBackups(in: session.directory)
+            // The copies of a store that was lost, and created again, would replace those with its tokens.
+            if try session.store.isEmpty(), let backup = backups.newestWithRows().backup {
+                throw UserFacingError(
+                    .storeUnusable,
+                    "the token store is empty; nothing was backed up",
+                    hint: "restore the newest backup: mediactl store restore \(ShellWord.quoted(backup.path))"
+                )
+            }
+            path = try backups.create(from: session.store).path
         }
         console.text(["backed up \(Formats.count(count, "delete token")) to \(TerminalText.escaped(path))"])
         return console.finish(["path": .string(path), "tokens": JSONValue(count)])

@@ -210,6 +210,10 @@ import Testing
             let result = try await runner.run(command)
             #expect(result.exitCode == 0 && result.errors.hasSuffix(hint + "\n"), "\(result)")
         }
+        // The backups of an empty store would replace those of the missing one.
+        let refused = try await runner.run(["store", "backup"])
+        #expect(refused.exitCode == 12 && refused.errors.hasSuffix(hint + "\n"), "\(refused)")
+        #expect(FileManager.default.fileExists(atPath: copy))
         let directory = runner.home.file("data/mediactl")
         let named = try await runner.run(["uploads", "list", "--data-dir", directory])
         let complete = hint.replacing("mediactl store", with: "mediactl --data-dir \(directory) store")
