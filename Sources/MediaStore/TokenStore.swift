@@ -261,6 +261,14 @@ extension TokenStore {
         try uploads(where: UploadRow.hasChecksum, [host, checksumSHA256])
     }
 
+    /// The newest row whose file is on its server, as far as is known, and was added to an event by it; nil if there is
+    /// none. Such an upload need not have a token.
+    package func newestUpload(host: String?) throws(StoreError) -> UploadRecord? {
+        try connection.read { db in
+            try Stored<UploadRecord>.values(db, where: UploadRow.newest(UploadRow.isKept) + " LIMIT 1", [host]).first
+        }
+    }
+
     /// Rows that were sent with an event link and are on the server, newest first; those of all hosts if `host` is
     /// nil.
     public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {

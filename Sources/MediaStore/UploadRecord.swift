@@ -297,6 +297,16 @@ enum UploadRow {
     /// Parameters: host and checksum.
     static let hasChecksum = "host = ? AND checksum_sha256 = ?"
 
+    /// Takes the host, or NULL for every host. Not deleted by this machine.
+    static let isKept = """
+        \(isIn([.done, .linked, .tokenLost, .finalized])) AND file_id IS NOT NULL
+            AND failure_code IS NOT '\(UploadRecord.deleted)'
+            AND NOT EXISTS (
+                SELECT 1 FROM tombstones WHERE tombstones.host = uploads.host AND tombstones.file_id = uploads.file_id
+                    AND tombstones.checksum_sha256 = uploads.checksum_sha256
+            )
+        """
+
     static func names(of states: some Sequence<UploadState>) -> String {
         states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")
     }

@@ -23,17 +23,19 @@ struct DeletionPlan: Sendable {
     /// The scope of all IDs; nil if each ID has its own.
     private var scope: String? { host ?? server?.scope }
 
-    /// The newest entry, for `--last`.
+    /// The newest upload, for `--last`, even if it has no token: an older file must not be deleted instead.
     ///
-    /// - Throws: `StoreError`; `UserFacingError` if there is no entry.
-    func last() throws -> TokenEntry {
-        guard let entry = try store.newestToken(host: scope) else {
-            throw UserFacingError(
-                .noDeleteToken,
-                "no stored delete tokens"
-            )
+    /// - Throws: `StoreError`; `UserFacingError` if there is no upload.
+    func last() throws -> (host: String, fileID: Int64) {
+        let entry = try store.newestToken(host: scope)
+        // The entry of an upload is newer than its row.
+        if let upload = try store.newestUpload(host: scope), let fileID = upload.fileID,
+            upload.createdAt > entry?.createdAt ?? .distantPast
+        {
+            return (upload.host, fileID)
         }
-        return entry
+        guard let entry else { throw UserFacingError(.noDeleteToken, "no stored delete tokens") }
+        return (entry.host, entry.fileID)
     }
 
     /// The newest entry of a file with this content; nil if there is none and `isRequired` is false.

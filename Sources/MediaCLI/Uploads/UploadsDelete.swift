@@ -80,12 +80,14 @@ struct UploadsDelete: ContextCommand {
         let scope = try oldHost.scope(connection.choice, console)
         var named = last ? try plan(settings, store, host: scope).last() : nil
         if ids.isEmpty, let checksum {
-            named = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
+            let entry = try plan(settings, store, host: scope).entry(checksumSHA256: checksum, isRequired: !asAdmin)
+            named = entry.map { (host: $0.host, fileID: $0.fileID) }
         }
         let chosen = try plan(settings, store, host: named?.host ?? scope)
+        let chosenIDs = named.map { [$0.fileID] } ?? ids.uniqued { $0 }
         // IDs without an entry are reported without a prompt. For an administrator, only the server can resolve them.
-        if !dryRun, try asAdmin || named != nil || ids.contains(where: { try chosen.canDelete($0) }) {
-            try confirmation.requirePrompt(for: ids.count > 1 ? "Delete them?" : "Delete it?")
+        if !dryRun, try asAdmin || chosenIDs.contains(where: { try chosen.canDelete($0) }) {
+            try confirmation.requirePrompt(for: chosenIDs.count > 1 ? "Delete them?" : "Delete it?")
         }
         let run = DeleteRun(
             console: console,
@@ -98,7 +100,7 @@ struct UploadsDelete: ContextCommand {
             isDryRun: dryRun,
             finishTimeout: settings.settings.finishTimeout.value
         )
-        return try await run.run(ids: named.map { [$0.fileID] } ?? ids.uniqued { $0 })
+        return try await run.run(ids: chosenIDs)
     }
 
     private func checksum() async throws -> String? {

@@ -361,6 +361,21 @@ import Testing
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
+    /// An older file must not be deleted in place of the last one.
+    @Test(arguments: ["no-token", "drop-response"])
+    func lastUploadWithoutAToken(_ fault: String) async throws {
+        let fixture = try await Fixture()
+        let second = fixture.client.runner.home.file("second.mp4")
+        try FaultFixture.writeMovie(to: second, byteCount: 26_182, seed: 1)
+        try await fixture.sandbox.addFaults("upload:\(fault),times=1")
+        _ = try await fixture.client.upload(path: second)
+        let report = try await fixture.client.delete(["--last", "--yes"])
+        let message = "no stored delete token for 2"
+        report.expect(ExpectedFault(11, "no_delete_token", message, hint: "mediactl uploads delete 2 --as-admin"))
+        #expect(try fixture.client.tokens().map(\.fileID) == [1])
+        #expect(try fixture.sandbox.storedFiles().count == 2)
+    }
+
     @Test func lastOfNothing() async throws {
         let site = try ScriptedSite()
         let report = try await FaultFixture(site.address).delete(["--last", "--yes"])
