@@ -24,7 +24,7 @@ struct DiscardRun {
         if recorder.record.transport == .multipart, !recorder.record.state.isFinal {
             // First determine whether the server has the file.
             recorder.result = await uploader.resolve(recorder.record, control: control) { _ in }
-            guard recorder.result.state == .failed else { return }
+            guard recorder.result.state == .failed || staysUnknown else { return }
         }
         let uploadID = recorder.record.uploadID
         let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
@@ -38,6 +38,15 @@ struct DiscardRun {
         recorder.end(.cancelled, nil)
         // A copy of standard input; if it remains, the next upload removes it.
         if row.identity == nil { try? SpoolFile.kept(for: uploadID, in: uploader.directory)?.remove() }
+    }
+
+    /// Whether the outcome of an upload in one request stays unknown: no query can determine it, or the server does not
+    /// respond and need not. Its response is lost in any case.
+    private var staysUnknown: Bool {
+        guard recorder.result.state == .unknownOutcome, let error = recorder.result.error,
+            error.code == .unknownOutcome, !recorder.record.isDirectoryUnknown, !control.isStopRequested
+        else { return false }
+        return evenUnreachable || !error.isRetryable
     }
 
     /// A lock that outlasts the deadline is an error: the upload can be discarded later.

@@ -34,9 +34,12 @@ extension Uploader {
 
     /// Discards an upload: removes it from the tus server (tus DELETE) and ends its row as `cancelled`.
     ///
-    /// `evenUnreachable` ends the row even if the server does not remove its part. If `control` cancels it, the row
-    /// stays unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to
-    /// wait for the lock.
+    /// An upload in one request is queried first, and ends if the server does not have its file, or if its outcome can
+    /// no longer be determined.
+    ///
+    /// `evenUnreachable` ends the row even if the server does not remove its part, or does not respond to the query.
+    /// If `control` cancels it, the row stays unchanged. `onLock` is called once if the server has the upload locked
+    /// (423), with the maximum time to wait for the lock.
     ///
     /// - Returns: The result; with an error, and the row unchanged, if the server may have stored the file (a finalize
     ///   is in flight), or does not respond and `evenUnreachable` is false.

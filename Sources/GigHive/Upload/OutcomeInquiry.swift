@@ -388,7 +388,8 @@ struct UploadResolution {
                     .unknownOutcome,
                     detail: "the digest of the upload is unknown, and the file was deleted or modified"
                         + (record.isDirectoryUnknown ? ", or is in another directory" : ""),
-                    path: record.path
+                    path: record.path,
+                    value: record.isDirectoryUnknown ? nil : record.uploadID
                 )
             )
             return
@@ -397,7 +398,12 @@ struct UploadResolution {
         guard let details = UploadDetails(record.fields) else {
             recorder.end(
                 .unknownOutcome,
-                GigHiveError(.unknownOutcome, detail: "the journal does not have its details", path: record.path)
+                GigHiveError(
+                    .unknownOutcome,
+                    detail: "the journal does not have its details",
+                    path: record.path,
+                    value: record.uploadID
+                )
             )
             return
         }

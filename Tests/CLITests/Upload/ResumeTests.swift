@@ -138,6 +138,44 @@ import Testing
         #expect(try await fixture.runner.run(command + ["--even-unreachable"]).exitCode == 0)
     }
 
+    /// An upload in one request whose process was killed: its digest is not in the journal.
+    private func killedFixture() async throws -> (BatchFixture, file: String, id: String) {
+        let fixture = try await BatchFixture(faults: ["upload:stall"])
+        let file = try fixture.file("a.mp4")
+        let child = try fixture.runner.start(["upload", file, "--transport", "multipart"] + fixture.login)
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.method == "POST" } }
+        child.signal(SIGKILL)
+        #expect(try await child.finish().signal == SIGKILL)
+        let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
+        let row = try #require(try BatchFixture.records(known, "item").first)
+        return (fixture, file, try #require(row["upload_id"] as? String))
+    }
+
+    private func expectNoUploads(_ fixture: BatchFixture) async throws {
+        let status = try await fixture.runner.run(["uploads", "status", "--dry-run"])
+        #expect(status.exitCode == 0 && status.errors.contains("no unfinished uploads"), "\(status.output)")
+    }
+
+    @Test func anUnknownOutcomeWithoutTheFileIsDiscarded() async throws {
+        let (fixture, file, id) = try await killedFixture()
+        try FileManager.default.removeItem(atPath: file)
+        let status = try await fixture.runner.run(["uploads", "status"] + fixture.login)
+        #expect(status.exitCode == 6 && status.errors.contains("mediactl uploads discard \(id)"), "\(status.errors)")
+        let discarded = try await fixture.runner.run(["uploads", "discard", id, "--yes"] + fixture.login)
+        #expect(discarded.exitCode == 0 && discarded.output.contains("discarded \(id)"), "\(discarded.errors)")
+        try await expectNoUploads(fixture)
+    }
+
+    @Test func anUnknownOutcomeOfAnUnreachableServerIsDiscardedWithTheFlag() async throws {
+        let (fixture, _, id) = try await killedFixture()
+        try await fixture.sandbox.stop()
+        let command = ["uploads", "discard", id, "--yes", "--retries", "0"] + fixture.login
+        let refused = try await fixture.runner.run(command)
+        #expect(refused.exitCode == 6 && refused.errors.contains("uploads status"), "\(refused.errors)")
+        #expect(try await fixture.runner.run(command + ["--even-unreachable"]).exitCode == 0)
+        try await expectNoUploads(fixture)
+    }
+
     // MARK: Locked uploads
 
     @Test func aLockIsReportedAndWaitedForUntilTheLimit() async throws {

@@ -68,6 +68,9 @@ extension ErrorCatalog {
             )
         // The server has the file.
         case .unknownOutcome where error.field == "event": .table(error, message: foreign(error.detail))
+        // No query can determine the outcome.
+        case .unknownOutcome where !error.isRetryable && error.path != nil && error.value != nil:
+            .table(error, hint: discardHint(for: error))
         case .rateLimited where error.isPendingLimit:
             Text(
                 "the server has five unfinished tus uploads\(error.status), and accepts no more; it deletes them after "
