@@ -368,7 +368,8 @@ extension UploadOutcomeRecorder {
                 detail: "the file was modified during the upload",
                 httpStatus: response.status,
                 path: record.path,
-                fileID: response.fileID
+                fileID: response.fileID,
+                neededLogin: response.deleteToken == nil ? .admin : nil
             )
         }
         return nil

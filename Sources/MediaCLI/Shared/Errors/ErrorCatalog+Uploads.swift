@@ -174,6 +174,13 @@ extension ErrorCatalog {
             )
         case .sourceChanged where error.value != nil:
             Text("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
+        case .sourceChanged where error.fileID != nil:
+            Text(
+                "\(file) changed while it was being sent; the server has what was sent as \(error.number)",
+                hint: "send it again when no program is writing to it"
+                    + (error.neededLogin == nil
+                        ? ", and delete that copy with: mediactl uploads delete \(error.number)" : "")
+            )
         default: nil
         }
     }
