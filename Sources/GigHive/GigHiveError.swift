@@ -47,6 +47,10 @@ internal import Tus
         public var origin: Origin?
         /// When the login expired, in seconds since 1970.
         public var expiredAt: Int64?
+        /// The details of an upload that was interrupted, and must be sent again.
+        public var details: UploadDetails?
+        /// The address of its server.
+        public var server: String?
         /// The login that the request requires, if the server shows that another one was used.
         public var neededLogin: NeededLogin?
         /// `Retry-After`, in seconds.

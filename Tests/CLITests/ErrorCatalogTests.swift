@@ -63,6 +63,15 @@ import Testing
         #expect(try #require(error.hint).hasSuffix(command), "\(error)")
     }
 
+    @Test func anInterruptedUploadIsRepeatedWithItsDetails() throws {
+        var error = GigHiveError(.connectionLost, path: Array("a.mp4".utf8))
+        error.details = try UploadDetails.validated(eventDate: "2026-01-02", orgName: "Ann & Bob", label: "-x")
+        error.server = "https://media.example.org"
+        let details = "--event-date=2026-01-02 '--org-name=Ann & Bob' --event-type=band --label=-x"
+        let command = "mediactl upload --server https://media.example.org \(details) a.mp4"
+        #expect(ErrorCatalog.userFacingError(of: error).hint == "upload the file again with: \(command)")
+    }
+
     @Test(arguments: [(true, "multipart"), (false, "tus")])
     func theHintForARefusedSizeIsTheOtherTransport(isOfTusServer: Bool, transport: String) {
         var error = GigHiveError(.payloadTooLarge, httpStatus: 413, field: "transport")

@@ -417,15 +417,15 @@ struct UploadResolution {
             // The server has confirmed the file; a listing without it is no reason to give up its token.
             break
         case .present, .absent:
-            recorder.end(
-                .failed,
-                GigHiveError(
-                    .connectionLost,
-                    detail: "the upload was interrupted and its event does not have the file",
-                    isRetryable: true,
-                    path: record.path
-                )
+            var error = GigHiveError(
+                .connectionLost,
+                detail: "the upload was interrupted and its event does not have the file",
+                isRetryable: true,
+                path: record.path
             )
+            error.details = details
+            error.server = record.baseURL
+            recorder.end(.failed, error)
         case .noResponse(let reason):
             recorder.end(.unknownOutcome, GigHiveError(.unknownOutcome).asUnknownOutcome(reason))
         case .stopped:

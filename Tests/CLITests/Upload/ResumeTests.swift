@@ -142,7 +142,9 @@ import Testing
     private func killedFixture() async throws -> (BatchFixture, file: String, id: String) {
         let fixture = try await BatchFixture(faults: ["upload:stall"])
         let file = try fixture.file("a.mp4")
-        let child = try fixture.runner.start(["upload", file, "--transport", "multipart"] + fixture.login)
+        let child = try fixture.runner.start(
+            ["upload", file, "--transport", "multipart", "--org-name", "The Larks"] + fixture.login
+        )
         try await fixture.sandbox.waitForRequests { $0.contains { $0.method == "POST" } }
         child.signal(SIGKILL)
         #expect(try await child.finish().signal == SIGKILL)
@@ -154,6 +156,17 @@ import Testing
     private func expectNoUploads(_ fixture: BatchFixture) async throws {
         let status = try await fixture.runner.run(["uploads", "status", "--dry-run"])
         #expect(status.exitCode == 0 && status.errors.contains("no unfinished uploads"), "\(status.output)")
+    }
+
+    @Test func anInterruptedUploadIsRepeatedForItsEvent() async throws {
+        let (fixture, file, _) = try await killedFixture()
+        let status = try await fixture.runner.run(
+            ["uploads", "status"] + fixture.login,
+            extra: ["MEDIACTL_SETTLE_TIMEOUT": "0.2"]
+        )
+        let command = "mediactl upload --server \(fixture.sandbox.baseURL) "
+        #expect(status.errors.contains(command), "\(status.errors)")
+        #expect(status.errors.contains("'--org-name=The Larks'") && status.errors.contains(" \(file)\n"))
     }
 
     @Test func anUnknownOutcomeWithoutTheFileIsDiscarded() async throws {

@@ -185,10 +185,21 @@ extension ErrorCatalog {
         case .connectionLost where error.path != nil:
             Text(
                 "the upload was interrupted, and its event does not have the file",
-                hint: "upload the file again with: mediactl upload \(ShellWord.quoted(error.path ?? []))"
+                hint: "upload the file again with: \(uploadCommand(for: error))"
             )
         default: nil
         }
+    }
+
+    /// The command that uploads a file again, to the same event with the same details.
+    private static func uploadCommand(for error: GigHiveError) -> String {
+        var words = error.server.map { ["--server", $0] } ?? []
+        for field in error.details?.fields ?? [] {
+            // A value may begin with a hyphen.
+            words.append("--\(field.name.replacing("_", with: "-"))=\(field.value)")
+        }
+        let quoted = words.map { ShellWord.quoted($0) } + [ShellWord.quoted(error.path ?? [])]
+        return "mediactl upload " + quoted.joined(separator: " ")
     }
 
     private static func proxyHint(for error: GigHiveError) -> String? {
