@@ -181,6 +181,25 @@ import Testing
         #expect(result.warnings == [.tokenLostEarlier])
     }
 
+    /// A load balancer may respond with 503 after the server has stored the file.
+    @Test(arguments: [true, false]) func aDuplicateAfterA503WarnsOfALostToken(_ wasStored: Bool) async throws {
+        let fake = try FakeGigHive { request, connection, server, number in
+            guard request.path == "/api/uploads.php", number == 1 || wasStored else { return false }
+            if number == 1 {
+                if wasStored { server.store(request.fileContent) }
+                try connection.respond(503, "")
+            } else {
+                try connection.respond(409, #"{"existing_asset_id":18}"#)
+            }
+            return true
+        }
+        let bench = try Workbench(fake, retries: 1)
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == (wasStored ? .duplicate : .done))
+        #expect(result.warnings == (wasStored ? [.tokenMayBeLost] : []))
+        #expect(result.hasDeleteToken != wasStored)
+    }
+
     @Test func aFinalizeRefusedWithoutTheExistingFileWarnsOfALostToken() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:status-after=409,times=1"]))
         let result = await bench.uploader.upload(try bench.prepare(try bench.file()))

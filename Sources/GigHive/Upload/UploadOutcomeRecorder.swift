@@ -408,13 +408,14 @@ extension UploadOutcomeRecorder {
 
 /// Results of uploads whose bytes the server has, without a response that contains their token.
 extension UploadOutcomeRecorder {
-    /// Records a refused duplicate, according to the server's confirmation.
-    mutating func end(_ finding: DuplicateCheck.Finding, of response: UploadResponse) {
+    /// Records a refused duplicate, according to the server's confirmation. `mayBeOwn` is whether an earlier attempt may
+    /// have stored it.
+    mutating func end(_ finding: DuplicateCheck.Finding, of response: UploadResponse, mayBeOwn: Bool = false) {
         switch finding {
         case .inEvent(let fileID, let served):
             result.fileType = served.kind ?? result.fileType
             endAsDuplicate(of: fileID, served: served)
-            if !response.identifiesExistingFile(record.checksumSHA256) { warnOfUnidentifiedFile() }
+            if mayBeOwn || !response.identifiesExistingFile(record.checksumSHA256) { warnOfPossibleLoss() }
         case .elsewhere(let fileID, let served):
             result.fileType = served.kind ?? result.fileType
             endAsRefusedDuplicate(of: fileID)
@@ -429,12 +430,12 @@ extension UploadOutcomeRecorder {
             var error = error
             error.httpStatus = record.httpStatus
             end(.failed, error)
-            warnOfUnidentifiedFile()
+            warnOfPossibleLoss()
         }
     }
 
     /// A proxy may replace the response to a stored upload with a 409; the only copy of the token is then lost.
-    private mutating func warnOfUnidentifiedFile() {
+    private mutating func warnOfPossibleLoss() {
         guard !result.warnings.contains(.tokenLostEarlier),
             knownTokens(fileID: result.fileID, checksum: record.checksumSHA256).isEmpty
         else { return }

@@ -112,8 +112,8 @@ public enum UploadWarning: Sendable, Equatable {
     case responseKept(path: String)
     /// The server had the file from an earlier upload from this machine, whose delete token was lost.
     case tokenLostEarlier
-    /// The server refused the file as a duplicate without identifying the existing file. An earlier attempt from this
-    /// machine may have stored it; its delete token is then lost.
+    /// The server refused the file as a duplicate, and an attempt from this machine may have stored it, whose response a
+    /// proxy replaced; its delete token is then lost.
     case tokenMayBeLost
     /// The server responded with HTML that contained the JSON.
     case respondedInHTML

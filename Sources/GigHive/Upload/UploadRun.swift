@@ -24,6 +24,8 @@ struct UploadRun {
     private var losses: Backoff
     /// Whether the response to an earlier attempt was lost: the server's copy may then be from that attempt.
     private var hasLostResponse = false
+    /// Whether an earlier attempt that sent the whole file was refused: a load balancer may have replaced the response.
+    private var wasRefusedWhole = false
 
     init(
         uploader: Uploader,
@@ -210,6 +212,7 @@ struct UploadRun {
         case .collided(let error):
             return await handleCollision(error, attempt, file)
         case .refused(let error, let mayRepeat):
+            if attempt.response.metrics.bodyComplete { wasRefusedWhole = true }
             return refuse(error, mayRepeat: mayRepeat, file)
         case .unknown(let error, let isServerFinished):
             return await inquire(error, isServerFinished: isServerFinished, attempt)
@@ -272,7 +275,7 @@ struct UploadRun {
             let copy = OutcomeInquiry.Copy(fileID: fileID, served: served, placement: .event)
             recorder.endAsPresent(copy, cause: nil)
         } else {
-            recorder.end(finding, of: response)
+            recorder.end(finding, of: response, mayBeOwn: wasRefusedWhole)
         }
     }
 

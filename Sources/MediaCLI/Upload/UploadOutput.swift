@@ -97,7 +97,7 @@ extension TextRenderer {
                 + "to list it: mediactl uploads responses"
         case .tokenLostEarlier: "it was uploaded from this machine earlier, but its delete token was lost"
         case .tokenMayBeLost:
-            "the server did not identify the existing file; if an earlier attempt stored it, its delete token is lost"
+            "an attempt from this machine may have stored the file; its delete token is then lost"
         case .respondedInHTML: "the server responded with an HTML page; the result was read from it"
         case .rescued(let uploadID, let fileID):
             "stored the delete token of \(fileID) from an interrupted upload (\(TerminalText.escaped(uploadID)))"
