@@ -62,7 +62,8 @@ final class ExistingFiles: Sendable {
             let place = DownloadPlace(takenAt: photo.takenAt, name: "")
             let name = Self.series(of: SafeFileName(photo.originalFilename, id: photo.id).text)
             let key = "\(place.directory)/\(name)"
-            found[key, default: Series(files: try files(named: name, in: place))].photos.append(photo)
+            if found[key] == nil { found[key] = Series(files: try files(named: name, in: place)) }
+            found[key]?.photos.append(photo)
         }
         return Array(found.values)
     }
