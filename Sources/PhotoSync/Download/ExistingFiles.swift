@@ -57,15 +57,20 @@ final class ExistingFiles: Sendable {
     // MARK: Names
 
     private func grouped(_ photos: [PhotoRecord]) throws -> [Series] {
-        var found: [String: Series] = [:]
+        var series: [Series] = []
+        var positions: [String: Int] = [:]
         for photo in photos {
             let place = DownloadPlace(takenAt: photo.takenAt, name: "")
             let name = Self.series(of: SafeFileName(photo.originalFilename, id: photo.id).text)
             let key = "\(place.directory)/\(name)"
-            if found[key] == nil { found[key] = Series(files: try files(named: name, in: place)) }
-            found[key]?.photos.append(photo)
+            let position = positions[key] ?? series.count
+            if position == series.count {
+                series.append(Series(files: try files(named: name, in: place)))
+                positions[key] = position
+            }
+            series[position].photos.append(photo)
         }
-        return Array(found.values)
+        return series
     }
 
     private func files(named series: String, in place: DownloadPlace) throws -> [File] {
