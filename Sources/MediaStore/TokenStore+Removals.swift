@@ -39,6 +39,17 @@ extension TokenStore {
         removals.withLock { $0?.tombstones.append(Tombstone(entry)) }
     }
 
+    /// Records that this machine has deleted a file that has no entry on its server.
+    package func noteDeletion(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) {
+        let stone = Tombstone(
+            host: host,
+            fileID: fileID,
+            checksumSHA256: checksumSHA256,
+            createdAt: now().milliseconds
+        )
+        try connection.write { try TokenRow.bury(stone, $0) }
+    }
+
     /// Begins removals that share one change of the backups, which is the slow step.
     package func beginRemovals() {
         removals.withLock { $0 = $0 ?? RemovalGroup() }

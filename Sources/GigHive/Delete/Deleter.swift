@@ -274,6 +274,17 @@ public struct Deleter: Sendable {
                 for entry in entries where entry.checksumSHA256 == target.checksumSHA256 && !entry.isSuperseded {
                     try store.remove(entry)
                 }
+                // An upload from here without a token.
+                if entries.isEmpty,
+                    try store.uploads(fileID: target.fileID, host: host)
+                        .contains(where: { !$0.isGuest && $0.checksumSHA256 == target.checksumSHA256 })
+                {
+                    try store.noteDeletion(
+                        host: host,
+                        fileID: target.fileID,
+                        checksumSHA256: target.checksumSHA256
+                    )
+                }
             }
             if state != .entryRemoved {
                 // The server shows guests a pending upload as before (gighive contract section 6).

@@ -374,6 +374,8 @@ import Testing
         report.expect(ExpectedFault(11, "no_delete_token", message, hint: "mediactl uploads delete 2 --as-admin"))
         #expect(try fixture.client.tokens().map(\.fileID) == [1])
         #expect(try fixture.sandbox.storedFiles().count == 2)
+        try await fixture.client.deleteAsAdmin(["2", "--yes"]).expectSuccess("deleted")
+        #expect(try await fixture.client.delete(["--last", "--yes"]).item().fileId == 1)
     }
 
     @Test func lastOfNothing() async throws {
