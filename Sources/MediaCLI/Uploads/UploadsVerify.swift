@@ -46,7 +46,8 @@ struct UploadsVerify: ContextCommand {
             if !past.failed.isEmpty {
                 console.warning(
                     "not checked: \(Formats.count(past.failed.count, "file")) whose upload did not succeed",
-                    hint: "mediactl upload --retry-failed \(ShellWord.quoted(report))"
+                    hint: "mediactl upload --retry-failed \(ShellWord.quoted(report)) --server "
+                        + ShellWord.quoted(server.description)
                 )
             }
         } else {
