@@ -45,6 +45,18 @@ import Testing
         #expect(userFacingError.details == ["metadata: 9000 bytes", "depth_analysis: 190 bytes"])
     }
 
+    private static func record(_ id: String = "i", profile: String = "mediactl-1") -> CaptureRecord {
+        CaptureRecord(
+            id: id,
+            server: "http://h",
+            profile: profile,
+            mode: .hashOnly,
+            mediaHash: "",
+            mediaType: "photo",
+            createdAt: .distantPast
+        )
+    }
+
     // Hash-only contract 1.3 and section 8.
     @Test(
         arguments: [
@@ -52,15 +64,7 @@ import Testing
         ] as [(CaptureRecord.State, Int32)]
     )
     func statesHaveExitCodes(state: CaptureRecord.State, exitCode: Int32) {
-        var record = CaptureRecord(
-            id: "i",
-            server: "http://h",
-            profile: "mediactl-1",
-            mode: .hashOnly,
-            mediaHash: "",
-            mediaType: "photo",
-            createdAt: .distantPast
-        )
+        var record = Self.record()
         record.state = state
         #expect(CaptureItem(CaptureOutcome(record: record), path: nil).exitCode.rawValue == exitCode)
         record.errorCode = OutcomeCode.duplicate.rawValue
@@ -76,15 +80,7 @@ import Testing
         ]
     )
     func resultsThatNeedAResendSuggestIt(profile: String, state: CaptureRecord.State, failures: Int) throws {
-        var record = CaptureRecord(
-            id: "5f0c2a91-x",
-            server: "http://h",
-            profile: profile,
-            mode: .hashOnly,
-            mediaHash: "",
-            mediaType: "photo",
-            createdAt: .distantPast
-        )
+        var record = Self.record("5f0c2a91-x", profile: profile)
         (record.state, record.signingFailures) = (state, failures)
         var outcome = CaptureOutcome(record: record)
         outcome.needsResend = profile == "mediactl-1" && state == .unknownOutcome
@@ -96,15 +92,7 @@ import Testing
 
     /// The server has the data of the earlier submission, not those of this record.
     @Test func ofAnEarlierSubmissionNothingIsReportedAsPublic() {
-        var record = CaptureRecord(
-            id: "i",
-            server: "http://h",
-            profile: "mediactl-1",
-            mode: .hashOnly,
-            mediaHash: "",
-            mediaType: "photo",
-            createdAt: .distantPast
-        )
+        var record = Self.record()
         record.state = .accepted
         let isPublic = [CaptureNotice.capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4)]
         let first = CaptureItem(CaptureOutcome(record: record, notices: isPublic), path: nil)
