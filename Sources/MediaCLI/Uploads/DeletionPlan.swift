@@ -25,13 +25,21 @@ struct DeletionPlan: Sendable {
 
     /// The newest upload, for `--last`, even if it has no token: an older file must not be deleted instead.
     ///
-    /// - Throws: `StoreError`; `UserFacingError` if there is no upload.
+    /// - Throws: `StoreError`; `UserFacingError` if there is no upload, or if it added a file to another event: deleting
+    ///   the file would remove it from its first event as well.
     func last() throws -> (host: String, fileID: Int64) {
         let entry = try store.newestToken(host: scope)
         // The entry of an upload is newer than its row.
         if let upload = try store.newestUpload(host: scope), let fileID = upload.fileID,
             upload.createdAt > entry?.createdAt ?? .distantPast
         {
+            guard upload.state != .linked else {
+                throw UserFacingError(
+                    .noDeleteToken,
+                    "the last upload added \(fileID), which the server already had, to another event",
+                    hint: "to delete it from all of its events: mediactl uploads delete \(fileID)"
+                )
+            }
             return (upload.host, fileID)
         }
         guard let entry else { throw UserFacingError(.noDeleteToken, "no stored delete tokens") }

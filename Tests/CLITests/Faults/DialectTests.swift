@@ -99,6 +99,11 @@ import Testing
         #expect(try report.item().hasDeleteToken == true)
         #expect(!report.result.errors.contains("no delete token was discovered"))
         #expect(try fixture.tokens().map(\.token) == token, "a missing token never overwrites a token")
+        if state == "linked" {
+            let message = "the last upload added 1, which the server already had, to another event"
+            try await fixture.delete(["--last", "--yes"])
+                .expect(ExpectedFault(11, "no_delete_token", message, hint: "mediactl uploads delete 1"))
+        }
         try await fixture.delete(["1", "--yes"]).expectSuccess("deleted")
         #expect(try sandbox.storedFiles().isEmpty)
     }
