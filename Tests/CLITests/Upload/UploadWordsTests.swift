@@ -246,6 +246,8 @@ import Testing
             ("list with: mediactl claim-legacy --list", "list with: mediactl OPTION claim-legacy --list"),
             ("run mediactl login, or set a key", "run mediactl OPTION login, or set a key"),
             ("run mediactl hash-only register", "run mediactl OPTION hash-only register"),
+            ("with: mediactl hash-only send a.jpg", "with: mediactl OPTION hash-only send a.jpg"),
+            ("mediactl hash-only FILE --depth FILE", "mediactl OPTION hash-only FILE --depth FILE"),
             ("mediactl login --server https://h --profile p", "mediactl login --server https://h --profile p"),
             ("/mnt/mediactl sync/a.jpg", "/mnt/mediactl sync/a.jpg"),
         ]

@@ -299,7 +299,9 @@ struct HintOptions: Sendable {
     var profile: String?
 
     /// The commands that are printed without their server.
-    private static let connecting = ["sync", "claim-legacy", "login", "hash-only register"]
+    private static let connecting = [
+        "sync", "claim-legacy", "login", "hash-only register", "hash-only send", "hash-only FILE",
+    ]
 
     private var isEmpty: Bool { (server ?? user ?? dataDirectory ?? settingsFile ?? profile) == nil }
 
