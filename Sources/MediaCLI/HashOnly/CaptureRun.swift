@@ -179,6 +179,8 @@ struct CaptureItem: Sendable {
         switch state {
         case .pending where error?.code == OutcomeCode.signingFailed.rawValue:
             "when the key can be used again"
+        case .unknownOutcome where isOfOtherDevice:
+            "the server shows it only to the device that submitted it; to send it again as this device"
         case .unknownOutcome where needsResend: "the server probably has it and cannot be queried; to send it again"
         default: nil
         }
