@@ -140,7 +140,8 @@ struct RepairRun: Sendable {
         guard let error = item.error else { return }
         // The error that ends the run is printed once, by the run.
         if !item.endsRun { console.error(ErrorCatalog.userFacingError(of: error)) }
-        if item.isDeleted, item.newID == nil, let path = item.path {
+        // A push would not upload bytes that another user has on the server.
+        if item.isDeleted, item.newID == nil, error.code != .notOwned, let path = item.path {
             let file = ErrorCatalog.quoted(path)
             console.warning(
                 "\(file) is no longer on the server; upload it with: mediactl sync push \(ShellWord.quoted(path))"

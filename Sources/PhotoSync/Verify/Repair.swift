@@ -187,6 +187,8 @@ public struct Repair: Sendable {
                         if item.state == .repaired, !isOwnershipKnown { isOwnershipKnown = try await confirm(item) }
                     } catch {
                         item.state = .failed
+                        // The ID is that of another user's photo.
+                        if error.code == .notOwned { item.newID = nil }
                         item.error = error
                         item.error?.photoID = error.photoID ?? item.photo.id
                         item.endsRun = Self.failsAll.contains(error.code)

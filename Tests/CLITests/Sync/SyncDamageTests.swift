@@ -298,6 +298,8 @@ import Testing
         #expect(repair.result.exitCode == 10 && repair.states == ["failed"])
         let error = try #require(repair.items.first?["error"] as? [String: Any])
         #expect(error["code"] as? String == "not_owned")
+        #expect(repair.items.first?["new_photo_id"] is NSNull)
+        #expect(!repair.result.errors.contains("is no longer on the server"), "\(repair.result.errors)")
         #expect(try await fixture.json("sync", "push", "\(directory)/b.jpg").states == ["uploaded"])
     }
 
