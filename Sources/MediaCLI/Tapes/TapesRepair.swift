@@ -14,8 +14,9 @@ struct TapesRepair: ContextCommand {
             Adds clips that are not in the album, or that the library refused, restores deleted and renamed links, their \
             numbers and playlists, removes links that have neither clip nor original and recreates missing albums; without a \
             tape also removes files left by interrupted commands. Originals and other files in albums are never changed. \
-            Each repair is confirmed by a second check. Missing originals are found by mediactl tapes relink; tapes that \
-            never had an album get one by mediactl tapes reconcile --apply.
+            Each repair is confirmed by a second check. Missing originals are found by mediactl tapes relink, the former \
+            content of changed ones with its option --changed; tapes that never had an album get one by mediactl tapes \
+            reconcile --apply.
 
             Examples:
               mediactl tapes repair --dry-run
