@@ -14,8 +14,8 @@ struct HashOnlyRetry: ContextCommand {
             Unsigned captures are signed, at most three times; unsent captures are sent; where a response was lost, the \
             server is queried. Each capture is sent only to its own server.
             Media is not uploaded: --send-media requires another mediactl hash-only send.
-            A reference server cannot be queried. It probably has the capture; --resend sends it again with a new signature, \
-            which at worst is refused.
+            A reference server cannot be queried, and other servers show a capture only to the device that submitted it, not \
+            to one that replaced it. --resend sends such a capture again with a new signature, which at worst is refused.
 
             Examples:
               mediactl hash-only retry --all
@@ -30,7 +30,7 @@ struct HashOnlyRetry: ContextCommand {
     @Flag(help: "Retry all unfinished captures.")
     var all = false
 
-    @Flag(help: "Resend captures that are probably already on the server; sign again after the third failure.")
+    @Flag(help: "Resend captures whose outcome cannot be queried; sign again after the third failure.")
     var resend = false
 
     @Flag(help: "Submit the hash of a capture made before modes existed.")

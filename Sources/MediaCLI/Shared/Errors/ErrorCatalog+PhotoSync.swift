@@ -105,7 +105,7 @@ extension ErrorCatalog {
         case .busy:
             Text(
                 error.path.map { "another mediactl process is writing to \(quoted($0))" }
-                    ?? "another mediactl process is using this server's index\(error.suffix)",
+                    ?? "another mediactl process is busy with this server\(error.suffix)",
                 hint: "retry when it has finished"
             )
         case .neverSynchronized where error.value != nil:

@@ -156,7 +156,11 @@ struct TimeoutOptions: ParsableArguments {
     @Option(help: .hidden)
     var answerTimeout: String?
 
-    @Option("Number of retries for idempotent requests (default: 3).", value: "n", parsing: .unconditional)
+    @Option(
+        "Number of retries for idempotent requests (default: 3; sync commands retry for up to 2 minutes).",
+        value: "n",
+        parsing: .unconditional
+    )
     var retries: String?
 
     func validate() throws {
