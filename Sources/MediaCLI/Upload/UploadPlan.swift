@@ -23,8 +23,8 @@ struct UploadPlan: Sendable {
         var items: [UploadBatch.Item] = []
         items.reserveCapacity(inputs.count)
         var errors = manifest?.errors ?? []
-        for input in inputs {
-            let item = try await item(for: input)
+        for (input, file) in zip(inputs, await files(inputs)) {
+            let item = if let file { file } else { try await item(for: input) }
             items.append(item)
             if case .manifest(let line) = input.origin, let error = item.error {
                 errors.append(ManifestError(line: line, words: ErrorCatalog.userFacingError(of: error).message))
@@ -41,30 +41,63 @@ struct UploadPlan: Sendable {
         for case .ready(let upload) in items { upload.releaseSpool() }
     }
 
-    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored.
-    func item(for input: UploadInput) async throws -> UploadBatch.Item {
+    /// Number of files that are checked faster by the calling thread than by several.
+    private static let sliceCount = 128
+
+    /// The items of the files, checked on all cores; nil for standard input.
+    private func files(_ inputs: [UploadInput]) async -> [UploadBatch.Item?] {
+        let item = { @Sendable (input: UploadInput) in input.standardInputName == nil ? self.file(input) : nil }
+        guard inputs.count > Self.sliceCount else { return inputs.map(item) }
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        let count = max(Self.sliceCount, (inputs.count - 1) / cores + 1)
+        let slices = stride(from: 0, to: inputs.count, by: count).map { inputs[$0...].prefix(count) }
+        let items = await withBoundedTasks(slices, limit: cores) { slice in
+            await BlockingWork.run { slice.map(item) }
+        }
+        return items.flatMap(\.self)
+    }
+
+    private func file(_ input: UploadInput) -> UploadBatch.Item {
         var checked: UploadDetails?
-        do {
+        do throws(GigHiveError) {
             if let reason = input.unreadable {
                 throw GigHiveError(.fileUnreadable, detail: reason, path: input.path)
             }
             let details = try details.details(of: input)
             checked = details
-            guard let name = input.standardInputName else {
-                return .ready(try uploader.prepare(input.path, details: details))
-            }
-            return .ready(try uploader.prepare(Array(name.utf8), spool: try await spool(), details: details))
-        } catch let error as GigHiveError {
-            var result = UploadResult(
-                path: input.path,
-                fileName: input.fileName,
-                server: uploader.client.server.description,
-                state: .failed
-            )
-            result.details = checked
-            result.error = error
-            return .refused(result)
+            return .ready(try uploader.prepare(input.path, details: details))
+        } catch {
+            return refused(input, checked, error)
         }
+    }
+
+    /// - Throws: `SpoolError`, `StoreError` if standard input cannot be stored.
+    func item(for input: UploadInput) async throws -> UploadBatch.Item {
+        guard let name = input.standardInputName else { return file(input) }
+        let details: UploadDetails
+        do throws(GigHiveError) {
+            details = try self.details.details(of: input)
+        } catch {
+            return refused(input, nil, error)
+        }
+        let spool = try await spool()
+        do throws(GigHiveError) {
+            return .ready(try uploader.prepare(Array(name.utf8), spool: spool, details: details))
+        } catch {
+            return refused(input, details, error)
+        }
+    }
+
+    private func refused(_ input: UploadInput, _ details: UploadDetails?, _ error: GigHiveError) -> UploadBatch.Item {
+        var result = UploadResult(
+            path: input.path,
+            fileName: input.fileName,
+            server: uploader.client.server.description,
+            state: .failed
+        )
+        result.details = details
+        result.error = error
+        return .refused(result)
     }
 
     /// Copies standard input to the data directory on a separate thread, since a pipe may be slow.
