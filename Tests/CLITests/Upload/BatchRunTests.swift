@@ -171,6 +171,18 @@ import Testing
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
+    /// The files of a large batch are checked in parallel.
+    @Test func aLargeBatchIsCheckedInItsOrder() async throws {
+        let fixture = try await BatchFixture()
+        let files = try (0..<300).map { try fixture.file("in/\($0).mp4", byteCount: $0 % 100 == 50 ? 0 : 64) }
+        let result = try await fixture.upload(files + ["--dry-run", "--json"])
+        let items = try BatchFixture.records(result, "item")
+        #expect(items.map { $0["path"] as? String } == files)
+        let failed = items.filter { $0["state"] as? String == "failed" }
+        #expect(failed.map { $0["path"] as? String } == [files[50], files[150], files[250]])
+        #expect(result.exitCode == 3)
+    }
+
     @Test func aLargeBatchIsReportedInShort() async throws {
         let fixture = try await BatchFixture()
         let files = try (0..<25).map { try fixture.file("in/\($0).mp4") }
