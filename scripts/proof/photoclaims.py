@@ -314,6 +314,10 @@ class Judge:
                 else:
                     # Neither the server nor this machine has it: there is nothing to download or to upload.
                     self.claim(path not in reported, "a copy of a photo that was deleted everywhere is reported", path)
+            elif copy.id in self.machine.accepted and copy.id not in self.after.own:
+                # As the help of sync forget states, also if the file has changed.
+                is_reported = any(item["path"] is not None and item["photo_id"] == copy.id for item in self.items)
+                self.claim(not is_reported, "a copy is reported whose deletion was accepted", path)
             elif file.digest != copy.digest:
                 self.claim(path in found["copy_changed"], "a changed copy is not reported", path)
             if file and copy.id not in self.after.own and copy.id not in self.machine.accepted:
