@@ -1,15 +1,18 @@
 // An HTTP/1.1 sink: accepts uploads and discards the bytes faster than a client can send them.
 //
-//   sink [--port N] [--stall BYTES] [--pace RATE]   serve; prints "listening on http://127.0.0.1:PORT" when ready
-//                                                   (0 = any port)
-//   sink --send PORT BYTES                          only send, and print the seconds: the maximum rate of the sink
+//   sink [OPTIONS]           serve; prints "listening on http://127.0.0.1:PORT" when ready
+//     --port N               0 = any port
+//     --stall BYTES          stop reading after BYTES of a body
+//     --pace RATE            read at most RATE bytes per second from each connection
+//     --line RATE            read at most RATE bytes per second from all connections together
+//     --delay MILLISECONDS   the round trip time: wait that long before each response
+//   sink --send PORT BYTES   only send, and print the seconds: the maximum rate of the sink
 //
 // Responds to `Expect: 100-continue`, discards the body inside the kernel (recv with MSG_TRUNC copies nothing, tcp(7)),
 // responds with 201 and a body in the format of a GigHive D3 upload response, and keeps the connection alive. The
 // response has no checksum, since computing one would make the sink the bottleneck. Below /files/ it implements the
 // part of tus 1.0.0 that an upload needs, and stores only offsets; the response to PUT is 201, and the listing is
-// empty. With --stall, it stops reading after BYTES of a body, prints "stalled", and keeps the connection open. With
-// --pace, it reads no more than RATE bytes per second from each connection, to simulate a line of that speed.
+// empty. With --stall, it prints "stalled" when it stops reading, and keeps the connection open.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,12 +33,30 @@ enum { HEAD_LIMIT = 64 * 1024, DISCARD_AT_ONCE = 4 << 20, SEND_AT_ONCE = 256 * 1
 
 static long long stall_after = -1;
 static double pace = 0; // bytes per second; 0 = no limit
+static double line = 0;
+static double line_free_at = 0; // when the bytes that were read so far have passed the line
+static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
+static double delay = 0; // seconds
 static atomic_llong next_id = 1;
 // Indexed by the number at the end of an upload's URL; entries are reused after MOST_TUS_UPLOADS.
 static struct {
     atomic_llong offset, length;
 } tus_uploads[MOST_TUS_UPLOADS];
 static atomic_uint next_tus_upload;
+
+static void pass_line(long long bytes) {
+    if (line <= 0) return;
+    pthread_mutex_lock(&line_lock);
+    double begin = now();
+    if (line_free_at < begin) line_free_at = begin;
+    double end = line_free_at += (double)bytes / line;
+    pthread_mutex_unlock(&line_lock);
+    sleep_until(end);
+}
+
+static void wait_round_trip(void) {
+    if (delay > 0) sleep_until(now() + delay);
+}
 
 static int discard(int fd, long long remaining) {
     static char unused[1]; // MSG_TRUNC never writes to it
@@ -52,6 +73,7 @@ static int discard(int fd, long long remaining) {
         ssize_t got = recv(fd, unused, wanted, MSG_TRUNC);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return -1;
+        pass_line(got);
         remaining -= got;
         taken += got;
     }
@@ -149,9 +171,14 @@ static void *serve(void *argument) {
         end[4] = after;
 
         long long present = (long long)(filled - head_length);
-        if (expect && present == 0 && send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25) != 0) goto done;
+        if (expect && present == 0) {
+            wait_round_trip();
+            if (send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25) != 0) goto done;
+        }
         if (present > body_length) present = body_length;
+        pass_line(present);
         if (discard(fd, body_length - present) != 0) goto done;
+        wait_round_trip();
         // The head is parsed again before the data after it is moved to its place.
         char next = head[head_length];
         head[head_length] = 0;
@@ -201,8 +228,13 @@ int main(int count, char **arguments) {
             stall_after = atoll(arguments[++i]);
         } else if (strcmp(arguments[i], "--pace") == 0 && i + 1 < count) {
             pace = atof(arguments[++i]);
+        } else if (strcmp(arguments[i], "--line") == 0 && i + 1 < count) {
+            line = atof(arguments[++i]);
+        } else if (strcmp(arguments[i], "--delay") == 0 && i + 1 < count) {
+            delay = atof(arguments[++i]) / 1000;
         } else {
-            fprintf(stderr, "usage: sink [--port N] [--stall BYTES] [--pace RATE] | sink --send PORT BYTES\n");
+            fprintf(stderr, "usage: sink [--port N] [--stall BYTES] [--pace RATE] [--line RATE] [--delay MILLISECONDS]\n"
+                            "     | sink --send PORT BYTES\n");
             return 2;
         }
     }

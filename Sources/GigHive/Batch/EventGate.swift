@@ -261,7 +261,8 @@ final class TransferPermit: Sendable {
         return true
     }
 
-    private func endPlanning() {
+    /// For an upload that does not write its intent after all.
+    func endPlanning() {
         let wasPlanned = state.withLock { state in
             defer { state.isPlanned = false }
             return state.isPlanned
