@@ -16,6 +16,8 @@ struct CaptureExchange: Sendable {
 
     struct Progress {
         var record: CaptureRecord
+        /// Another submission of a record that the server may have; stored when it is sent.
+        var resubmission: CaptureRecord.Submission?
         var notices: [CaptureNotice] = []
         /// Number of seconds by which the server's clock is ahead.
         var clockOffset: TimeInterval = 0
@@ -97,19 +99,28 @@ struct CaptureExchange: Sendable {
     func recordOutcome(_ progress: inout Progress, _ response: SubmissionResponse) throws(CaptureError) {
         switch response {
         case .accepted(let id, let url):
+            progress.record.earlierSubmissions = nil
             try accept(&progress, id, url, status: 202)
         case .duplicate(let id?):
             // The server returns an ID only to the device that owns the capture (contract 3.4 no. 4). Earlier attempts of
             // this record, if any, were refused, so the ID is that of a record with an unresolved submission.
             if progress.record.submissions == 1, let owner = try progress.record.unresolvedTwin(in: library) {
                 var other = Progress(record: owner)
+                other.record.dropSubmissions(exceptOf: sender.device.id)
                 try accept(&other, id, nil, status: 409)
                 throw CaptureError(.duplicate, detail: "as capture \(owner.id.prefix(8))", httpStatus: 409)
             }
+            progress.record.restoreEarlierSubmission(of: sender.device.id)
             try accept(&progress, id, nil, status: 409)
             if progress.record.submissions == 1 { progress.notices.append(.acceptedEarlier) }
         case .duplicate(nil):
-            throw CaptureError(.duplicate, detail: "from another device", httpStatus: 409)
+            // Refused, so that only the earlier submissions may have been accepted.
+            let isOurs = progress.record.submissions > 1 && progress.record.isSubmitted(notBy: sender.device.id)
+            throw CaptureError(
+                .duplicate,
+                detail: "from another device" + (isOurs ? ", probably the earlier one of this machine" : ""),
+                httpStatus: 409
+            )
         }
     }
 
@@ -154,6 +165,7 @@ extension CaptureExchange {
             return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
         }
         if let remote {
+            progress.record.dropSubmissions(exceptOf: sender.device.id)
             try accept(&progress, remote.captureID, remote.verificationURL, status: 200)
             return CaptureOutcome(record: progress.record, notices: progress.notices)
         }
@@ -164,8 +176,13 @@ extension CaptureExchange {
         if hasFailed || progress.record.mode == .full {
             error = Self.withoutCapture(error)
             try keep(&progress, error) { record in
-                record.state = .queued
-                if hasFailed { record.submissions -= 1 }
+                if hasFailed {
+                    record.submissions -= 1
+                    record.withdrawLastSubmission()
+                }
+                // The server shows a capture only to the device that sent it.
+                let mayBeOnServer = record.submissions > 0 && record.isSubmitted(notBy: sender.device.id)
+                record.state = mayBeOnServer ? .unknownOutcome : .queued
             }
         }
         return CaptureOutcome(record: progress.record, notices: progress.notices, error: error)
@@ -243,7 +260,14 @@ extension CaptureExchange {
         _ error: CaptureError
     ) throws(CaptureError) {
         try keep(&progress, error) { record in
-            if record.state == .submitted { record.submissions -= 1 }
+            if record.state == .submitted {
+                record.submissions -= 1
+                if error.code == .duplicate {
+                    record.withdrawSubmissions(of: sender.device.id)
+                } else {
+                    record.withdrawLastSubmission()
+                }
+            }
             let isOpen = record.submissions > 0 && state == .queued
             record.state = isOpen ? .unknownOutcome : record.body == nil ? .pending : state
         }
@@ -262,24 +286,34 @@ extension CaptureExchange {
 
 // Stores each change before the next step.
 extension CaptureExchange {
-    /// `queued`, with the signed body and the signer; a record that may be on the server remains `unknown_outcome`.
+    /// `queued`, with the signed body and the signer. A record that may be on the server is not changed until the body is
+    /// sent.
     func keepSigned(_ progress: inout Progress, body: [UInt8], counter: UInt32) throws(CaptureError) {
         let device = sender.device
-        try keep(&progress) { record in
-            record.state = record.submissions > 0 ? .unknownOutcome : .queued
-            record.body = body
-            record.deviceID = device.id
-            record.publicKey = device.signer.publicKey.sec1
-            record.rpID = device.rpID
-            record.counter = counter
-            record.keyLevel = device.level.rawValue
+        var submission = CaptureRecord.Submission(body: body)
+        submission.deviceID = device.id
+        submission.publicKey = device.signer.publicKey.sec1
+        submission.rpID = device.rpID
+        submission.counter = counter
+        submission.keyLevel = device.level.rawValue
+        submission.submittedAt = progress.record.submittedAt
+        if progress.record.submissions > 0 {
+            progress.resubmission = submission
+        } else {
+            try keep(&progress) { record in
+                record.state = .queued
+                record.submission = submission
+            }
         }
         CaptureFailpoint.queued.reach()
     }
 
     /// `submitted`: from here on, the server may have received the request.
     func keepSubmitted(_ progress: inout Progress, at time: Date) throws(CaptureError) {
+        let resubmission = progress.resubmission
+        progress.resubmission = nil
         try keep(&progress) { record in
+            if let resubmission { record.resubmit(resubmission) }
             record.state = .submitted
             record.submissions += 1
             record.submittedAt = time

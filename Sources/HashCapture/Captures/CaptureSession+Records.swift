@@ -210,7 +210,7 @@ extension CaptureSession {
         let cause = (error.underlying as? CaptureError)?.code
         guard cause == nil || cause == .unexpectedResponse || cause == .notFound else { return queried }
         // The server shows a capture only to the device that sent it, and refuses it from any other as a duplicate.
-        queried.needsResend = record.mode == .hashOnly && record.deviceID != exchange.sender.device.id
+        queried.needsResend = record.mode == .hashOnly && queried.record.isSubmitted(notBy: exchange.sender.device.id)
         return queried.needsResend && !isResend ? queried : try await send(queried.record, exchange)
     }
 

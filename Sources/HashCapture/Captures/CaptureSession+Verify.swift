@@ -98,7 +98,7 @@ extension CaptureSession {
         if isOffline { return (.skipped("offline"), nil) }
         guard record.server == server else { return (.skipped("the capture is for \(record.server)"), nil) }
         guard let id = record.serverCaptureID else {
-            guard record.state == .unknownOutcome || record.state == .submitted else {
+            guard record.state.mayBeOnServer || record.mayBeAcceptedEarlier else {
                 return (.skipped("the server has not accepted it"), nil)
             }
             errors.append(CaptureError(.unknownOutcome, value: record.id))

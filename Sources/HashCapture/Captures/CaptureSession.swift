@@ -264,8 +264,8 @@ extension CaptureSession {
         guard record.state.isUnsent, error.code != .cancelled else {
             return CaptureOutcome(record: record, error: error)
         }
-        record.state = .pending
-        record.body = nil
+        // The server may have an earlier submission, of which this is the evidence.
+        if record.submissions == 0 { (record.state, record.body) = (.pending, nil) }
         record.errorCode = error.code.rawValue
         record.errorDetail = error.detail
         record.updatedAt = dependencies.now()

@@ -46,6 +46,9 @@ struct HashOnlyExport: ContextCommand {
     )
     var bundle: String?
 
+    @Flag(help: "With --bundle, export the first submission if it is unknown whether the server has it or a later one.")
+    var first = false
+
     /// For a directory, existing or to be created, the path of a file with the default name in it.
     private var bundleFile: String? {
         guard let bundle else { return nil }
@@ -67,6 +70,7 @@ struct HashOnlyExport: ContextCommand {
     func validate() throws {
         try require(output == nil || to == nil, "--to is the deprecated name of --output; specify one of them.")
         try require(depthTo == nil || media != nil, "--depth-to requires --output.")
+        try require(!first || bundle != nil, "--first requires --bundle.")
         try require(media != nil || bundle != nil, "Specify a file with --output or --bundle.")
         let targets = [media, depthTo, bundleFile].compactMap { $0 }
         guard !targets.contains(""), bundle != "" else { throw ValidationError("The path is empty.") }
@@ -77,8 +81,9 @@ struct HashOnlyExport: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
         let context = try await CaptureContext.open(console, global, connection, for: .reading)
-        let record = try context.record(id)
+        var record = try context.record(id)
         if bundle != nil { try requireSignedHash(record, context) }
+        try chooseSubmission(of: &record, on: console)
         try refuseExistingTargets()
         try console.requireOutput()
         try makeBundleDirectory()
@@ -110,6 +115,20 @@ struct HashOnlyExport: ContextCommand {
             "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundleFile), "exit_code": 0,
         ])
         return console.exitCode(.success)
+    }
+
+    /// - Throws: `UserFacingError` for `--first` if there is only one submission.
+    private func chooseSubmission(of record: inout CaptureRecord, on console: Console) throws {
+        let id = TextRenderer.brief(record.id)
+        let earlier = record.earlierSubmissions?.first
+        if first {
+            guard let earlier else {
+                throw UserFacingError.usage("capture \(id) has no earlier submission that the server may have")
+            }
+            record.submission = earlier
+        } else if bundle != nil, earlier != nil {
+            console.note("the server may have an earlier submission instead of this one; to export it, add --first")
+        }
     }
 
     /// - Throws: `StoreError`; `UserFacingError` if the record is not signed, or is an upload of the media.

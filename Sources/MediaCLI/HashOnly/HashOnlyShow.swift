@@ -32,6 +32,7 @@ struct HashOnlyShow: ContextCommand {
         let kept: JSONObject = [
             "privacy": JSONRenderer.kept(record.settings), "analysis": JSONRenderer.analysis(of: record),
             "body": JSONRenderer.kept(body), "signed": .bool(record.body != nil),
+            "earlier_submissions": JSONValue(record.earlierSubmissions?.count ?? 0),
         ]
         console.record(.item, JSONRenderer.captureRow(record) + kept)
         console.text(

@@ -41,6 +41,30 @@ public struct CaptureRecord: Sendable, Equatable {
         case full
     }
 
+    /// A signed body that was sent, and its signer.
+    public struct Submission: Sendable, Equatable, Codable {
+        public var body: [UInt8]
+        public var deviceID: String?
+        public var publicKey: [UInt8]?
+        public var rpID: String?
+        public var counter: UInt32?
+        public var keyLevel: String?
+        public var submittedAt: Date?
+
+        private enum CodingKeys: String, CodingKey {
+            case body, counter
+            case deviceID = "device_id"
+            case publicKey = "public_key"
+            case rpID = "rp_id"
+            case keyLevel = "key_level"
+            case submittedAt = "submitted_at"
+        }
+
+        public init(body: [UInt8]) {
+            self.body = body
+        }
+    }
+
     /// UUID, lower case; assigned by this machine, not by the server.
     public var id: String
     /// Address of the server.
@@ -69,7 +93,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var settings: String?
     /// The payload as created, with the placeholder for an assertion; nil in a record made before modes existed.
     public var unsignedBody: [UInt8]?
-    /// The exact body of the last attempt, signed.
+    /// The exact signed body of the last attempt that the server has not refused, or of the last one.
     public var body: [UInt8]?
     /// The device that signed it.
     public var deviceID: String?
@@ -81,6 +105,8 @@ public struct CaptureRecord: Sendable, Equatable {
     public var counter: UInt32?
     /// Level of the key that signed it.
     public var keyLevel: String?
+    /// The submissions before the last one that the server may have accepted, oldest first; nil if there is none.
+    public var earlierSubmissions: [Submission]?
     /// Number of failed attempts to sign; 3 are allowed.
     public var signingFailures = 0
     /// Number of submissions.
@@ -88,7 +114,7 @@ public struct CaptureRecord: Sendable, Equatable {
     public var createdAt: Date
     /// When it last changed.
     public var updatedAt: Date
-    /// When the last request was sent.
+    /// When `body` was last sent; while it is not sent, the time of the request before it.
     public var submittedAt: Date?
     /// Assigned by the server.
     public var serverCaptureID: String?
@@ -123,6 +149,32 @@ public struct CaptureRecord: Sendable, Equatable {
     }
 }
 
+extension CaptureRecord {
+    /// The body of the last attempt and its signer; nil if nothing is signed.
+    public var submission: Submission? {
+        get {
+            guard let body else { return nil }
+            var submission = Submission(body: body)
+            submission.deviceID = deviceID
+            submission.publicKey = publicKey
+            submission.rpID = rpID
+            submission.counter = counter
+            submission.keyLevel = keyLevel
+            submission.submittedAt = submittedAt
+            return submission
+        }
+        set {
+            body = newValue?.body
+            deviceID = newValue?.deviceID
+            publicKey = newValue?.publicKey
+            rpID = newValue?.rpID
+            counter = newValue?.counter
+            keyLevel = newValue?.keyLevel
+            submittedAt = newValue?.submittedAt
+        }
+    }
+}
+
 extension CaptureRecord: Storable {
     static let table = "captures"
 
@@ -138,6 +190,7 @@ extension CaptureRecord: Storable {
         case publicKey = "public_key"
         case rpID = "rp_id"
         case keyLevel = "key_level"
+        case earlierSubmissions = "earlier_submissions"
         case signingFailures = "signing_failures"
         case createdAt = "created_at"
         case updatedAt = "updated_at"

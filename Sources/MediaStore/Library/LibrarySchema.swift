@@ -196,6 +196,10 @@ extension StoreSchema {
                 PRIMARY KEY (path, server)
             ) STRICT, WITHOUT ROWID;
             """,
+            // 6: submissions of a capture before the last one, as JSON
+            """
+            ALTER TABLE captures ADD COLUMN earlier_submissions TEXT;
+            """,
         ],
         // Checked before migrating, so that only tables of the first schema may be listed.
         checkedTables: ["logins", "device_tokens"]

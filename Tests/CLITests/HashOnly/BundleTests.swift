@@ -205,6 +205,31 @@ import Testing
         #expect(try await evidence.script().exitCode == 1, "the standard tools detect it as well")
     }
 
+    /// The server may have the first submission or the second one.
+    @Test func theFirstSubmissionIsExportedWhileItsOutcomeIsUnknown() async throws {
+        let fixture = try await HashOnlyFixture.registered(faults: ["capture:status=502,times=2"])
+        let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
+        func export(_ name: String, _ options: [String]) async throws -> (result: ChildResult, body: String?) {
+            let path = fixture.runner.home.file(name)
+            let result = try await fixture.run(["export", id, "--bundle", path] + options)
+            guard let data = FileManager.default.contents(atPath: path) else { return (result, nil) }
+            let members = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+            return (result, members?["body"] as? String)
+        }
+        let sent = try await export("sent.json", [])
+        #expect(sent.result.exitCode == 0 && !sent.result.errors.contains("--first"), "\(sent.result.errors)")
+        #expect(try await export("none.json", ["--first"]).result.exitCode == 2)
+        #expect(try await fixture.run(["register", "--replace"]).exitCode == 0)
+        #expect(try await fixture.run(["retry", id, "--resend"]).exitCode == 6)
+        #expect(try await fixture.json(["show", id]).items.first?["earlier_submissions"] as? Int == 1)
+        let last = try await export("last.json", [])
+        #expect(last.result.errors.contains("to export it, add --first"), "\(last.result.errors)")
+        let first = try await export("first.json", ["--first"])
+        #expect(first.body == sent.body && first.body != nil && last.body != sent.body)
+        let verified = try await fixture.run(["verify", "--bundle", fixture.runner.home.file("first.json")])
+        #expect(verified.exitCode == 0, "\(verified)")
+    }
+
     @Test(arguments: ["", "{}", "[1]", #"{"schema":"mediactl.hash-only-bundle/1"}"#])
     func otherFilesAreNotBundles(text: String) async throws {
         let machine = try BinaryRunner()

@@ -71,6 +71,14 @@ struct CaptureBench: Sendable {
         try await DeviceEnrollment(session).register(plan)
     }
 
+    /// Registers this machine as another device.
+    @discardableResult
+    func registerAgain() async throws -> CaptureDeviceRecord {
+        var plan = Self.plan
+        plan.replacesEarlier = true
+        return try await register(plan)
+    }
+
     /// A machine whose key is enrolled with its own sandbox with the profile `reference`.
     static func atReference(_ arguments: [String] = []) async throws -> CaptureBench {
         let machine = try TemporaryDirectory()

@@ -256,6 +256,7 @@ import Testing
         let resent = try await bench.session.retry(outcome.record.id, .resend)
         #expect(resent.record.state == .unknownOutcome && resent.record.submissions == 2)
         #expect(resent.record.counter == 4)
+        #expect(resent.record.earlierSubmissions == [outcome.record.submission])
         let again = try await bench.session.retry(outcome.record.id, .resend)
         #expect(again.error?.code == .unknownOutcome)
         #expect(try await bench.submissions() == 2)
@@ -277,7 +278,7 @@ import Testing
         try bench.library.keep(device)
         let resent = try await bench.session.retry(outcome.record.id, .resend)
         #expect(resent.record.state == .unknownOutcome && resent.record.submissions == 1 && resent.error != nil)
-        #expect(resent.record.body != nil)
+        #expect(resent.record.submission == outcome.record.submission)
         device.keySource = source
         try bench.library.keep(device)
         let submissions = try await bench.submissions()
@@ -359,9 +360,7 @@ import Testing
         let record = try await bench.session.capture(try bench.request()).record
         for _ in 1...2 { _ = try await bench.session.retry(record.id) }
         #expect(try bench.library.capture(record.id)?.signingFailures == 3)
-        var plan = CaptureBench.plan
-        plan.replacesEarlier = true
-        try await bench.register(plan)
+        try await bench.registerAgain()
         #expect(try await bench.session.retry(record.id).record.state == .accepted)
     }
 
@@ -371,13 +370,81 @@ import Testing
         try await bench.register()
         let record = try await bench.session.capture(try bench.request()).record
         #expect(record.state == .unknownOutcome)
-        var plan = CaptureBench.plan
-        plan.replacesEarlier = true
-        try await bench.register(plan)
+        try await bench.registerAgain()
         let retried = try await bench.session.retry(record.id)
         #expect(retried.record.state == .unknownOutcome && retried.needsResend)
         #expect(retried.error?.code == .unknownOutcome && retried.record.body == record.body)
         #expect(try await bench.session.retry(record.id, .resend).record.state == .accepted)
+    }
+
+    /// The first submission is on the server, which shows it only to the replaced device.
+    @Test func aRefusedResendKeepsTheEvidenceOfTheFirstSubmission() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        var record = try await bench.session.capture(try bench.request()).record
+        (record.state, record.serverCaptureID, record.verificationURL) = (.unknownOutcome, nil, nil)
+        try bench.library.keep(record)
+        try await bench.registerAgain()
+        // The response to the first resend is lost.
+        try await bench.sandbox?.addFaults("capture:status=502,times=1")
+        let unknown = try await bench.session.retry(record.id, .resend).record
+        #expect(unknown.state == .unknownOutcome && unknown.submissions == 2)
+        #expect(unknown.body != record.body && unknown.earlierSubmissions == [record.submission])
+        #expect(try await bench.session.retry(record.id).needsResend)
+        let refused = try await bench.session.retry(record.id, .resend)
+        #expect(refused.record.state == .rejected && refused.error?.code == .duplicate)
+        #expect(refused.record.submission == record.submission && refused.record.earlierSubmissions == nil)
+        #expect(CaptureSession.disagreement(in: refused.record) == nil)
+        #expect(try bench.library.capture(record.id) == refused.record)
+        #expect(
+            try await bench.session.verify(file: bench.photo(), isOffline: false).errors.map(\.code) == [
+                .unknownOutcome
+            ]
+        )
+    }
+
+    /// Not only a duplicate: any refusal, and a key that cannot be used.
+    @Test(arguments: ["capture:status=503,times=1", "capture:status=400,times=1", "capture:status=500,times=1", "key"])
+    func aFailedResendKeepsTheEvidenceOfTheFirstSubmission(_ failure: String) async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=502,times=1"])
+        try await bench.register()
+        let record = try await bench.session.capture(try bench.request()).record
+        #expect(record.state == .unknownOutcome && record.submission != nil)
+        var device = try await bench.registerAgain()
+        if failure == "key" {
+            device.keySource = .file("nowhere.pem")
+            try bench.library.keep(device)
+        } else {
+            try await bench.sandbox?.addFaults(failure)
+        }
+        let resent = try await bench.session.retry(record.id, .resend).record
+        #expect(resent.state == (failure.contains("=400") ? .rejected : .unknownOutcome))
+        #expect(resent.submission == record.submission && resent.earlierSubmissions == nil)
+        #expect(resent.submissions == 1)
+    }
+
+    @Test func anAcceptedResendReplacesTheFirstSubmission() async throws {
+        let bench = try await CaptureBench(["--fault", "capture:status=502,times=2"])
+        try await bench.register()
+        let record = try await bench.session.capture(try bench.request()).record
+        let device = try await bench.registerAgain()
+        #expect(try await bench.session.retry(record.id, .resend).record.earlierSubmissions == [record.submission])
+        let accepted = try await bench.session.retry(record.id, .resend).record
+        #expect(accepted.state == .accepted && accepted.deviceID == device.deviceID)
+        #expect(accepted.earlierSubmissions == nil && CaptureSession.disagreement(in: accepted) == nil)
+    }
+
+    /// The server returns the ID, since it has an earlier submission of the same device.
+    @Test func aDuplicateOfAnEarlierSubmissionRestoresThatOne() async throws {
+        let bench = try await CaptureBench()
+        try await bench.register()
+        try await bench.sandbox?.addFaults("capture:drop-response,times=1", "capture-read:status=405")
+        let record = try await bench.session.capture(try bench.request()).record
+        #expect(record.state == .unknownOutcome)
+        let accepted = try await bench.session.retry(record.id).record
+        #expect(accepted.state == .accepted && accepted.submissions == 2 && accepted.httpStatus == 409)
+        #expect(accepted.submission == record.submission && accepted.earlierSubmissions == nil)
+        #expect(accepted.serverCaptureID == (try await bench.remotes().first?.id))
     }
 
     /// One session queries the program once, regardless of the number of captures.

@@ -197,6 +197,14 @@ func fullCapture() -> CaptureRecord {
     capture.keyLevel = "software"
     capture.signingFailures = 2
     capture.submissions = 3
+    var earlier = CaptureRecord.Submission(body: [0, 0xff])
+    earlier.deviceID = "33333333-3333-4333-8333-333333333333"
+    earlier.publicKey = [4] + [UInt8](repeating: 9, count: 64)
+    earlier.rpID = "rp"
+    earlier.counter = 4_294_967_294
+    earlier.keyLevel = "tpm2"
+    earlier.submittedAt = Date(timeIntervalSince1970: 1_780_000_000.5)
+    capture.earlierSubmissions = [earlier, CaptureRecord.Submission(body: [1])]
     capture.updatedAt = Date(timeIntervalSince1970: 1_780_000_001)
     capture.submittedAt = Date(timeIntervalSince1970: 1_780_000_002)
     capture.serverCaptureID = "22222222-2222-4222-8222-222222222222"

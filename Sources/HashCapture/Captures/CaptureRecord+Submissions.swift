@@ -1,0 +1,57 @@
+internal import MediaStore
+
+// A server stores at most one submission of a media file. Until it is known which one, all of them are kept: each is the
+// only evidence of what was signed.
+extension CaptureRecord {
+    /// Makes `next` the last submission; the server may have accepted the one before it.
+    mutating func resubmit(_ next: Submission) {
+        if let submission {
+            earlierSubmissions = (earlierSubmissions ?? []) + [submission]
+        }
+        submission = next
+    }
+
+    /// Restores the submission before the last one, which the server refused.
+    mutating func withdrawLastSubmission() {
+        guard let earlier = earlierSubmissions?.last else { return }
+        submission = earlier
+        keepEarlier(earlierSubmissions?.dropLast() ?? [])
+    }
+
+    /// The server has none of the submissions of this device, but the media from another one: restores the last
+    /// submission of another device, if there is one.
+    mutating func withdrawSubmissions(of device: String) {
+        let others = (earlierSubmissions ?? []).filter { $0.deviceID != device }
+        guard let last = others.last else { return withdrawLastSubmission() }
+        submission = last
+        keepEarlier(others.dropLast())
+    }
+
+    /// The server refused the last submission, since it has accepted an earlier one of the same device: restores that
+    /// one. With more than one, the others are kept.
+    mutating func restoreEarlierSubmission(of device: String) {
+        let own = (earlierSubmissions ?? []).filter { $0.deviceID == device }
+        submission = own.first ?? submission
+        keepEarlier(own.dropFirst())
+    }
+
+    /// The server has accepted a submission of this device: drops those of other devices.
+    mutating func dropSubmissions(exceptOf device: String) {
+        let own = ((earlierSubmissions ?? []) + [submission].compactMap { $0 }).filter { $0.deviceID == device }
+        guard let last = own.last else { return }
+        submission = last
+        keepEarlier(own.dropLast())
+    }
+
+    private mutating func keepEarlier(_ earlier: ArraySlice<Submission>) {
+        earlierSubmissions = earlier.isEmpty ? nil : Array(earlier)
+    }
+
+    /// Whether a device other than this one has sent a submission that the server may have.
+    func isSubmitted(notBy device: String) -> Bool {
+        deviceID != device || (earlierSubmissions ?? []).contains { $0.deviceID != device }
+    }
+
+    /// Whether the server, which refused the last submission, may have accepted an earlier one.
+    var mayBeAcceptedEarlier: Bool { state == .rejected && submissions > 0 && httpStatus != nil }
+}
