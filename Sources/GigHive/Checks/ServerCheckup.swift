@@ -56,7 +56,11 @@ public struct ServerCheckup: Sendable {
             return list.skippingRest(of: Self.names, "not checked: server unreachable")
         }
         guard isKnown, let kind = list.checks.last?.facts["kind"], kind == OutcomeTable.Server.gigHive.kind else {
-            return list.skippingRest(of: Self.names, "not checked: not a GigHive server")
+            let hasWrongPath = list.checks.last?.error?.code == .invalidServer
+            return list.skippingRest(
+                of: Self.names,
+                "not checked: \(hasWrongPath ? "the address has a path" : "not a GigHive server")"
+            )
         }
         await list.run("health") { () throws(GigHiveError) in try await health() }
         guard list.hasResponse else { return list.skippingRest(of: Self.names, "not checked: server unreachable") }
@@ -138,6 +142,13 @@ public struct ServerCheckup: Sendable {
                     response = try await client.send(client.request(.get, page.path, isAuthorized: false))
                 }
                 guard page.isIdentified(by: response.body) else { continue }
+                guard server.kind != OutcomeTable.Server.gigHive.kind || client.server.basePath.isEmpty else {
+                    throw GigHiveError(
+                        .invalidServer,
+                        detail: "a GigHive server has an address without a path: \(client.server.origin)",
+                        httpStatus: response.status
+                    )
+                }
                 return ServerCheck(.passed, "\(server) server", facts: ["kind": server.kind])
             }
         }

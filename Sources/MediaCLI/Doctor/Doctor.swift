@@ -11,9 +11,12 @@ struct Doctor: ContextCommand {
             Changes nothing on the server: sends only GET, HEAD and OPTIONS, and, if an old server does not show the \
             role otherwise, one POST without file IDs. If the certificate is not trusted, the pin of its key is printed \
             for --pinned-key; compare it with the operator's before you use it.
+            Without --server, checks the upload server of the settings, otherwise the photo or capture server. Of these two, \
+            only DNS, TLS and kind are checked.
 
             Examples:
               mediactl doctor --server media.example.org --user uploader
+              mediactl doctor --server https://example.org/photos
               mediactl doctor --json | jq -r 'select(.status == "failed")'
             """
     )
@@ -26,11 +29,19 @@ struct Doctor: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let limit = try checks.limit()
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let server = try settings.requireServer()
-        let servers = try ServerSession(settings, credentials: credentials)
+        let (service, server) = try serverToCheck(settings)
+        let isUpload = service == .uploadsURL && server.basePath.isEmpty
+        guard isUpload || !hasCredentials else {
+            throw UserFacingError.usage(
+                "user, password and API key are checked only on an upload server, whose address has no path"
+            )
+        }
+        let servers = try ServerSession(settings, credentials: credentials, for: service)
         // A failure is reported by one of the checks.
         try? await servers.contact(server)
-        let (client, missingLogin) = try await client(for: server, servers, console)
+        let (client, missingLogin) =
+            isUpload
+            ? try await client(for: server, servers, console) : (await servers.anonymousClient(for: server), nil)
         let checkup = ServerCheckup(
             client: client,
             missingLogin: missingLogin,
@@ -41,6 +52,28 @@ struct Doctor: ContextCommand {
         return try await run.run(names: ServerCheckup.names, limit: limit) { _, onCheck in
             await checkup.run(onCheck: onCheck)
         }
+    }
+
+    /// The configured server, which may be below a path. The others that commands use are listed in notes.
+    private func serverToCheck(_ settings: SettingsSession) throws -> (service: SettingKey, server: ServerURL) {
+        var servers: [(service: SettingKey, server: ServerURL)] = []
+        for service in [SettingKey.uploadsURL, .syncURL, .captureURL] {
+            let server = try settings.configuredServer(of: service, allowingPath: true)
+            if let server, !servers.contains(where: { $0.server.description == server.description }) {
+                servers.append((service, server))
+            }
+        }
+        guard let first = servers.first else { throw settings.noServer }
+        for (service, server) in servers.dropFirst() {
+            let address = ErrorCatalog.clean("\(server)")
+            settings.console.note("not checked: \(service.rawValue); to check it: mediactl doctor --server \(address)")
+        }
+        return first
+    }
+
+    private var hasCredentials: Bool {
+        connection.identity.user != nil || credentials.passwordStdin || credentials.passwordFile != nil
+            || credentials.apiKeyFile != nil
     }
 
     /// Everything but login, role and tus can be checked without a login. An expired stored login fails the check.

@@ -215,6 +215,49 @@ import Testing
         }
     }
 
+    private static let photoServer = #"{"status":"healthy","timestamp":"2026-01-01T00:00:00Z"}"#
+
+    /// `login` and `sync` accept such an address.
+    @Test(arguments: [("/api/health", photoServer, 0), ("/db/health.php", #"{"status":"ok"}"#, 2)])
+    func aServerBelowAPathIsChecked(page: String, body: String, exitCode: Int32) async throws {
+        let seen = Mutex<[String]>([])
+        let server = try Self.server { request in
+            seen.withLock { $0.append(request) }
+            return request.hasPrefix("GET /photos\(page)") ? (200, body) : (404, "<html></html>")
+        }
+        var runner = try BinaryRunner()
+        runner.environment["MEDIACTL_PASSWORD"] = "secret"
+        let command = ["doctor", "--json", "--server", server.address + "/photos/"]
+        let report = CheckReport(try await runner.run(command))
+        #expect(report.result.exitCode == exitCode, "\(report.result)")
+        #expect(Self.statuses(report)["kind"] == (exitCode == 0 ? "passed" : "failed"))
+        #expect(exitCode == 0 || report.result.output.contains("has an address without a path: \(server.address)"))
+        let requests = seen.withLock { $0 }
+        #expect(!requests.isEmpty)
+        for request in requests {
+            #expect(request.hasPrefix("GET /photos/") && !request.lowercased().contains("authorization:"), "\(request)")
+        }
+        // Such a server receives no credentials, so that none are accepted.
+        #expect(try await runner.run(command + ["--user", "uploader"]).exitCode == 2)
+    }
+
+    /// The address that `sync` or `hash-only` uses, if no upload server is configured.
+    @Test(arguments: ["MEDIACTL_SYNC_URL", "MEDIACTL_CAPTURE_URL"])
+    func anyConfiguredServerIsChecked(variable: String) async throws {
+        let server = try Self.server { request in
+            request.hasPrefix("GET /api/health") ? (200, Self.photoServer) : (404, "<html></html>")
+        }
+        var runner = try BinaryRunner()
+        runner.environment[variable] = server.address
+        let report = CheckReport(try await runner.run(["doctor", "--json"]))
+        #expect(report.result.exitCode == 0 && Self.statuses(report)["kind"] == "passed", "\(report.result)")
+        let sandbox = try await SandboxProcess.start()
+        runner.environment["MEDIACTL_SERVER"] = sandbox.baseURL
+        let both = try await runner.run(["doctor", "--no-input"])
+        #expect(both.exitCode == 0 && both.output.contains("GigHive server"), "\(both)")
+        #expect(both.errors.contains("to check it: mediactl doctor --server \(server.address)\n"), "\(both.errors)")
+    }
+
     @Test func withoutALoginTheOtherChecksRun() async throws {
         let sandbox = try await SandboxProcess.start()
         let result = try await BinaryRunner().run(["doctor", "--json", "--server", sandbox.baseURL, "--no-input"])

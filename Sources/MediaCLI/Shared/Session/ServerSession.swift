@@ -5,15 +5,21 @@ internal import MediaTransport
 /// Creates clients for servers: one transfer loop for all servers, one search for credentials per server.
 actor ServerSession {
     private let settings: SettingsSession
+    private let service: SettingKey
     private let credentials: CredentialFlags
     private let http: HTTPClient
     private var clients: [ServerURL: GigHiveClient] = [:]
 
-    /// Starts the transfer loop.
-    init(_ settings: SettingsSession, credentials: CredentialOptions) throws {
+    /// Starts the transfer loop. `service` is the setting with the address of the server.
+    init(
+        _ settings: SettingsSession,
+        credentials: CredentialOptions,
+        for service: SettingKey = .uploadsURL
+    ) throws {
         self.settings = settings
+        self.service = service
         self.credentials = credentials.flags(noInput: settings.global.noInput)
-        http = try settings.httpClient(for: .uploadsURL)
+        http = try settings.httpClient(for: service)
     }
 
     /// A client with credentials, from a prompt if necessary. For a server other than that of the command, only
@@ -39,7 +45,7 @@ actor ServerSession {
                 await Self.isAccepted(settings.client(for: server, authorization, http))
             }
         }
-        let authorization = try await settings.search(credentials, at: server.origin, of: .uploadsURL, dependencies) {
+        let authorization = try await settings.search(credentials, at: server.origin, of: service, dependencies) {
             try await $0.run()
         }
         let console = settings.console
@@ -58,7 +64,7 @@ actor ServerSession {
     ///
     /// - Throws: `CredentialError` if the secret would be sent unencrypted; `SettingsError`.
     func guestClient(for server: ServerURL) throws -> GigHiveClient {
-        try settings.refuseClearText(server.origin, .uploadsURL)
+        try settings.refuseClearText(server.origin, service)
         return anonymousClient(for: server)
     }
 
@@ -67,7 +73,7 @@ actor ServerSession {
     ///
     /// - Throws: `GigHiveError` if there is no response.
     func contact(_ server: ServerURL) async throws {
-        guard settings.trusts.mayPrompt(about: server.origin, of: .uploadsURL) else { return }
+        guard settings.trusts.mayPrompt(about: server.origin, of: service) else { return }
         try await Self.reach(anonymousClient(for: server))
     }
 

@@ -86,13 +86,14 @@ struct SettingsSession: Sendable {
             ]
     }
 
-    /// The server of a service; nil if none is configured. The address of an upload server must not have a path.
+    /// The server of a service; nil if none is configured. The address of an upload server must not have a path, unless
+    /// `allowingPath` is set.
     ///
     /// - Throws: `SettingsError`, `ServerURLError`.
-    func configuredServer(of service: SettingKey) throws -> ServerURL? {
-        let isUpload = service == .uploadsURL
-        if isUpload, let fault = settings.uploadsURLError { throw fault }
-        return try settings.addresses[service].map { try named($0.value, allowingPath: !isUpload) }
+    func configuredServer(of service: SettingKey, allowingPath: Bool = false) throws -> ServerURL? {
+        let allowsPath = allowingPath || service != .uploadsURL
+        if !allowsPath, let fault = settings.uploadsURLError { throw fault }
+        return try settings.addresses[service].map { try named($0.value, allowingPath: allowsPath) }
     }
 
     private func named(_ text: String, allowingPath: Bool) throws(ServerURLError) -> ServerURL {
