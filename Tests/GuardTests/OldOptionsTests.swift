@@ -25,10 +25,16 @@ import Testing
         let rate = [
             "claim-legacy", "doctor", "hash-only register", "hash-only retry", "hash-only verify", "login",
             "sync download", "sync pull", "sync status", "sync verify", "uploads delete", "uploads discard",
-            "uploads import", "uploads status",
+            "uploads import", "uploads status", "tapes album link", "tapes delete", "tapes library init",
+            "tapes library status", "tapes move", "tapes remove",
         ].map { "\($0): --limit-rate=" }
+        // No server is contacted: an album on a server has no order.
+        let move = [
+            "--allow-http", "--answer-timeout=", "--api-key-file=", "--api-key-stdin", "--cacert=",
+            "--connect-timeout=", "--http2", "--insecure", "--pinned-key=", "--retries=", "--stall-timeout=",
+        ].map { "tapes move: \($0)" }
         let note = "Options that a command does not use are refused"
-        return Dictionary(uniqueKeysWithValues: (local + rate).map { ($0, Change.removed(note: note)) })
+        return Dictionary(uniqueKeysWithValues: (local + rate + move).map { ($0, Change.removed(note: note)) })
     }()
 
     @Test func everyOptionOf010IsAcceptedOrListed() async throws {

@@ -61,6 +61,10 @@ struct HashOnlyRegister: ContextCommand {
             deviceID == nil || key.isNamed,
             "--device-id requires the enrolled key: --key, --key-uri or --signer-command."
         )
+        try require(
+            deviceID == nil || model == nil,
+            "--model cannot be combined with --device-id: the server has the model of an enrolled device."
+        )
         try require(rpID != "", "--rp-id must not be empty.")
     }
 

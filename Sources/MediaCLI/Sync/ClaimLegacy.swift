@@ -49,6 +49,7 @@ struct ClaimLegacy: ContextCommand {
         let choices = [list, all, !ids.isEmpty, idsFile != nil].count { $0 }
         try require(choices > 0, "Specify the photos: --all, --ids ID or --ids-file FILE; --list lists them.")
         try require(choices == 1, "--list, --all, --ids and --ids-file cannot be combined.")
+        try require(!list || !(yes || dryRun), "--list cannot be combined with --yes or --dry-run.")
         try require(!ids.contains(""), "--ids: the ID is empty.")
         try require(idsFile != "-" || !key.apiKeyStdin, "--ids-file - and --api-key-stdin both read standard input.")
     }

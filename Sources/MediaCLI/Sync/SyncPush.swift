@@ -63,6 +63,7 @@ struct SyncPush: ContextCommand {
 
     func validate() throws {
         try require(!paths.contains(""), "The path is empty.")
+        try require(!testOwnership || !dryRun, "--test-ownership cannot be combined with --dry-run.")
     }
 
     func run(in console: Console) async throws -> ExitCode {

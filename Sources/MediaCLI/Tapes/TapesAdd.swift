@@ -29,7 +29,7 @@ struct TapesAdd: TapeAddingCommand {
 
     @OptionGroup(title: "File selection") var input: TapeInputOptions
     @OptionGroup(title: "Options for adding") var adding: TapeAddingOptions
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeUploadOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {
@@ -43,13 +43,16 @@ protocol TapeAddingCommand: ContextCommand {
     var files: [String] { get }
     var input: TapeInputOptions { get }
     var adding: TapeAddingOptions { get }
-    var connection: TapeConnectionOptions { get }
+    var connection: TapeUploadOptions { get }
 }
 
 extension TapeAddingCommand {
     func validate() throws { try checkInput() }
 
-    func checkInput() throws { try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin) }
+    func checkInput() throws {
+        try input.check(files, isStandardInputTaken: connection.key.apiKeyStdin)
+        try connection.requireUploads(!adding.noAlbum, otherwise: TapeUploadOptions.ruleOfAlbum)
+    }
 
     /// `position` is the number of clips before the new ones; nil adds them at the end.
     ///

@@ -65,20 +65,41 @@ struct TapeLibraryOptions: ParsableArguments, ConnectionFlags {
     var flags: SettingsFlags {
         SettingsFlags([.albumsLibrary: library, .libraryURL: libraryURL], profile: named.profile)
     }
+
+    func validate() throws {
+        try require(libraryURL == nil || library != "folder", "--library-url cannot be combined with --library folder.")
+    }
 }
 
 struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: TapeLibraryOptions
     @OptionGroup var key: KeyOptions
     @OptionGroup var network: NetworkOptions
+
+    var flags: SettingsFlags { network.adding(to: choice.flags) }
+}
+
+/// Connection options of commands that may upload originals to a server.
+struct TapeUploadOptions: ParsableArguments, ConnectionFlags {
+    @OptionGroup var base: TapeConnectionOptions
     @OptionGroup var rate: RateOptions
 
     @Option("Number of parallel uploads to an Immich server, 1 to 16 (default: 4).", value: "n", name: .jobs)
     var jobs: String?
 
     var flags: SettingsFlags {
-        var flags = rate.adding(to: network.adding(to: choice.flags))
+        var flags = rate.adding(to: base.flags)
         flags.add([.jobs: jobs])
         return flags
+    }
+
+    var key: KeyOptions { base.key }
+
+    static let ruleOfAlbum = "cannot be combined with --no-album"
+
+    /// - Throws: `ValidationError` if an option that only affects uploads was specified, although nothing is uploaded.
+    func requireUploads(_ areMade: Bool, otherwise rule: String) throws {
+        let given = [("--limit-rate", rate.limitRate), ("--jobs", jobs)].filter { $0.1 != nil }.map(\.0)
+        try require(areMade || given.isEmpty, "\(given.joined(separator: " and ")) \(rule).")
     }
 }

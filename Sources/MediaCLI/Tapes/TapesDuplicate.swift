@@ -23,8 +23,10 @@ struct TapesDuplicate: ContextCommand {
     @Flag(name: .dryRun, help: "Show what would be created, without creating it.")
     var dryRun = false
 
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeUploadOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws { try connection.requireUploads(!noAlbum, otherwise: TapeUploadOptions.ruleOfAlbum) }
 
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)

@@ -58,7 +58,7 @@ struct TapesExport: ContextCommand {
     @Flag(name: .dryRun, help: "Show what would be written, without writing it.")
     var dryRun = false
 
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeUploadOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -80,6 +80,8 @@ struct TapesExport: ContextCommand {
             "--long-side, --frame-rate and --add-to-album require --render."
         )
         try require(!addToAlbum || !noAlbum, "--add-to-album and --no-album cannot be combined.")
+        try connection.requireUploads(!noAlbum, otherwise: TapeUploadOptions.ruleOfAlbum)
+        try require(!force || file != nil, "--force requires --output FILE.")
         try require(
             longSide.map({ (64...7680).contains($0) && $0 % 2 == 0 }) ?? true,
             "--long-side must be an even number from 64 to 7680."

@@ -26,7 +26,7 @@ struct TapesInsert: TapeAddingCommand {
 
     @OptionGroup(title: "File selection") var input: TapeInputOptions
     @OptionGroup(title: "Options for adding") var adding: TapeAddingOptions
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeUploadOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {

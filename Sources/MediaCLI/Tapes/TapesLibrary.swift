@@ -74,6 +74,7 @@ struct TapesLibraryInit: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         try console.requireOutput()
         guard session.settings.settings.albumsLibrary.value == .immich else {
+            try session.refuse(connection.key)
             let run = LibraryRun(session: session, service: try session.localService(isConfirmed: yes))
             guard !dryRun else { return try await run.status(extra: ["key_kept": false, "dry_run": true]) }
             return run.finish(try await run.request(.addOnly), extra: ["key_kept": false, "dry_run": false])
@@ -135,8 +136,12 @@ struct TapesLibraryGrant: ContextCommand {
     @Flag(help: "Do not update pending albums.")
     var noReconcile = false
 
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeUploadOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        try connection.requireUploads(!noReconcile, otherwise: "cannot be combined with --no-reconcile")
+    }
 
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)

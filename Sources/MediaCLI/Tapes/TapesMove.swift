@@ -29,7 +29,7 @@ struct TapesMove: ContextCommand {
     @Flag(name: .dryRun, help: "Show what would be moved, without moving it.")
     var dryRun = false
 
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeLibraryOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws { try place.check(old: "--to", to) }
@@ -39,7 +39,8 @@ struct TapesMove: ContextCommand {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
         let clip = try session.clip(clip, of: tape)
-        let service = dryRun ? nil : try await session.service(connection.key)
+        // An album on a server has no order, so that no server is contacted.
+        let service = dryRun ? nil : try session.localService()
         try console.requireOutput()
         return try await console.context.interruption.handling({ _ in }) {
             let last = try session.store.clips(of: tape.id).count - 1

@@ -30,13 +30,14 @@ struct TapesReconcile: ContextCommand {
     @Flag(help: "Check whether all stored albums exist, and mark missing ones.")
     var verify = false
 
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeUploadOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
         try require(!apply || !verify, "--apply cannot be combined with --verify.")
         try require(!dryRun || !(apply || verify), "--dry-run cannot be combined with --apply or --verify.")
         try require(limit == nil || apply, "--limit requires --apply.")
+        try connection.requireUploads(apply, otherwise: "requires --apply")
         try require(limit.map({ $0 > 0 }) ?? true, "--limit must be at least 1.")
     }
 

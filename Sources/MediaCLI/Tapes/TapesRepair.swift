@@ -30,7 +30,7 @@ struct TapesRepair: ContextCommand {
     @Flag(name: .dryRun, help: "Show what would be repaired, without changing anything.")
     var dryRun = false
 
-    @OptionGroup(title: "Library options") var connection: TapeConnectionOptions
+    @OptionGroup(title: "Library options") var connection: TapeUploadOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(in console: Console) async throws -> ExitCode {

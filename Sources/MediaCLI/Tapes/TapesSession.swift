@@ -81,9 +81,19 @@ struct TapesSession: Sendable {
     /// - Throws: `CredentialError`, `UserFacingError`, `ServerURLError`, `StoreError`, `TransportError`.
     func service(_ key: KeyOptions, progress: RunDisplay<TapeReading>? = nil) async throws -> AlbumService {
         guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .immich else {
+            try refuse(key)
             return try service(library(key: nil, progress: progress))
         }
         return try service(library(key: try await libraryKey(key), progress: progress))
+    }
+
+    /// - Throws: `UserFacingError` (usage) if a key was specified for a library that is a folder.
+    func refuse(_ key: KeyOptions) throws(UserFacingError) {
+        guard settings.settings.albumsLibrary.value == .folder, key.apiKeyFile != nil || key.apiKeyStdin else { return }
+        throw .usage(
+            "an API key is for an Immich server, but the library of the albums is a folder",
+            hint: "to use a server, specify --library-url URL"
+        )
     }
 
     /// Uses only the stored key: keys from flags and environment are for another server.

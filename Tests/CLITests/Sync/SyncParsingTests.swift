@@ -107,7 +107,8 @@ import Testing
 
     @Test(arguments: [
         ["claim-legacy"], ["claim-legacy", "--all", "--list"], ["claim-legacy", "--all", "--ids", "a"],
-        ["claim-legacy", "--ids", "a", "--ids-file", "f"],
+        ["claim-legacy", "--ids", "a", "--ids-file", "f"], ["claim-legacy", "--list", "--yes"],
+        ["claim-legacy", "--list", "--dry-run"], ["sync", "push", "a", "--test-ownership", "--dry-run"],
         ["claim-legacy", "--ids-file", "-", "--api-key-stdin"], ["sync", "download", "--output", "d"],
         ["sync", "download", "--missing"], ["sync", "download", "--missing", "p-1", "--output", "d"],
         ["sync", "download", "--since", "2026-01-01", "p-1", "--output", "d"],

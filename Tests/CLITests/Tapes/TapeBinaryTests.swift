@@ -34,6 +34,21 @@ import Testing
         #expect(list.items.first?["clips"] as? Int == 3 && list.items.first?["pending_clips"] as? Int == 0)
     }
 
+    /// The key would be neither used nor stored.
+    @Test func aKeyIsRefusedForAFolder() async throws {
+        let fixture = try await TapeFixture.withTape("T")
+        let key = fixture.runner.home.file("key")
+        try Data("key-1".utf8).write(to: URL(fileURLWithPath: key))
+        for words in [["library", "init", "--yes"], ["library", "status"], ["verify"]] {
+            let result = try await fixture.runner.run(["tapes"] + words + ["--api-key-file", key])
+            #expect(
+                result.exitCode == 2 && result.errors.contains("the library of the albums is a folder"),
+                "\(result)"
+            )
+            #expect(result.errors.contains("--library-url URL"), "\(result)")
+        }
+    }
+
     @Test func orderIsThatOfTheTape() async throws {
         let fixture = try await TapeFixture.withTape("T")
         _ = try await fixture.run("add", "T", try fixture.original("a.jpg"), try fixture.original("b.jpg"))

@@ -73,9 +73,32 @@ import Testing
         ["export", "T", "--render", "-o", "a.mp4", "--frame-rate", "0"], ["export", "T", "-o", ""],
         ["reconcile", "--apply", "--verify"], ["reconcile", "--limit", "3"], ["reconcile", "--apply", "--limit", "0"],
         ["album", "link", "T"], ["album", "link", "T", ""], ["library", "make"],
+        ["list", "--library", "immich"], ["show", "T", "--library", "folder", "--library-url", "https://h"],
+        ["export", "T", "--force"], ["export", "T", "--force", "-o", "-"],
+        ["move", "T", "1", "--position", "2", "--insecure"],
     ])
     func conflictingTapeOptionsAreUsageErrors(words: [String]) {
         #expect(throws: (any Error).self) { try TapesCommand.parseAsRoot(words) }
+    }
+
+    /// Options that only affect uploads.
+    @Test(arguments: [["-j", "2"], ["--limit-rate", "1M"]])
+    func optionsOfUploadsAreRefusedWithoutAnUpload(option: [String]) throws {
+        let uploading = [
+            ["add", "T", "a"], ["insert", "T", "a", "--position", "1"], ["duplicate", "T"], ["export", "T"],
+            ["reconcile", "--apply"], ["repair"], ["library", "grant"],
+        ]
+        for words in uploading { _ = try TapesCommand.parseAsRoot(words + option) }
+        let others = [
+            ["add", "T", "a", "--no-album"], ["insert", "T", "a", "--position", "1", "--no-album"],
+            ["duplicate", "T", "--no-album"], ["export", "T", "--no-album"], ["reconcile"], ["reconcile", "--verify"],
+            ["library", "grant", "--no-reconcile"], ["library", "status"], ["library", "init"], ["verify"],
+            ["remove", "T", "1"], ["delete", "T"], ["move", "T", "1", "--position", "2"], ["album", "link", "T", "a"],
+        ]
+        for words in others {
+            _ = try TapesCommand.parseAsRoot(words)
+            #expect(throws: (any Error).self, "\(words)") { try TapesCommand.parseAsRoot(words + option) }
+        }
     }
 
     @Test(arguments: [
