@@ -171,18 +171,24 @@ struct TapeExportRun: Sendable {
     /// - Throws: `TapesError`, `UserFacingError`.
     func run(_ tape: TapeRecord) async throws -> ExitCode {
         let clips = try session.store.clips(of: tape.id)
-        let originals = target == nil ? [] : try session.store.originalPaths()
+        let all = target == nil ? [] : try session.store.originalPaths()
+        let silent = try await silentDirectories(of: clips, beside: all)
+        // An original on a file system that does not respond cannot be the target, which has responded.
+        let originals = all.filter { !silent.contains($0) }
         let isReplacing = isReplacing
         if let target {
             try await BlockingWork.run { () throws(TapesError) in
                 try ExportTarget.check(target, replacing: isReplacing, originals: originals)
             }
         }
-        let current = try await session.editor.current(clips)
+        let current = try await session.editor.current(clips, except: silent)
         let outcome: AlbumOutcome?
         switch form {
-        case .text(let format): outcome = try await write(format, tape, format == .otio ? current : clips)
-        case .video(let options): outcome = try await render(options, tape, clips, protecting: originals)
+        case .text(let format):
+            outcome = try await write(format, tape, format == .otio ? current : clips, except: silent)
+        case .video(let options):
+            try requireResponse(clips, silent)
+            outcome = try await render(options, tape, clips, protecting: originals)
         }
         warnOfReplaced(clips, current)
         if !isDryRun, service != nil, outcome?.isComplete != true {
@@ -191,14 +197,60 @@ struct TapeExportRun: Sendable {
         return finish(tape, clips, outcome)
     }
 
+    // MARK: File systems
+
+    /// The directories whose file systems do not respond, with one time limit for the whole export. All originals of the
+    /// store matter only if the target exists, and may be one of them. A signal exits immediately.
+    private func silentDirectories(
+        of clips: [ClipRecord],
+        beside all: [[UInt8]]
+    ) async throws -> SilentDirectories {
+        let target = target
+        let isExisting = await BlockingWork.run { target.map { FileIdentity(ofRegularFile: $0) != nil } ?? false }
+        let originals = clips.flatMap { [$0.source, $0.pairedSource].compactMap(\.self) }
+        let console = console
+        let silent = try await session.editor.silentDirectories(of: originals + (isExisting ? all : [])) { waiting in
+            console.note("waiting up to 30 s for the file system of \(Self.words(for: waiting))")
+        }
+        let count = clips.count { $0.source.map(silent.contains) ?? false }
+        if count > 0 {
+            let names = Self.words(for: silent.paths.sorted { $0.lexicographicallyPrecedes($1) })
+            console.warning(
+                "the file system of \(names) does not respond; \(Formats.count(count, "original")) not checked"
+            )
+        }
+        return silent
+    }
+
+    private static func words(for directories: [[UInt8]]) -> String {
+        let first = directories.first.map { ErrorCatalog.quoted($0) } ?? ""
+        let others = directories.count - 1
+        return first + (others > 0 ? " and \(others) more" : "")
+    }
+
+    /// - Throws: `TapesError` `.fileUnreadable` for a clip whose file system does not respond: a video needs its content.
+    private func requireResponse(_ clips: [ClipRecord], _ silent: SilentDirectories) throws(TapesError) {
+        for path in clips.flatMap({ [$0.source, $0.pairedSource].compactMap(\.self) }) where silent.contains(path) {
+            throw TapesError(.fileUnreadable, detail: "its file system does not respond", path: path)
+        }
+    }
+
     // MARK: Playlists and timelines
 
     /// A tape without an album gets one now (rule R13); an existing album is not changed.
-    private func write(_ format: TapeExport, _ tape: TapeRecord, _ clips: [ClipRecord]) async throws -> AlbumOutcome? {
+    private func write(
+        _ format: TapeExport,
+        _ tape: TapeRecord,
+        _ clips: [ClipRecord],
+        except silent: SilentDirectories
+    ) async throws -> AlbumOutcome? {
         let isTimeline = format == .otio && !isDryRun
-        let media = try await self.media(of: isTimeline ? clips : [])
+        let responding = clips.filter { clip in
+            ![clip.source, clip.pairedSource].compactMap(\.self).contains(where: silent.contains)
+        }
+        let media = try await self.media(of: isTimeline ? responding : [])
         let bytes = try format.bytes(of: tape, clips: clips, media: media)
-        try await warnOfMissing(clips)
+        try await warnOfMissing(clips, except: silent)
         guard let target else {
             if isDryRun {
                 console.text(["\(ErrorCatalog.quoted(tape.title)) would be written to standard output"])
@@ -234,8 +286,8 @@ struct TapeExportRun: Sendable {
     }
 
     /// The output still contains these files: they may be available again when it is used.
-    private func warnOfMissing(_ clips: [ClipRecord]) async throws(TapesError) {
-        let missing = try await session.editor.missingOriginals(of: clips)
+    private func warnOfMissing(_ clips: [ClipRecord], except silent: SilentDirectories) async throws(TapesError) {
+        let missing = try await session.editor.missingOriginals(of: clips, except: silent)
         let count = clips.count { clip in clip.source.map(missing.contains) ?? false }
         guard count > 0 else { return }
         console.warning(

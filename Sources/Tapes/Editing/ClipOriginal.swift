@@ -149,12 +149,18 @@ enum OriginalReading {
     }
 
     /// The paths without a regular file. If the file system of a directory does not respond, all paths in it count as
-    /// present.
+    /// present. `silent` are the directories for which this is known; if nil, it is determined.
     ///
     /// - Throws: `.cancelled`.
-    static func missing(among paths: [[UInt8]]) async throws(TapesError) -> Set<[UInt8]> {
+    static func missing(
+        among paths: [[UInt8]],
+        except silent: SilentDirectories? = nil
+    ) async throws(TapesError) -> Set<[UInt8]> {
+        let known: SilentDirectories
+        if let silent { known = silent } else { known = try await SilentDirectories(of: paths) }
+        let responding = Set(paths.filter { !known.contains($0) })
         var missing: Set<[UInt8]> = []
-        for group in Dictionary(grouping: Set(paths), by: { $0.directoryOfPath }).values {
+        for group in Dictionary(grouping: responding, by: { $0.directoryOfPath }).values {
             let found = try await bounded { steps throws(AlbumError) in
                 var found: [[UInt8]] = []
                 for path in group {
@@ -175,7 +181,7 @@ enum OriginalReading {
     /// - Throws: `.cancelled`.
     static func changed(among clips: [ClipRecord]) async throws(TapesError) -> Set<String> {
         var changed: Set<String> = []
-        var silent: Set<[UInt8]> = []
+        var silent = try await SilentDirectories(of: clips.filter(\.isIdentified).compactMap(\.source)).paths
         for clip in clips where clip.isIdentified {
             guard let source = clip.source, !silent.contains(source.directoryOfPath) else { continue }
             do {
@@ -195,14 +201,15 @@ enum OriginalReading {
         return changed
     }
 
-    /// Runs work on a file system; nil if the file system does not respond.
+    /// Runs work on a file system; nil if the file system does not respond. `limit` is that of each step.
     ///
     /// - Throws: `.cancelled`.
     static func bounded<Value: Sendable>(
+        within limit: Duration = stepLimit,
         _ work: @escaping @Sendable (WorkSteps) throws(AlbumError) -> Value
     ) async throws(TapesError) -> Value? {
         do {
-            return try await BoundedWork.run(stallLimit: stepLimit, work)
+            return try await BoundedWork.run(stallLimit: limit, work)
         } catch {
             guard error.kind != .cancelled else { throw TapesError(.cancelled) }
             return nil

@@ -141,13 +141,27 @@ extension TapeEditor {
         return clip
     }
 
-    /// The clips with the durations of their current files. That of a file that cannot be read, or whose file system does
-    /// not respond for 30 seconds (rule R14), is as stored.
+    /// The directories of originals whose file systems do not respond within 30 seconds, for all together (rule R14).
+    /// `onWait` is called once, after 2 seconds, with the directories that have not responded yet.
     ///
     /// - Throws: `TapesError` `.cancelled`.
-    package func current(_ clips: [ClipRecord]) async throws(TapesError) -> [ClipRecord] {
+    package func silentDirectories(
+        of originals: [[UInt8]],
+        onWait: @escaping @Sendable ([[UInt8]]) -> Void
+    ) async throws(TapesError) -> SilentDirectories {
+        try await SilentDirectories(of: originals, onWait: onWait)
+    }
+
+    /// The clips with the durations of their current files. That of a file that cannot be read, that is in one of the
+    /// silent directories, or whose file system does not respond for 30 seconds (rule R14), is as stored.
+    ///
+    /// - Throws: `TapesError` `.cancelled`.
+    package func current(
+        _ clips: [ClipRecord],
+        except known: SilentDirectories = SilentDirectories()
+    ) async throws(TapesError) -> [ClipRecord] {
         var current = clips
-        var silent: Set<[UInt8]> = []
+        var silent = known.paths
         for (index, clip) in clips.enumerated() where clip.kind == .video {
             guard let source = clip.source, !silent.contains(source.directoryOfPath) else { continue }
             let found = try await OriginalReading.bounded { _ -> ClipRecord? in
@@ -162,12 +176,15 @@ extension TapeEditor {
         return current
     }
 
-    /// The paths of originals without a file; a file system that does not respond for 30 seconds counts as having them
-    /// (rule R14).
+    /// The paths of originals without a file; a file system that does not respond within 30 seconds counts as having them
+    /// (rule R14). `silent` are the directories for which this is known; if nil, it is determined.
     ///
     /// - Throws: `TapesError` `.cancelled`.
-    package func missingOriginals(of clips: [ClipRecord]) async throws(TapesError) -> Set<[UInt8]> {
-        try await OriginalReading.missing(among: clips.compactMap(\.source))
+    package func missingOriginals(
+        of clips: [ClipRecord],
+        except silent: SilentDirectories? = nil
+    ) async throws(TapesError) -> Set<[UInt8]> {
+        try await OriginalReading.missing(among: clips.compactMap(\.source), except: silent)
     }
 
     private func clip(_ absolute: [UInt8], as path: [UInt8], prefix: [UInt8]) throws(TapesError) -> ClipRecord {

@@ -1,0 +1,76 @@
+import Dispatch
+import MediaStore
+import Synchronization
+import Testing
+
+@testable import Tapes
+
+/// File systems that do not respond (rule R14).
+@Suite struct SilentDirectoriesTests {
+    private static let files = ["/away/1.mov", "/away/2.mov", "/gone/a.jpg", "/here/b.jpg"].map { Array($0.utf8) }
+    private static let silent = Set(["/away", "/gone"].map { Array($0.utf8) })
+
+    @Test("all directories share one time limit, and are named while they are waited for")
+    func oneLimit() async throws {
+        let (gate, named) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let checked = Mutex<[[UInt8]]>([])
+        let waiting = Mutex<[[UInt8]]>([])
+        let found = try await SilentDirectories(
+            of: Self.files,
+            limit: .milliseconds(500),
+            noticeTime: .milliseconds(1),
+            onWait: { paths in
+                waiting.withLock { $0 = paths }
+                named.signal()
+            },
+            check: { path in
+                checked.withLock { $0.append(path) }
+                if !path.starts(with: "/here".utf8) { gate.wait() }
+            }
+        )
+        #expect(found.paths == Self.silent)
+        #expect(found.contains(Self.files[1]) && !found.contains(Self.files[3]))
+        #expect(checked.withLock { $0.count } == 3, "one file of each directory")
+        await Task.detached { wait(for: named) }.value
+        #expect(Self.silent.isSubset(of: waiting.withLock { Set($0) }))
+        for _ in 1...2 { gate.signal() }
+    }
+
+    @Test("without a time limit left, a directory is not checked and counts as silent") func noTime() async throws {
+        let found = try await SilentDirectories(of: Self.files, limit: .zero, check: { _ in Issue.record("checked") })
+        #expect(found.paths.count == 3)
+        #expect(SilentDirectories().paths.isEmpty)
+    }
+
+    @Test func cancelingDoesNotWaitForAFileSystem() async throws {
+        let (started, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let task = Task {
+            try await SilentDirectories(
+                of: [Self.files[0]],
+                limit: .seconds(600),
+                check: { _ in
+                    started.signal()
+                    gate.wait()
+                }
+            )
+        }
+        await Task.detached { wait(for: started) }.value
+        task.cancel()
+        let error = await #expect(throws: TapesError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        gate.signal()
+    }
+
+    @Test("files in silent directories are neither missing nor read") func skipped() async throws {
+        let silent = try await SilentDirectories(of: [Self.files[0]], limit: .zero)
+        #expect(try await OriginalReading.missing(among: Self.files, except: silent) == Set(Self.files.suffix(2)))
+        let bench = try EditingBench()
+        let path = try bench.write(EditingBench.movie, "a.mov")
+        var clip = ClipRecord(id: "", tapeID: "", kind: .video, source: path)
+        clip.durationMilliseconds = 3000
+        let all = try await SilentDirectories(of: [path], limit: .zero)
+        #expect(try await bench.editor.current([clip], except: all).map(\.durationMilliseconds) == [3000])
+    }
+}
+
+private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
