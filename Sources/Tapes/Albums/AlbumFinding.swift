@@ -10,7 +10,7 @@ public struct AlbumFinding: Sendable, Equatable {
         case albumUnreadable = "album_unreadable"
         /// Reading the album is not permitted.
         case albumUnknown = "album_unknown"
-        /// The album of a server has fewer assets than clips: they were removed from it, deleted, or are in the trash.
+        /// The album of a server lacks assets of clips: they were removed from it, deleted, or are in the trash.
         case assetsMissing = "assets_missing"
         /// The library refused the clip.
         case clipFailed = "clip_failed"

@@ -40,6 +40,9 @@ public protocol AlbumLibrary: Sendable {
     /// - Throws: `AlbumError` if none could be resolved.
     func resolveAssets(_ clips: [ClipRecord], mayUpload: Bool) async throws(AlbumError) -> [AssetResolution]
 
+    /// Which of these assets an album contains; nil if the library cannot tell. Requires `.readWrite`.
+    func contained(_ assetIDs: [[UInt8]], in albumID: String) async throws(AlbumError) -> Set<[UInt8]>?
+
     /// Adds assets in order. One result each. Throws `.albumMissing` if the album was deleted. Requires `.addOnly`.
     func add(_ assets: [AlbumAsset], to albumID: String, hint: [UInt8]?) async throws(AlbumError) -> [AddResult]
 
@@ -80,6 +83,9 @@ public protocol AlbumLibrary: Sendable {
 extension AlbumLibrary {
     /// Always false.
     public var linksToOriginals: Bool { false }
+
+    /// Always nil.
+    public func contained(_ assetIDs: [[UInt8]], in albumID: String) async throws(AlbumError) -> Set<[UInt8]>? { nil }
 
     /// Finds no differences.
     public func check(

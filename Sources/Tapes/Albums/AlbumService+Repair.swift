@@ -66,13 +66,12 @@ extension AlbumService {
         guard let link, let opened else {
             return (AlbumCheck(tape: tape, hasAlbum: false, findings: findings), clips, nil)
         }
-        let linked = Set(try linkedAssets(of: clips, in: link).map(\.asset)).count
+        let linked = Set(try linkedAssets(of: clips, in: link).map(\.asset))
         do throws(AlbumError) {
             switch try await library.album(link.albumID, hint: link.hint) {
             case .found(_, let hint, let count):
                 let hint = hint ?? link.hint
-                if let count, count < linked {
-                    let detail = "the album has \(count) of \(linked)"
+                if let detail = try await absence(of: linked, in: link.albumID, count: count) {
                     findings.append(AlbumFinding(.assetsMissing, path: hint, detail: detail))
                 }
                 findings += try await library.check(
@@ -97,6 +96,21 @@ extension AlbumService {
             }
         }
         return (AlbumCheck(tape: tape, hasAlbum: true, findings: findings), clips, link)
+    }
+
+    /// How many assets an album lacks, in words; nil if it has all of them. Assets in the trash are only missing from
+    /// `count`, the number of all assets in the album.
+    private func absence(
+        of assets: Set<[UInt8]>,
+        in albumID: String,
+        count: Int?
+    ) async throws(AlbumError) -> String? {
+        if let count, count < assets.count { return "the album has \(count) of \(assets.count)" }
+        guard let present = try await library.contained(Array(assets), in: albumID), present.count < assets.count
+        else { return nil }
+        let others = max(0, (count ?? 0) - present.count)
+        return "the album has \(present.count) of \(assets.count)"
+            + (others > 0 ? ", and \(others) not of the tape" : "")
     }
 
     /// The clips in the album, with their assets; several clips can have one asset.

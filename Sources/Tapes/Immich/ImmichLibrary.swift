@@ -2,6 +2,7 @@ internal import Foundation
 internal import MediaCore
 internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 
 /// Albums of an Immich server, major version 2 or later (tapes contract section 6).
@@ -288,6 +289,43 @@ extension ImmichLibrary {
         let response = try await json(request, needing: .addOnly)
         guard let album = ImmichAlbum(response), UUID(uuidString: album.id) != nil else { throw Self.noAlbum }
         return album.made
+    }
+
+    /// One request per asset, several in parallel: the server lists the albums of an asset, but version 3 not the assets of
+    /// an album. nil if the server refuses such a request.
+    public func contained(_ assetIDs: [[UInt8]], in albumID: String) async throws(AlbumError) -> Set<[UInt8]>? {
+        let assets = Array(zip(assetIDs, try Self.texts(of: assetIDs)))
+        var found: Set<[UInt8]> = []
+        var rest = assets[...]
+        while !rest.isEmpty {
+            // A failure ends the check after this chunk.
+            let chunk = rest.prefix(4 * jobs)
+            rest = rest.dropFirst(chunk.count)
+            let results = await withBoundedTasks(chunk, limit: jobs) { id, text in
+                do throws(AlbumError) {
+                    return Result<[UInt8]?, AlbumError>.success(try await contains(text, in: albumID) ? id : nil)
+                } catch {
+                    return .failure(error)
+                }
+            }
+            do throws(AlbumError) {
+                for result in results {
+                    if let id = try result.get() { found.insert(id) }
+                }
+            } catch {
+                // The number of assets is still compared.
+                guard case .rejected = error.kind else { throw error }
+                return nil
+            }
+        }
+        return found
+    }
+
+    /// Whether an album is among those of an asset (tapes contract 6.2).
+    private func contains(_ asset: String, in albumID: String) async throws(AlbumError) -> Bool {
+        let request = client.request(.get, "/albums", query: [(name: "assetId", value: asset)])
+        return try await json(request, needing: .readWrite).elements.compactMap(ImmichAlbum.init)
+            .contains { $0.id.lowercased() == albumID.lowercased() }
     }
 
     /// Adds assets in chunks of 250. A failure of the first chunk is thrown; that of a later chunk is the result of its

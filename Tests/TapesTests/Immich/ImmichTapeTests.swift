@@ -181,6 +181,35 @@ struct ImmichTapeTests {
         #expect(try bench.states(tape).allSatisfy { $0 == .linked })
     }
 
+    @Test("an asset that was added by hand does not hide a missing one", arguments: [2, 3])
+    func hiddenAbsence(major: Int) async throws {
+        let bench = try Bench(try await ImmichBench(major: major))
+        let tape = try bench.tape("Summer", ["a", "b"])
+        let link = try #require(try await bench.service().associate(tape).link)
+        let other = try bench.tape("Winter", ["x", "y"])
+        _ = try await bench.service().associate(other)
+        let assets = try await bench.immich.report().assets
+        func ids(_ names: [String]) -> [[UInt8]] {
+            assets.filter { names.contains($0.name) }.map { Array($0.id.utf8) }
+        }
+        let library = try bench.immich.library()
+        let foreign = ids(["x.jpg", "y.jpg"]).map { AlbumAsset(id: $0, kind: .image) }
+        _ = try await library.add(foreign, to: link.albumID, hint: nil)
+        #expect(try await bench.service().verify(tape).findings.isEmpty)
+        _ = try await library.remove(ids(["a.jpg"]), from: link.albumID, hint: nil)
+        let check = try await bench.service().verify(tape)
+        #expect(check.findings.map(\.kind) == [.assetsMissing])
+        #expect(check.findings.first?.detail == "the album has 1 of 2, and 2 not of the tape")
+        let repair = try await bench.service().repair(tape)
+        #expect(repair.repaired.map(\.kind) == [.assetsMissing] && repair.remaining.isEmpty)
+        #expect(try await bench.immich.report().albums.first?.assets.count == 4)
+        // If the server refuses to list the albums of an asset, the numbers are compared.
+        _ = try await library.remove(ids(["a.jpg"]), from: link.albumID, hint: nil)
+        let body = #"{"message":"no"}"#
+        try await bench.immich.server.add(faults: ["path": "^/albums$", "status": 400, "body": body])
+        #expect(try await bench.service().verify(tape).findings.isEmpty)
+    }
+
     @Test("trap 10: an asset in the trash is found, and not repaired: only the user can restore it")
     func trashedAsset() async throws {
         let bench = try Bench(try await ImmichBench())

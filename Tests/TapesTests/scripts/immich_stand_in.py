@@ -223,6 +223,8 @@ def list_albums(key):
     # Version 3 also lists albums shared by others, unless isOwned is true.
     if g.world.major == 2 or filters.get("isOwned") == "true":
         albums = [album for album in albums if album["owner"] == key["user"]]
+    if "assetId" in filters:
+        albums = [album for album in albums if filters["assetId"] in album["assets"]]
     if "name" in filters:
         albums = [album for album in albums if album["name"] == filters["name"]]
     return json_response([g.world.album_form(album) for album in albums], model=models.AlbumResponseDto)
