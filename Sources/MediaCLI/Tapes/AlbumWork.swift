@@ -144,18 +144,23 @@ extension AssociationReason {
     var exitCode: ExitCode { guide.exitCode }
 
     private var guide: (words: String, prospect: String?, hint: String?, exitCode: ExitCode) {
-        let (retry, wait) = ("will retry", "waiting for access")
+        let retry = "will retry"
         let reconcile = "to retry: mediactl tapes reconcile --apply"
         let grant = "to list missing permissions: mediactl tapes library status; then: mediactl tapes library grant"
         return switch self {
         case .neverTried: ("not attempted yet", retry, reconcile, .failure)
         case .accessNotDetermined:
-            ("the library is not set up", wait, "to set it up: mediactl tapes library init", .unauthorized)
-        case .accessDenied: ("access to the library was denied", wait, grant, .unauthorized)
-        case .accessLimited: ("access to the library is limited", wait, grant, .unauthorized)
+            (
+                "the library is not set up", "will retry once it is set up",
+                "to set it up: mediactl tapes library init", .unauthorized
+            )
+        case .accessDenied:
+            ("access to the library was denied", "will retry once access is granted", grant, .unauthorized)
+        case .accessLimited:
+            ("access to the library is limited", "will retry once access is granted", grant, .unauthorized)
         case .libraryChanged:
             (
-                "another library has replaced it", "waiting for the library of the album",
+                "another library has replaced it", "will retry once the library of the album is back",
                 "mount the disk, restore its .mediactl-library.json, or use a key with user.read of the account that has the "
                     + "albums; to keep the other library: mediactl tapes album unlink TAPE", .conflict
             )

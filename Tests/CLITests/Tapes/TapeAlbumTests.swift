@@ -15,7 +15,7 @@ import Testing
         let warnings = soft.errors.split(separator: "\n").filter { $0.contains("warning:") }
         #expect(warnings.count == 1)
         #expect(warnings.first?.contains("2 clips saved; their album was not updated (") == true, "\(soft.errors)")
-        #expect(warnings.first?.hasSuffix(" - waiting for access") == true, "\(soft.errors)")
+        #expect(warnings.first?.hasSuffix(" - will retry once access is granted") == true, "\(soft.errors)")
         let strict = try await fixture.json("add", "T", try fixture.original("c.jpg"), "--strict-albums")
         #expect(strict.result.exitCode == 3 && strict.count("added") == 1)
         #expect(strict.items.first?["association"] as? String == "pending")

@@ -85,11 +85,11 @@ import Testing
                     pendingClips: 1
                 ),
                 1,
-                "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - waiting for access"
+                "1 clip saved; its album was not updated (access to the library is limited: album.create missing) - will retry once access is granted"
             ),
             (
                 AlbumOutcome(state: .pending, reason: .libraryChanged, pendingClips: 1), 1,
-                "1 clip saved; its album was not updated (another library has replaced it) - waiting for the library of the album"
+                "1 clip saved; its album was not updated (another library has replaced it) - will retry once the library of the album is back"
             ),
             (
                 AlbumOutcome(state: .pending, reason: .internalError, detail: "400", pendingClips: 1), 1,
