@@ -81,9 +81,9 @@ struct HashOnlyExport: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         if to != nil { console.note(Deprecated.note("--to", use: "--output")) }
         let context = try await CaptureContext.open(console, global, connection, for: .reading)
-        var record = try context.record(id)
-        if bundle != nil { try requireSignedHash(record, context) }
-        try chooseSubmission(of: &record, on: console)
+        let stored = try context.record(id)
+        if bundle != nil { try requireSignedHash(stored, context) }
+        let record = try submission(of: stored, on: console)
         try refuseExistingTargets()
         try console.requireOutput()
         try makeBundleDirectory()
@@ -117,18 +117,24 @@ struct HashOnlyExport: ContextCommand {
         return console.exitCode(.success)
     }
 
+    /// The record with the submission to export.
+    ///
     /// - Throws: `UserFacingError` for `--first` if there is only one submission.
-    private func chooseSubmission(of record: inout CaptureRecord, on console: Console) throws {
-        let id = TextRenderer.brief(record.id)
+    private func submission(of record: CaptureRecord, on console: Console) throws -> CaptureRecord {
         let earlier = record.earlierSubmissions?.first
-        if first {
-            guard let earlier else {
-                throw UserFacingError.usage("capture \(id) has no earlier submission that the server may have")
+        guard first else {
+            if bundle != nil, earlier != nil {
+                console.note("the server may have an earlier submission instead of this one; to export it, add --first")
             }
-            record.submission = earlier
-        } else if bundle != nil, earlier != nil {
-            console.note("the server may have an earlier submission instead of this one; to export it, add --first")
+            return record
         }
+        guard let earlier else {
+            let id = TextRenderer.brief(record.id)
+            throw UserFacingError.usage("capture \(id) has no earlier submission that the server may have")
+        }
+        var record = record
+        record.submission = earlier
+        return record
     }
 
     /// - Throws: `StoreError`; `UserFacingError` if the record is not signed, or is an upload of the media.

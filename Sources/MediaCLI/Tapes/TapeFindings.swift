@@ -58,7 +58,8 @@ struct TapeFindings: Sendable {
                 let verb = changedOriginals.count == 1 ? "has" : "have"
                 console.note(
                     "\(Formats.count(changedOriginals.count, "original")) \(verb) changed; "
-                        + "to find the former content: mediactl tapes relink --changed --in DIR"
+                        + "to find the former content: mediactl tapes relink --changed --in DIR; to keep the new content, "
+                        + "remove the clip and add the file again: mediactl tapes remove, mediactl tapes insert"
                 )
             }
         }

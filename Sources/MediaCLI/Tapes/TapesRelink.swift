@@ -12,7 +12,8 @@ struct TapesRelink: ContextCommand {
         abstract: "Find originals that were moved or renamed, by their checksums.",
         discussion: """
             Only files of the same length are read. Originals that are not missing are skipped, and so are missing ones \
-            without a stored checksum. With --changed, also finds the former files of originals that were replaced.
+            without a stored checksum. With --changed, also finds the former files of originals that were replaced; \
+            after an edit on purpose, remove the clip and add the file again instead.
 
             Examples:
               mediactl tapes relink --in /mnt/archive --dry-run

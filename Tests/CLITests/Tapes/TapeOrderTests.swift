@@ -226,12 +226,17 @@ import Testing
         let text = try await fixture.run("verify", "T")
         #expect(text.exitCode == 1, "\(text)")
         #expect(text.output == "\"T\": original of clip 1 has changed since it was added: \(path)\n")
-        let hint = "1 original has changed; to find the former content: mediactl tapes relink --changed --in DIR"
+        let hint = "1 original has changed; to find the former content: mediactl tapes relink --changed --in DIR; "
         #expect(text.errors.contains(hint), "\(text)")
         let items = try await fixture.json("verify").items
         #expect(items.compactMap { $0["finding"] as? String } == ["original_changed"])
         let repaired = try await fixture.json("repair")
         #expect(repaired.result.exitCode == 1 && repaired.states == ["failed"])
+        // After an edit on purpose.
+        #expect(text.errors.contains("remove the clip and add the file again"), "\(text)")
+        #expect(try await fixture.run("remove", "T", "1", "--yes").exitCode == 0)
+        #expect(try await fixture.run("insert", "T", path, "--position", "1").exitCode == 0)
+        #expect(try await fixture.run("verify", "T").exitCode == 0)
     }
 
     @Test("a repair removes the files of a killed rendering") func renderLeftovers() async throws {
