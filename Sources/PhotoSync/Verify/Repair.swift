@@ -247,6 +247,10 @@ public struct Repair: Sendable {
         }
         let receipt = try await upload(file, as: item.photo, uninterrupted)
         item.newID = receipt.id
+        guard (try? file.currentStatus()) == file.status else {
+            // The server may have received bytes other than those of the photo.
+            throw PhotoSyncError(.sourceChanged, detail: "the file changed while it was being sent", path: path)
+        }
         guard case .present(let byteCount) = try await ownFile(receipt, path), byteCount > 0 else {
             throw PhotoSyncError(.undeliverable, detail: "even after the upload", photoID: receipt.id)
         }
