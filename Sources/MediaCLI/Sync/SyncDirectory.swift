@@ -249,7 +249,8 @@ struct DirectoryRun: Sendable {
             var userFacingError = ErrorCatalog.userFacingError(of: error)
             guard userFacingError.code == OutcomeCode.ownershipDefect.rawValue else { throw error }
             userFacingError.hint =
-                "keep all local originals; to test the server again: mediactl sync push DIR --test-ownership"
+                "keep all local originals; to test the server again: mediactl sync push --test-ownership "
+                + ShellWord.quoted(directory.path)
             console.error(userFacingError)
             parts.add(userFacingError.exitCode)
         }

@@ -110,7 +110,9 @@ struct TapeDeletionRun: Sendable {
         let isWithAlbum = service.policy.deletesAlbums && !keepsAlbums && service.policy.isEnabled
         let lines =
             [
-                "This deletes \(tapes.count == 1 ? "the tape" : "the tapes"), \(isWithAlbum ? "with its album" : "but no album"):"
+                tapes.count == 1
+                    ? "This deletes the tape, \(isWithAlbum ? "with its album" : "but no album"):"
+                    : "This deletes the tapes, \(isWithAlbum ? "with their albums" : "but no album"):"
             ]
             + tapes.prefix(20).map { "  \(TextRenderer.brief($0.id))  \(ErrorCatalog.quoted($0.title))" }
             + (tapes.count > 20 ? ["  and \(tapes.count - 20) more"] : []) + ["Originals are not deleted."]

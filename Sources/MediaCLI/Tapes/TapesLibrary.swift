@@ -151,11 +151,16 @@ struct TapesLibraryGrant: ContextCommand {
         let run = LibraryRun(session: session, service: service)
         let level: AccessLevel = readWrite ? .readWrite : .addOnly
         let status = try await run.request(level)
-        var done = 0
+        var work = (done: 0, code: ExitCode.success)
         if status.addOnly?.state == .authorized, !noReconcile {
-            done = try await ReconcileRun(session: session, service: service, display: display).catchUp()
+            work = try await ReconcileRun(session: session, service: service, display: display).catchUp()
         }
-        return run.finish(status, needs: level, extra: ["tapes_brought_up_to_date": JSONValue(done)])
+        return run.finish(
+            status,
+            needs: level,
+            work: work.code,
+            extra: ["tapes_brought_up_to_date": JSONValue(work.done)]
+        )
     }
 }
 
@@ -183,19 +188,22 @@ struct LibraryRun: Sendable {
         return try await console.context.interruption.canceling { try await service.requestAccess(level) }
     }
 
-    /// `isReady`: adding needs no further step, although there is no access yet.
+    /// `isReady`: adding needs no further step, although there is no access yet. `work` is the result of
+    /// what followed.
     func finish(
         _ status: LibraryStatus,
         needs level: AccessLevel = .addOnly,
         isReady: Bool = false,
+        work: ExitCode = .success,
         extra: JSONObject
     ) -> ExitCode {
         console.text(TextRenderer.library(status, style: console.outputStyle))
         if !service.policy.isEnabled {
             console.note(ReconcileRun.albumsAreOff)
         }
-        let ending = console.ending(isReady ? .success : exitCode(status, level))
-        if ending.code != .success {
+        let access = isReady ? .success : exitCode(status, level)
+        let ending = console.ending(access == .success ? work : access)
+        if access != .success {
             hint(status)
         }
         return ending.summary(JSONRenderer.library(status, session.settings.settings) + extra)

@@ -177,26 +177,41 @@ struct ReconcileRun: Sendable {
     func apply(limit: Int) async throws -> ExitCode {
         try console.start(["dry_run": false])
         let run = self
+        let statistics = ItemStatistics<String>()
         let outcome: ReconcileOutcome?
         do {
             outcome = try await display.during {
                 try await console.context.interruption.canceling { [service] in
-                    try await service.reconcile(limit: limit) { tape, outcome in run.report(Item(tape, outcome)) }
+                    try await service.reconcile(limit: limit) { tape, outcome in
+                        statistics.add(outcome.state.rawValue, .success)
+                        run.report(Item(tape, outcome))
+                    }
                 }
             }
         } catch let error as TapesError where error.code == .cancelled {
             outcome = nil
         }
-        return conclude(outcome)
+        return conclude(outcome, statistics)
     }
 
-    /// Processes pending updates after access was granted and returns the number of tapes. Reports only the total.
+    /// The code of the failure that stopped the run, unless albums were updated before.
+    private static func exitCode(_ outcome: ReconcileOutcome, _ statistics: ItemStatistics<String>) -> ExitCode {
+        guard let reason = outcome.stoppedBy else { return .success }
+        let states: [AlbumOutcome.State] = [.associated, .partly]
+        let updated = states.reduce(outcome.deletedAlbums) { $0 + statistics.count($1.rawValue) }
+        return updated == 0 ? reason.exitCode : .partly
+    }
+
+    /// Processes pending updates after access was granted, and returns the number of tapes. Reports only the total.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
-    func catchUp() async throws -> Int {
+    func catchUp() async throws -> (done: Int, code: ExitCode) {
+        let statistics = ItemStatistics<String>()
         let outcome = try await display.during {
             try await console.context.interruption.canceling { [service] in
-                try await service.reconcile(limit: Self.usualLimit) { _, _ in }
+                try await service.reconcile(limit: Self.usualLimit) { _, outcome in
+                    statistics.add(outcome.state.rawValue, .success)
+                }
             }
         }
         if let reason = outcome.stoppedBy {
@@ -204,28 +219,26 @@ struct ReconcileRun: Sendable {
         } else if outcome.done > 0 {
             console.note("\(Formats.count(outcome.done, "tape")) updated")
         }
-        return outcome.done
+        return (outcome.done, Self.exitCode(outcome, statistics))
     }
 
-    private func conclude(_ outcome: ReconcileOutcome?) -> ExitCode {
-        guard let outcome else { return finish(nil, items: 0, left: 0, .partly) }
+    private func conclude(_ outcome: ReconcileOutcome?, _ statistics: ItemStatistics<String>) -> ExitCode {
+        guard let outcome else { return finish(nil, items: statistics.total, left: 0, .partly) }
         if outcome.deletedAlbums > 0 {
             console.text(["\(Formats.count(outcome.deletedAlbums, "album")) deleted"])
         }
-        var code = ExitCode.success
         if let reason = outcome.stoppedBy {
             let detail = outcome.detail.isEmpty ? "" : ": \(ErrorCatalog.clean(outcome.detail))"
             console.warning(
                 "stopped (\(reason.words)\(detail)); \(Formats.count(outcome.left, "tape")) left",
                 hint: reason.hint
             )
-            code = outcome.done == 0 ? reason.exitCode : .partly
         } else if outcome.left > 0 {
             console.note("\(Formats.count(outcome.left, "tape")) left; run it again, or raise --limit")
         } else if outcome.done == 0, outcome.deletedAlbums == 0 {
             console.note(service.policy.isEnabled ? "no pending album updates" : Self.albumsAreOff)
         }
-        return finish(outcome, items: outcome.done, left: outcome.left, code)
+        return finish(outcome, items: outcome.done, left: outcome.left, Self.exitCode(outcome, statistics))
     }
 
     // MARK: Output

@@ -86,6 +86,12 @@ import Testing
         let added = try await fixture.json("add", "T", try fixture.original("a.jpg"), extra: environment)
         #expect(added.result.exitCode == 0 && added.last["reason"] as? String == "unreachable", "\(added.result)")
         #expect(added.result.errors.contains("1 clip saved; its album was not updated (library unreachable"))
+        // No tape was updated: the code of the reason.
+        for words in [["reconcile", "--apply"], ["library", "grant"]] {
+            try await server.add(faults: ["method": "POST", "path": "/albums.*", "status": 503])
+            let stopped = try await fixture.runner.run(["tapes"] + words, extra: environment)
+            #expect(stopped.exitCode == 6 && stopped.errors.contains("stopped (library unreachable"), "\(stopped)")
+        }
         try await server.clearFaults()
         let mended = try await fixture.json("reconcile", "--apply", extra: environment)
         #expect(mended.items.map { $0["state"] as? String } == ["associated"], "\(mended.result)")
