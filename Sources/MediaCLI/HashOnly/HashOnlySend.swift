@@ -73,6 +73,11 @@ struct HashOnlySend: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         try checkShortForm(console.context.arguments)
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        guard !privacy.coarseCoordinates || settings.settings.captureProfile.value == .reference else {
+            throw UserFacingError.usage(
+                "--coarse-coordinates is only for a server with the profile reference: this one accepts city and country"
+            )
+        }
         var requests = try requests(privacy.overriding(try settings.privacySettings()))
         if !dryRun { try await chooseDepth(of: &requests, settings) }
         let run = SubmissionRun(

@@ -226,6 +226,17 @@ import Testing
         #expect(!rest.errors.contains("skipped"))
     }
 
+    @Test func coarseCoordinatesAreRefusedWhereTheyHaveNoEffect() async throws {
+        let fixture = try await HashOnlyFixture.registered()
+        for option in [[], ["--dry-run"]] {
+            let result = try await fixture.run(
+                ["send", fixture.photo] + fixture.depthOptions + ["--coarse-coordinates"] + option
+            )
+            #expect(result.exitCode == 2 && result.errors.contains("profile reference"), "\(result)")
+        }
+        #expect(try await fixture.bodies().isEmpty)
+    }
+
     @Test func mediaOfAnAcceptedHashIsRefusedWithTheReason() async throws {
         let fixture = try await HashOnlyFixture.registered()
         let id = try #require(try await fixture.send().items.first?["capture_id"] as? String)
