@@ -128,6 +128,19 @@ import Testing
         withExtendedLifetime(file) {}
     }
 
+    /// After a rename whose sync failed, the error is handled as for a file that is not complete.
+    @Test func afterItsRenameTheFileOfAnotherProcessIsNotDiscarded() throws {
+        let file = try PartialFile.open(".a.part", in: directory)
+        try file.publish(replacing: Array("a".utf8))
+        let other = try PartialFile.open(".a.part", in: directory)
+        try write("other", to: other)
+        try file.discard()
+        #expect(try names() == [".a.part", "a"])
+        #expect(try content(".a.part") == "other")
+        try other.discard()
+        #expect(try names() == ["a"])
+    }
+
     // MARK: Traps
 
     @Test func aLinkInPlaceOfTheTemporaryFileIsNotFollowed() throws {

@@ -58,9 +58,8 @@ package final class PartialFile: Sendable {
             if errno == EWOULDBLOCK { throw FileWriteError(.busy, path: path) }
             throw FileWriteError(errno: errno, path: path)
         }
-        guard let named = try directory.systemStatus(of: name), let mine = try? file.systemStatus(),
-            named.st_ino == mine.st_ino, named.st_dev == mine.st_dev
-        else { return nil }
+        guard try file.hasItsName() else { return nil }
+        let mine = try file.systemStatus()
         // Writing would also change a second name of the file, and another user could read their file's new content.
         guard mine.st_mode & S_IFMT == S_IFREG, mine.st_nlink == 1, mine.st_uid == geteuid() else {
             throw FileWriteError(.unsafe, path: path)
@@ -72,6 +71,13 @@ package final class PartialFile: Sendable {
         var status = stat()
         try directory.check(name) { fstat(descriptor, &status) }
         return status
+    }
+
+    /// Whether the temporary name is that of this file, not of one that another process has created since.
+    private func hasItsName() throws(FileWriteError) -> Bool {
+        guard let named = try directory.systemStatus(of: name) else { return false }
+        let mine = try systemStatus()
+        return named.st_ino == mine.st_ino && named.st_dev == mine.st_dev
     }
 
     package func status() throws(FileWriteError) -> FileIdentity { FileIdentity(try systemStatus()) }
@@ -174,7 +180,11 @@ package final class PartialFile: Sendable {
         }
     }
 
-    package func discard() throws(FileWriteError) { try directory.remove(name) }
+    /// Removes the file if it has its temporary name. Once it has its final name, the temporary one may be that of
+    /// another process's file, which is not removed. As long as this file has the name, no other process can take it.
+    package func discard() throws(FileWriteError) {
+        if try hasItsName() { try directory.remove(name) }
+    }
 }
 
 extension PartialFile {
