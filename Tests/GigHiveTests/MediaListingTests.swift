@@ -169,8 +169,12 @@ import Testing
 
     // MARK: Pages
 
+    /// The digest of a file is its ID, repeated.
     private static func page(_ number: Int, _ ids: [Int], total: Int) -> String {
-        let entries = ids.map { #"{"id":\#($0),"date":"2026-03-01","org_name":"A","song_title":"t","file_name":"x"}"# }
+        let entries = ids.map { id in
+            let name = String(repeating: "\(id)", count: 64) + ".mp4"
+            return #"{"id":\#(id),"date":"2026-03-01","org_name":"A","song_title":"t","file_name":"\#(name)"}"#
+        }
         return #"{"pagination":{"page":\#(number),"pageCount":2,"total":\#(total)},"#
             + #""entries":[\#(entries.joined(separator: ","))]}"#
     }
@@ -198,6 +202,16 @@ import Testing
     @Test func overlappingPagesAreReadAgain() async throws {
         let bench = try Workbench(try server([[1, 2], [2, 3], [1, 2], [3, 4]], total: 4))
         #expect(try await bench.client.media(matching: Self.byEvent).map(\.fileID) == [1, 2, 3, 4])
+    }
+
+    /// Neither `uploads verify` nor the end of a run reports it as missing.
+    @Test func aFileOnOverlappingPagesIsVerified() async throws {
+        let bench = try Workbench(try server([[1, 2], [2, 3], [1, 2], [3, 4]], total: 4))
+        let uploads = (1...5).map { id in
+            let checksum = String(repeating: "\(id)", count: 64)
+            return StoredUpload(fileID: Int64(id), checksumSHA256: checksum, eventDate: "2026-03-01", orgName: "A")
+        }
+        #expect(try await UploadVerifier(client: bench.client).missing(among: uploads) == [4])
     }
 
     @Test func aListingThatStaysIncompleteIsAnError() async throws {

@@ -174,11 +174,45 @@ struct InventoryIndex: Sendable {
         control: TransferControl
     ) async throws(GigHiveError) -> InventoryIndex {
         var index = InventoryIndex()
-        var pages = ListingPages(client: client, control: control)
-        while let page = try await pages.next() {
-            for entry in page.entries { index.add(entry) }
+        var rows = ListingRows()
+        for _ in 0..<GigHiveClient.listingPasses {
+            var pages = ListingPages(client: client, control: control)
+            var total: Int64?
+            while let page = try await pages.next() {
+                for entry in page.entries { index.add(entry) }
+                if page.pageCount > 1 {
+                    rows.add(page)
+                    total = page.total
+                }
+            }
+            guard let total, rows.count < total else { break }
         }
         return index
+    }
+
+    /// The rows of a listing of several pages, by their hashes. Releases that sort by date alone may repeat a row on
+    /// another page and omit another.
+    private struct ListingRows {
+        private var hashes: Set<Int> = []
+
+        var count: Int { hashes.count }
+
+        mutating func add(_ page: ListingPage) {
+            // Equal rows of one page are different rows.
+            var ordinals: [Int: Int] = [:]
+            for entry in page.entries {
+                var hasher = Hasher()
+                hasher.combine(entry.fileID)
+                for text in [entry.fileName, entry.date, entry.orgName, entry.title] { hasher.combine(text) }
+                let row = hasher.finalize()
+                let ordinal = ordinals[row, default: 0]
+                ordinals[row] = ordinal + 1
+                var numbered = Hasher()
+                numbered.combine(row)
+                numbered.combine(ordinal)
+                hashes.insert(numbered.finalize())
+            }
+        }
     }
 
     /// Adds an entry; ignores one without ID or digest.

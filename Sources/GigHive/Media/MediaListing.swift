@@ -26,7 +26,7 @@ struct ListingPages {
 
 extension GigHiveClient {
     /// Maximum number of times that a listing of several pages is read until it is complete.
-    private static let listingPasses = 4
+    static let listingPasses = 4
 
     /// The files on the server that match, in the order of the listing.
     ///
