@@ -263,10 +263,10 @@ struct GuestHiding: Sendable {
     var error: (any Error)?
 
     var exitCode: ExitCode {
-        switch state {
+        if let error { return ErrorCatalog.userFacingError(of: error).exitCode }
+        return switch state {
         case .hidden, .planned: .success
-        case .declined: .failure
-        case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
+        case .declined, .failed: .failure
         }
     }
 
@@ -305,8 +305,13 @@ struct GuestHiding: Sendable {
         do {
             let (client, receipt) = try await access(store, servers)
             try await client.guestHide(receipt)
-            try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
-            try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)
+            do {
+                try await store.note(record.uploadID, UploadChange(failureCode: UploadRecord.hidden))
+                try store.note(GuestStanding(state: GuestState.hidden.rawValue, notedAt: now), of: record.uploadID)
+            } catch {
+                // The server has hidden it, although that could not be stored here.
+                return finished(.hidden, error)
+            }
             return finished(.hidden)
         } catch let error as GigHiveError where error.code == .forbidden {
             return finished(.failed, refusal(upload.guestState, error))
