@@ -63,6 +63,19 @@ import Testing
         #expect(try #require(error.hint).hasSuffix(command), "\(error)")
     }
 
+    /// The journal does not have the link, which is secret.
+    @Test(arguments: [
+        ("u-1", "mediactl uploads resume u-1 --event-link-file FILE"),
+        (nil, "run the same command again with --event-link-file FILE"),
+    ])
+    func aGuestUploadRequiresItsLink(uploadID: String?, hint: String) {
+        let path = Array("a.mp4".utf8)
+        let error = ErrorCatalog.userFacingError(
+            of: GigHiveError(.notResumable, path: path, field: "event_link", value: uploadID)
+        )
+        #expect(error.message == "the upload of \"a.mp4\" requires its event link" && error.hint == hint)
+    }
+
     @Test func anInterruptedUploadIsRepeatedWithItsDetails() throws {
         var error = GigHiveError(.connectionLost, path: Array("a.mp4".utf8))
         error.details = try UploadDetails.validated(eventDate: "2026-01-02", orgName: "Ann & Bob", label: "-x")

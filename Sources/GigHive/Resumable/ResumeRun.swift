@@ -82,8 +82,11 @@ struct ResumeRun: Sendable {
             throw GigHiveError(.notResumable, detail: "it belongs to \(record.host)", path: record.path)
         }
         guard record.isGuest == (uploader.options.guest != nil) else {
-            let need = record.isGuest ? "it requires the event link again" : "it was started with a login, not a link"
-            throw GigHiveError(.notResumable, detail: need, path: record.path)
+            guard record.isGuest else {
+                let detail = "it was started with a login, not a link"
+                throw GigHiveError(.notResumable, detail: detail, path: record.path)
+            }
+            throw GigHiveError(.notResumable, path: record.path, field: "event_link", value: record.uploadID)
         }
         // The server would file it in the event of the link (gighive contract section 6).
         if let event = uploader.options.guest?.event, InventoryEvent(event) != InventoryEvent(record.fields) {

@@ -313,8 +313,11 @@ struct UploadResolution {
     private mutating func resolveTus(_ uploadID: String) async throws(GigHiveError) {
         guard try uploader.mayBeFinalizing(recorder.record) else { return }
         guard recorder.record.isGuest == (uploader.options.guest != nil) else {
-            let need = recorder.record.isGuest ? "it requires the event link again" : "it requires a login"
-            throw GigHiveError(.notResumable, detail: need, path: recorder.record.path)
+            let record = recorder.record
+            guard record.isGuest else {
+                throw GigHiveError(.notResumable, detail: "it requires a login", path: record.path)
+            }
+            throw GigHiveError(.notResumable, path: record.path, field: "event_link", value: record.uploadID)
         }
         guard let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)),
             let tusID = tus.finalTusID ?? (tus.mayBeStored ? tus.parts[0].tusID : nil),

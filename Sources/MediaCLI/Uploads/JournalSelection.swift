@@ -101,11 +101,7 @@ struct UploaderSource: Sendable {
             return make(client, guest: nil)
         }
         guard let guest, guest.isGuest else {
-            throw GigHiveError(
-                .notResumable,
-                detail: "it was started with an event link; add --event-link-file FILE",
-                path: record.path
-            )
+            throw GigHiveError(.notResumable, path: record.path, field: "event_link")
         }
         let session = try await GuestSession.open(guest, settings: settings, servers: servers, needsTerms: needsTerms)
         return make(session.client, guest: session.access)

@@ -87,6 +87,17 @@ extension ErrorCatalog {
                 "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.suffix)",
                 hint: "change to the directory of the upload, and run the same command again"
             )
+        case .notResumable where error.field == "event_link":
+            Text(
+                "the upload\(error.path.map { " of " + quoted($0) } ?? "") requires its event link",
+                hint: error.value.map { JournalSelection.resumption(of: clean($0), isGuest: true) }
+                    ?? "run the same command again with --event-link-file FILE"
+            )
+        case .notResumable where error.field == "discard":
+            Text(
+                "cannot discard \(error.path.map { quoted($0) } ?? "the upload")\(error.suffix)",
+                hint: error.fileID.map { "to delete the file from the server: mediactl uploads delete \($0)" }
+            )
         case .notResumable:
             Text(
                 "cannot resume \(error.path.map { quoted($0) } ?? "the upload")\(error.suffix)",
