@@ -238,6 +238,12 @@ extension GigHiveError {
         return described
     }
 
+    /// The error for an upload that cannot be discarded, with the ID of its file if this machine has stored it.
+    static func notDiscardable(_ record: UploadRecord, _ detail: String) -> GigHiveError {
+        let fileID = record.state == .done ? record.fileID : nil
+        return GigHiveError(.notResumable, detail: detail, path: record.path, field: "discard", fileID: fileID)
+    }
+
     static func store(_ error: StoreError) -> GigHiveError {
         GigHiveError(.storeUnusable, detail: error.detail, store: error)
     }

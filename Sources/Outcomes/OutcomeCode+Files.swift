@@ -126,7 +126,7 @@ extension OutcomeCode {
     public static let uploadExpired = OutcomeCode("upload_expired", exit: 5, isRetryable: true)
         .message("the resumable upload of {file} has expired on the server{detail}")
         .hint("upload it again with: mediactl upload FILE")
-    /// The upload is finished, belongs to another host, or its file no longer exists.
+    /// The upload is finished or discarded, belongs to another host, or its file no longer exists.
     public static let notResumable = OutcomeCode("not_resumable", exit: 10)
         .message("cannot resume {file}{detail}")
     /// The event link is unknown to the server, expired, revoked, or for another server.

@@ -24,16 +24,23 @@ struct DiscardRun {
         if recorder.record.transport == .multipart, !recorder.record.state.isFinal {
             // First determine whether the server has the file.
             recorder.result = await uploader.resolve(recorder.record, control: control) { _ in }
-            guard recorder.result.state == .failed || staysUnknown else { return }
+            guard recorder.result.state == .failed || staysUnknown else {
+                guard recorder.result.error == nil else { return }
+                var stored = recorder.record
+                (stored.state, stored.fileID) = (recorder.result.state, recorder.result.fileID)
+                throw .notDiscardable(stored, "its state is \(stored.state.rawValue)")
+            }
         }
         let uploadID = recorder.record.uploadID
         let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
         defer { lock.release() }
         // Its response may be on disk, but not adopted yet.
         _ = try await RescueAdoption.run(store: uploader.store, directory: uploader.directory, owning: uploadID)
-        guard let row = try GigHiveError.reading(uploader.store.upload(uploadID)) else { return }
+        guard let row = try GigHiveError.reading(uploader.store.upload(uploadID)) else {
+            throw .notDiscardable(recorder.record, "nothing left to discard")
+        }
         recorder = UploadOutcomeRecorder(store: uploader.store, record: row)
-        try Uploader.checkDiscardable(row, in: uploader.store)
+        try Uploader.checkDiscardable(row, in: uploader.store, uploader.directory)
         if let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)) { try await removeBytes(tus) }
         recorder.end(.cancelled, nil)
         // A copy of standard input; if it remains, the next upload removes it.

@@ -1,4 +1,6 @@
+internal import MediaFiles
 public import MediaStore
+internal import MediaSystem
 public import MediaTransport
 public import Tus
 
@@ -73,16 +75,33 @@ extension Uploader {
         return try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty == false
     }
 
-    /// Throws unless `discard` may discard a row, as far as the journal shows.
+    /// Whether a multipart upload left by an exited process can only be discarded, as far as is known without reading
+    /// its file: the journal has no digest to query the server for, or no details, and the file that was being sent no
+    /// longer exists.
+    public static func isUndeterminable(_ record: UploadRecord) -> Bool {
+        guard record.transport == .multipart, !record.state.isFinal, record.state != .finalized,
+            !record.isDirectoryUnknown
+        else { return false }
+        guard UploadDetails(record.fields) != nil else { return true }
+        guard record.checksumSHA256 == nil else { return false }
+        guard let identity = record.identity, let file = try? SourceFile(checking: record.path) else { return true }
+        return file.status != identity
+    }
+
+    /// Throws unless `discard` may discard a row, as far as is known on this machine.
     ///
-    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, `.unknownOutcome` for
-    ///   one that the server may be storing, `.storeUnusable`.
-    public static func checkDiscardable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) {
+    /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, or of which nothing is
+    ///   left, `.unknownOutcome` for one that the server may be storing, `.storeUnusable`.
+    public static func checkDiscardable(
+        _ record: UploadRecord,
+        in store: TokenStore,
+        _ directory: DataDirectory
+    ) throws(GigHiveError) {
         guard !record.state.isFinished, record.state != .finalized else {
-            throw GigHiveError(.notResumable, detail: "its state is \(record.state.rawValue)", path: record.path)
+            throw .notDiscardable(record, "its state is \(record.state.rawValue)")
         }
-        guard try !isDiscarded(record, in: store) else {
-            throw GigHiveError(.notResumable, detail: "nothing left to discard", path: record.path)
+        guard try !isDiscarded(record, in: store, directory) else {
+            throw .notDiscardable(record, "nothing left to discard")
         }
         guard try !mayBeFinalizing(record, in: store) else {
             throw GigHiveError(
@@ -116,10 +135,19 @@ extension Uploader {
         try await journal.forget()
     }
 
-    /// Whether an upload over tus was discarded before. Others may have left a copy of standard input.
-    private static func isDiscarded(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
-        guard record.state == .cancelled, record.transport == .tus, record.identity != nil else { return false }
-        return try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty ?? true
+    /// Whether an upload was discarded before, or stopped with the same result: neither the server nor this machine has
+    /// anything of it.
+    private static func isDiscarded(
+        _ record: UploadRecord,
+        in store: TokenStore,
+        _ directory: DataDirectory
+    ) throws(GigHiveError) -> Bool {
+        guard record.state == .cancelled,
+            try GigHiveError.reading(store.tusRecord(record.uploadID))?.tusIDs.isEmpty ?? true
+        else { return false }
+        // Standard input may have left a copy.
+        guard record.identity == nil else { return true }
+        return try GigHiveError.reading(SpoolFile.kept(for: record.uploadID, in: directory)) == nil
     }
 
     /// Whether the server may be storing, or have stored, the tus upload of a row.

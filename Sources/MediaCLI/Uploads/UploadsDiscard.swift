@@ -10,6 +10,8 @@ struct UploadsDiscard: ContextCommand {
         commandName: "discard",
         abstract: "Discard interrupted uploads and free their space on the server.",
         discussion: """
+            Exits with 10 if there is nothing left to discard, or if the file is on the server.
+
             Example:
               mediactl uploads discard u-h6zfchyzwaq7c3fo
             """
@@ -117,7 +119,7 @@ struct DiscardingRun: Sendable {
         guard isDryRun || isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
         do {
             guard !isDryRun else {
-                try Uploader.checkDiscardable(record, in: uploaders.store.store)
+                try Uploader.checkDiscardable(record, in: uploaders.store.store, uploaders.store.directory)
                 return DiscardedUpload(record: record, end: .planned)
             }
             let uploader = try await uploader(for: record)

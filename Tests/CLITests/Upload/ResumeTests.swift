@@ -179,6 +179,70 @@ import Testing
         try await expectNoUploads(fixture)
     }
 
+    /// Neither status nor resume claims that it can be resumed.
+    @Test func anUploadThatCanOnlyBeDiscardedIsNotResumable() async throws {
+        let (fixture, file, id) = try await killedFixture()
+        let before = try await fixture.runner.run(["uploads", "status", "--dry-run"])
+        #expect(before.output.contains("resumable"), "\(before)")
+        try FileManager.default.removeItem(atPath: file)
+        let discard = "mediactl uploads discard \(id)"
+        for options in [["--dry-run"], []] {
+            let status = ["uploads", "status"] + options + fixture.login
+            let json = try await fixture.runner.run(status + ["--json"])
+            let row = try #require(try BatchFixture.records(json, "item").first)
+            #expect(row["resumable"] as? Bool == false && row["next"] as? String == discard, "\(json)")
+            let text = try await fixture.runner.run(status)
+            #expect(text.output.contains("unknown outcome") && !text.output.contains("resumable"), "\(text)")
+            #expect(text.errors.ranges(of: discard).count == 1 && !text.errors.contains("resume"), "\(text)")
+        }
+        let resumed = try await fixture.runner.run(["uploads", "resume", "--all"] + fixture.login)
+        #expect(resumed.exitCode == 0 && resumed.errors.contains("no resumable uploads"), "\(resumed)")
+    }
+
+    @Test(arguments: [true, false]) func aSecondDiscardIsRefused(isOverTus: Bool) async throws {
+        let (fixture, id): (BatchFixture, String)
+        if isOverTus {
+            (fixture, id) = try await interruptedFixture()
+        } else {
+            let killed = try await killedFixture()
+            (fixture, id) = (killed.0, killed.id)
+        }
+        let command = ["uploads", "discard", id, "--yes"] + fixture.login
+        let quick = ["MEDIACTL_SETTLE_TIMEOUT": "0.2"]
+        let first = try await fixture.runner.run(command, extra: quick)
+        #expect(first.exitCode == 0, "\(first)")
+        for options in [[], ["--dry-run"]] {
+            let second = try await fixture.runner.run(command + options, extra: quick)
+            #expect(second.exitCode == 10 && second.output.isEmpty, "\(second)")
+            let path = fixture.runner.home.file("a.mp4")
+            #expect(
+                second.errors == "mediactl: error: cannot discard \"\(path)\": nothing left to discard\n",
+                "\(second)"
+            )
+        }
+    }
+
+    /// Its response was lost, and the token of the same file is stored from an earlier upload.
+    @Test func anUploadWhoseFileIsOnTheServerIsNotDiscarded() async throws {
+        let fixture = try await BatchFixture()
+        let file = try fixture.file("a.mp4")
+        #expect(try await fixture.upload([file]).exitCode == 0)
+        try await fixture.sandbox.addFaults("upload:stall")
+        let child = try fixture.runner.start(
+            ["upload", file, "--again", "--transport", "multipart"] + fixture.login
+        )
+        try await fixture.sandbox.waitForRequests { $0.count { $0.method == "POST" } >= 2 }
+        child.signal(SIGKILL)
+        #expect(try await child.finish().signal == SIGKILL)
+        try await fixture.sandbox.clearFaults()
+        let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
+        let id = try #require(try BatchFixture.records(known, "item").first?["upload_id"] as? String)
+        let result = try await fixture.runner.run(["uploads", "discard", id, "--yes"] + fixture.login)
+        #expect(result.exitCode == 10 && result.output.isEmpty, "\(result)")
+        #expect(result.errors.contains("cannot discard \"\(file)\": its state is done\n"), "\(result)")
+        #expect(result.errors.contains("to delete the file from the server: mediactl uploads delete 1"), "\(result)")
+    }
+
     @Test func anUnknownOutcomeOfAnUnreachableServerIsDiscardedWithTheFlag() async throws {
         let (fixture, _, id) = try await killedFixture()
         try await fixture.sandbox.stop()
