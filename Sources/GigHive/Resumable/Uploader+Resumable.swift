@@ -64,9 +64,11 @@ extension Uploader {
     }
 
     /// Whether `resume` can continue a row: an upload over tus that is unfinished, or that failed while the server has
-    /// a part of it; or a multipart upload left by an exited process.
+    /// a part of it; or a multipart upload left by an exited process, unless its outcome cannot be determined.
     public static func isResumable(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
-        guard record.transport == .tus, record.state != .finalized else { return !record.state.isFinal }
+        guard record.transport == .tus, record.state != .finalized else {
+            return !record.state.isFinal && !isUndeterminable(record)
+        }
         switch record.state {
         case .done, .duplicate, .linked, .refusedDuplicate, .tokenLost, .finalized: return false
         case .planned, .sending, .sent, .unknownOutcome: return true

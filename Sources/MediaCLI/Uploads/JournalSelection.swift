@@ -60,11 +60,6 @@ struct JournalSelection: Sendable {
         try Uploader.isResumable(record, in: store.store) && !isBeingSent(record, in: store)
     }
 
-    /// The same, with the current state of the upload from the journal.
-    static func isResumable(_ uploadID: String, in store: StoreSession) throws -> Bool {
-        try store.store.upload(uploadID).map { try isResumable($0, in: store) } ?? false
-    }
-
     /// Whether another process is sending the upload. The check briefly holds the lock; a process that tries to start
     /// the upload during that time is refused.
     static func isBeingSent(_ record: UploadRecord, in store: StoreSession) throws -> Bool {

@@ -45,7 +45,8 @@ struct UploadsStatus: ContextCommand {
         for userFacingError in rows.compactMap(\.userFacingError) {
             console.error(userFacingError)
         }
-        for next in rows.compactMap(\.next).prefix(3) where !console.isJSON {
+        // An error has the command in its hint.
+        for next in rows.filter({ $0.userFacingError == nil }).compactMap(\.next).prefix(3) where !console.isJSON {
             console.note("next: \(next)")
         }
         let resumable = rows.count(where: \.isResumable)
@@ -82,7 +83,12 @@ struct StatusRun: Sendable {
         for record in records {
             var row = try await row(of: record, standings, &unreachable)
             // Determined in the same way as by `uploads resume`, after the server was queried.
-            row.isResumable = try JournalSelection.isResumable(record.uploadID, in: store)
+            let known = try store.store.upload(record.uploadID)
+            row.isResumable = try known.map { try JournalSelection.isResumable($0, in: store) } ?? false
+            row.isUndeterminable =
+                try known.map { known in
+                    try Uploader.isUndeterminable(known) && !JournalSelection.isBeingSent(known, in: store)
+                } ?? false
             rows.append(row)
         }
         return rows
@@ -222,6 +228,8 @@ struct JournalRow: Sendable {
     var standing = Standing.finished
     /// Whether `uploads resume` can resume it.
     var isResumable = false
+    /// Whether `uploads discard` is all that can be done with it.
+    var isUndeterminable = false
     /// Last known state of a guest upload.
     var lastKnown: GuestStanding?
 
@@ -245,6 +253,7 @@ struct JournalRow: Sendable {
     var next: String? {
         switch standing {
         case .resumable: JournalSelection.resumption(of: record.uploadID, isGuest: record.isGuest)
+        case .finished where isUndeterminable: "mediactl uploads discard \(record.uploadID)"
         case .finished, .running, .guest: nil
         }
     }
@@ -306,6 +315,8 @@ extension TextRenderer {
     /// The state and whether the upload can be resumed.
     static func words(for row: JournalRow) -> String {
         switch row.standing {
+        // No process is sending it anymore.
+        case .finished where row.isUndeterminable: return words(for: .unknownOutcome)
         // Shown as resumable even if the server could not be queried.
         case .finished where row.isResumable:
             return row.state == .sending ? "resumable" : "\(words(for: row.state)), resumable"
