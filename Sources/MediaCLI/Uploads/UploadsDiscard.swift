@@ -106,12 +106,18 @@ struct DiscardingRun: Sendable {
     /// Lists what will be discarded and which data the server keeps.
     private func announcement(of records: [UploadRecord]) throws -> [String] {
         let kept = try records.filter { try uploaders.store.store.tusRecord($0.uploadID)?.isInChunks ?? false }
-        let removed = records.filter { record in !kept.contains { $0.uploadID == record.uploadID } }
+        let removed = records.filter { record in
+            record.transport == .tus && !kept.contains { $0.uploadID == record.uploadID }
+        }
         func section(_ title: String, _ records: [UploadRecord]) -> [String] {
             records.isEmpty ? [] : [title] + records.map(TextRenderer.brief)
         }
         return section("Uploads to discard, with their data on the server:", removed)
             + section("Local entries to remove (the server keeps the data for up to 24 hours):", kept)
+            + section(
+                "Local entries to remove (uploads in one request; a file on the server stays there):",
+                records.filter { $0.transport == .multipart }
+            )
     }
 
     /// - Throws: `CredentialError` if a prompt was interrupted.
