@@ -13,7 +13,7 @@ import Testing
             try MediactlCommand.parseAsRoot([
                 "upload", "a.mp4", "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding",
                 "--label", "One", "--participants", "Ann, Bo", "--keywords", "live", "--location", "Ulm", "--rating",
-                "9", "--notes", "n", "--transport", "multipart", "--chunk-size", "1M", "-j", "8", "--force",
+                "9", "--notes", "n", "--transport", "tus", "--chunk-size", "1M", "-j", "8", "--force",
                 "--dry-run", "b.mp4", "--user", "uploader",
                 "--server", "https://h", "--profile", "p", "--pinned-key", "sha256//x",
                 "--insecure", "--allow-http", "--http2", "--connect-timeout", "5s", "--stall-timeout", "6s",
@@ -27,7 +27,7 @@ import Testing
         #expect(command.details.eventDate == "2026-03-01")
         #expect(command.details.eventType == "wedding")
         #expect(command.details.rating == "9")
-        #expect(command.sending.transfer.transport?.value == .multipart)
+        #expect(command.sending.transfer.transport?.value == .tus)
         #expect(command.sending.force && command.sending.dryRun)
         #expect(command.credentials.passwordFile == "pw")
         #expect(command.global.json && command.global.noInput && command.global.progressEvents)
@@ -46,7 +46,7 @@ import Testing
                         .allowHTTP: "true", .http2: "true", .connectTimeout: "5s", .stallTimeout: "6s",
                         .responseTimeout: "7s", .limitRate: "1M",
                         .retries: "0", .color: "never", .orgName: "Tus", .eventType: "wedding", .jobs: "8",
-                        .transport: "multipart", .chunkSize: "1M",
+                        .transport: "tus", .chunkSize: "1M",
                     ],
                     profile: "p"
                 )
@@ -84,7 +84,8 @@ import Testing
         ["uploads", "export", "-o", "-"], ["upload", "a", "--any-extension", "--again", "-j2"],
         ["sync", "push", "d", "-j2"],
         ["uploads", "show", "18", "--server", "h", "--show-token"],
-        ["uploads", "delete", "18", "19", "-y", "--server", "h", "--on-invalid-token", "remove", "--as-admin"],
+        ["uploads", "delete", "18", "19", "-y", "--server", "h", "--on-invalid-token", "remove"],
+        ["uploads", "delete", "18", "19", "-y", "--server", "h", "--as-admin"],
         ["uploads", "delete", "--last", "--dry-run"], ["uploads", "delete", "--as-admin", "--file", "a.mp4"],
         ["uploads", "delete", "18", "--as-admin", "--sha256", String(repeating: "0a", count: 32)],
         ["media", "list", "--event-date", "2026-03-01", "--org-name", "A", "--event-type", "band", "--details"],
@@ -148,6 +149,14 @@ import Testing
             "--parallel-parts requires tus and cannot be combined with --transport multipart"
         ),
         (
+            ["upload", "a", "--chunk-size", "1M", "--transport", "multipart"],
+            "--chunk-size requires tus and cannot be combined with --transport multipart"
+        ),
+        (
+            ["upload", "--watch", "d", "--order", "largest-first"],
+            "--watch uploads files in the order in which they are complete: omit --order"
+        ),
+        (
             ["upload", "a", "--event-link-file", "l", "--event-link", "ask"],
             "specify only one of --event-link-file, --event-link and --upload-token-file"
         ),
@@ -162,6 +171,30 @@ import Testing
         (
             ["upload", "a", "--event-link-file", "l", "--transport", "multipart"],
             "event links require tus: omit --transport multipart"
+        ),
+        (
+            ["upload", "a", "--event-link-file", "l", "--date-from-media"],
+            "the event link specifies the event: omit --date-from-media"
+        ),
+        (
+            ["--user", "x", "upload", "a", "--upload-token-file", "t", "--password-stdin", "--api-key-file", "k"],
+            "an event link is used without a login: omit --user, --password-stdin, --api-key-file"
+        ),
+        (
+            ["upload", "a", "--event-link", "ask", "--verify"],
+            "an event link does not permit reading the server's listing: omit --verify"
+        ),
+        (
+            ["uploads", "discard", "u-1", "--event-link-file", "l", "--accept-terms"],
+            "--accept-terms and --display-name are for uploads; only the event link is used to discard one"
+        ),
+        (
+            ["uploads", "delete", "1", "--as-admin", "--on-invalid-token", "keep"],
+            "--as-admin uses no token and cannot be combined with --on-invalid-token"
+        ),
+        (
+            ["uploads", "export", "--output", "f", "--show-token"],
+            "--show-token is for standard output: omit it with --output FILE"
         ),
         (["upload", "a", ""], "the path is empty"),
         (["uploads", "resume", "u-1", "--all"], "--all cannot be combined with IDs"),

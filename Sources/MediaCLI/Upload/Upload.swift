@@ -157,6 +157,10 @@ extension Upload {
         guard input.watch == nil || (!sending.dryRun && !sending.failFast) else {
             throw ValidationError("--watch cannot be combined with --dry-run or --fail-fast.")
         }
+        try require(
+            input.watch == nil || sending.order == .given,
+            "--watch uploads files in the order in which they are complete: omit --order."
+        )
     }
 
     private func checkStandardInput() throws {
@@ -185,9 +189,19 @@ extension Upload {
             let flags = refused.map { "--" + $0.replacing("_", with: "-") }.joined(separator: ", ")
             throw ValidationError("The event link specifies the event: omit \(flags).")
         }
+        try require(!input.dateFromMedia, "The event link specifies the event: omit --date-from-media.")
         try require(
             sending.transfer.transport?.value != .multipart,
             "Event links require tus: omit --transport multipart."
+        )
+        let login = connection.base.identity.flags + credentials.flags
+        try require(
+            login.isEmpty,
+            "An event link is used without a login: omit \(login.joined(separator: ", "))."
+        )
+        try require(
+            sending.verify != true,
+            "An event link does not permit reading the server's listing: omit --verify."
         )
     }
 }

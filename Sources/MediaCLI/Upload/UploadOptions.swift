@@ -277,8 +277,9 @@ struct TransferOptions: ParsableArguments, Sendable {
 
     func validate() throws {
         try require((1...16).contains(parallelParts), "--parallel-parts must be a whole number from 1 to 16.")
-        guard parallelParts == 1 || transport?.value != .multipart else {
-            throw ValidationError("--parallel-parts requires tus and cannot be combined with --transport multipart.")
+        guard transport?.value == .multipart else { return }
+        for (flag, isGiven) in [("--parallel-parts", parallelParts != 1), ("--chunk-size", chunkSize != nil)] {
+            try require(!isGiven, "\(flag) requires tus and cannot be combined with --transport multipart.")
         }
     }
 }

@@ -84,6 +84,8 @@ struct UploaderSource: Sendable {
     let store: StoreSession
     let servers: ServerSession
     var guest: GuestOptions?
+    /// For uploads that start over.
+    var parallelParts = 1
     /// The command for the hint if there are no credentials for a server.
     var command = "mediactl uploads resume"
 
@@ -108,7 +110,8 @@ struct UploaderSource: Sendable {
     }
 
     private func make(_ client: GigHiveClient, guest: GuestAccess?) -> Uploader {
-        store.uploader(client, settings.uploadOptions(guest: guest), settings.hashCache())
+        let options = settings.uploadOptions(parallelParts: parallelParts, guest: guest)
+        return store.uploader(client, options, settings.hashCache())
     }
 }
 

@@ -66,6 +66,10 @@ struct UploadsDelete: ContextCommand {
             !last || (ids.isEmpty && !isChosenByContent),
             "--last cannot be combined with IDs, --sha256 or --file."
         )
+        try require(
+            onInvalidToken == nil || !asAdmin,
+            "--as-admin uses no token and cannot be combined with --on-invalid-token."
+        )
         try require(last || !ids.isEmpty || isChosenByContent, "Specify an ID, --sha256, --file or --last.")
         try require(ids.count < 2 || !isChosenByContent, "--sha256 and --file cannot be combined with several IDs.")
         try MediaFilterOptions.validate(sha256: sha256)

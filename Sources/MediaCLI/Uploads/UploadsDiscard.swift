@@ -36,6 +36,10 @@ struct UploadsDiscard: ContextCommand {
 
     func validate() throws {
         try JournalSelection.check(ids)
+        try require(
+            !guest.acceptTerms && guest.displayName == nil,
+            "--accept-terms and --display-name are for uploads; only the event link is used to discard one."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -31,6 +31,10 @@ struct UploadsExport: ContextCommand {
 
     func validate() throws {
         try require(output != "", "--output: the path is empty.")
+        try require(
+            !showToken || output == nil || output == "-",
+            "--show-token is for standard output: omit it with --output FILE."
+        )
     }
 
     func run(in console: Console) async throws -> ExitCode {

@@ -58,6 +58,13 @@ struct UploadsImport: ContextCommand {
                     hint: "omit the password and key options"
                 )
             }
+            let unused = connection.flags.names.subtracting(["--profile"]).sorted()
+            guard unused.isEmpty else {
+                throw UserFacingError.usage(
+                    "importing an export sends nothing; its entries include their servers",
+                    hint: "omit \(unused.joined(separator: ", "))"
+                )
+            }
             let session = try await StoreSession.open(settings)
             let statistics = ImportStatistics(
                 counts: try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() }

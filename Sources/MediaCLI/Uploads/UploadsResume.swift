@@ -59,7 +59,13 @@ struct UploadsResume: ContextCommand {
         let run = ResumptionRun(
             console: console,
             settings: settings,
-            uploaders: UploaderSource(settings: settings, store: store, servers: servers, guest: guest),
+            uploaders: UploaderSource(
+                settings: settings,
+                store: store,
+                servers: servers,
+                guest: guest,
+                parallelParts: transfer.parallelParts
+            ),
             corrections: details.given,
             isDryRun: dryRun,
             writesProgressRecords: global.progressEvents,

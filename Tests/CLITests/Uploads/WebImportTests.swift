@@ -112,6 +112,19 @@ import Testing
         #expect(try await runner.run(["uploads", "import", "-"], input: line).exitCode == 0)
     }
 
+    /// Only options of the command line are refused.
+    @Test func anExportUsesNoConnection() async throws {
+        let runner = try BinaryRunner()
+        let line = String(decoding: TokenExport.line(JSONSchemaTests.entry), as: UTF8.self)
+        let options = ["--server", "http://h", "--user", "x", "--retries", "1"]
+        let refused = try await runner.run(["uploads", "import", "-"] + options, input: line)
+        #expect(refused.exitCode == 2, "\(refused)")
+        #expect(refused.errors.contains("hint: omit --retries, --server, --user\n"), "\(refused)")
+        let environment = ["MEDIACTL_SERVER": "http://h", "MEDIACTL_USER": "x"]
+        let result = try await runner.run(["uploads", "import", "-"], input: line, extra: environment)
+        #expect(result.output == "imported 1 delete token\n", "\(result)")
+    }
+
     @Test func idsAreReadInOrder() throws {
         let web = try #require(WebTokens(Array(#"{"10":"b","9":"a"}"#.utf8)))
         #expect(web.tokens.map(\.fileID) == [9, 10])

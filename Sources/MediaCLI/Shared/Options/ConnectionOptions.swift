@@ -43,6 +43,9 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 struct UserOptions: ParsableArguments {
     @Option("Log in as this user: uploader or admin on most servers.", value: "name")
     var user: String?
+
+    /// The given options, as written on the command line.
+    var flags: [String] { user == nil ? [] : ["--user"] }
 }
 
 /// A server and connection options, without a user name.

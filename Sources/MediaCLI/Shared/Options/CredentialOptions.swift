@@ -11,6 +11,15 @@ struct CredentialOptions: ParsableArguments {
     @Option("Read an API key from this file.", value: .file)
     var apiKeyFile: String?
 
+    /// The given options, as written on the command line.
+    var flags: [String] {
+        let given = [
+            ("--password-stdin", passwordStdin), ("--password-file", passwordFile != nil),
+            ("--api-key-file", apiKeyFile != nil),
+        ]
+        return given.filter(\.1).map(\.0)
+    }
+
     func flags(noInput: Bool) -> CredentialFlags {
         CredentialFlags(
             passwordStdin: passwordStdin,
