@@ -29,7 +29,12 @@ struct StoreSession: Sendable {
         }
         do {
             for warning in try await RescueAdoption.run(store: store, directory: directory) {
-                console.note(TextRenderer.warning(warning))
+                // Of these, only a stored token needs no attention.
+                if case .rescued = warning {
+                    console.note(TextRenderer.warning(warning))
+                } else {
+                    console.warning(TextRenderer.warning(warning))
+                }
             }
         } catch {
             // Reading works even if nothing can be stored.
