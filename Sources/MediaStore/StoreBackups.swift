@@ -5,7 +5,8 @@ import Glibc
 internal import MediaCore
 import MediaSystem
 
-/// Copies of the token store in the data directory: the last three, at most one a day automatically.
+/// Copies of the token store in the data directory: the last three, at most one a day automatically, and those with
+/// tokens that the store has lost.
 ///
 /// A copy contains every token of its day. Therefore deleting a token also changes the copies, and a lock prevents
 /// deleting and copying at the same time: a copy started before a token was deleted would still contain it.
@@ -14,6 +15,12 @@ package struct StoreBackups {
         package var path: String
         package var createdAt: Date
         package var byteCount: Int64
+    }
+
+    /// A copy with tokens that the store neither has nor has removed.
+    package struct Missing: Sendable, Equatable {
+        package var backup: Backup
+        package var tokens: Int
     }
 
     /// Larger stores are copied only if the user requests it: three copies need three times the space.
@@ -66,32 +73,41 @@ package struct StoreBackups {
     }
 
     private static func hasRows(_ path: String) throws(StoreError) -> Bool {
-        struct Found: Error {}
-        let bytes = try DatabaseBytes(path)
-        do {
-            try bytes.forEachRow { row in
-                switch SalvagedRow(row) {
-                case .token, .upload: throw Found()
-                default: break
-                }
+        try DatabaseBytes(path).hasRow(in: path) { row in
+            switch row {
+            case .token, .upload: true
+            default: false
             }
-            return false
-        } catch is Found {
-            return true
-        } catch {
-            throw StoreError(error, path: path)
         }
+    }
+
+    /// The newest copy with tokens that the store neither has nor has removed; nil if there is none. There is one if the
+    /// store was lost, and another one was created. Copies that cannot be read are skipped.
+    package func withMissingTokens(in store: TokenStore) throws(StoreError) -> Missing? {
+        for backup in try all() {
+            guard let count = try? missingTokens(of: backup, in: store), count > 0 else { continue }
+            return Missing(backup: backup, tokens: count)
+        }
+        return nil
+    }
+
+    /// Reads the copy without a lock or a log: a copy has none, and is changed only when a token is removed.
+    private func missingTokens(of backup: Backup, in store: TokenStore) throws(StoreError) -> Int {
+        let name = "file:\(PercentEncoding.encode(path: backup.path))?immutable=1"
+        let queue = try StoreConnection.open(name, schema, busyLimit: .zero, isReadOnly: true)
+        return try store.connection.read { db in try queue.unsafeRead { try TokenRow.missing(from: db, of: $0) } }
     }
 
     // MARK: Creating
 
-    /// Copies the store and removes the oldest copies.
+    /// Copies the store and removes the oldest copies, except those with tokens that the store has lost.
     package func create(from store: TokenStore, now: Date = Date()) throws(StoreError) -> Backup {
         let lock = try lock()
         defer { lock.remove() }
         let path = try directory.make(.backups) + "/" + Self.prefix + FileTime.text(now) + Self.suffix
         try Self.copy(store, to: path, isReplacing: true)
-        for old in try all(now: now).filter({ $0.path != path }).dropFirst(Self.keptCount - 1) { unlink(old.path) }
+        for old in try all(now: now).filter({ $0.path != path }).dropFirst(Self.keptCount - 1)
+        where (try? missingTokens(of: old, in: store)) ?? 0 == 0 { unlink(old.path) }
         let size = try FileStatus(at: path)?.size ?? 0
         return Backup(path: path, createdAt: now, byteCount: size)
     }

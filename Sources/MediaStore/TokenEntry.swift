@@ -225,6 +225,31 @@ enum TokenRow {
         return entry.createdAt.milliseconds < removedAt + 1000
     }
 
+    /// The number of tokens of another database that this one neither has nor has removed, as by `isBuried`.
+    static func missing(from db: Database, of other: Database) throws -> Int {
+        let known = try RawStatement(
+            db,
+            """
+            SELECT EXISTS (SELECT 1 FROM tokens WHERE \(hasKey) AND token = ?4)
+                OR EXISTS (SELECT 1 FROM tombstones WHERE \(hasKey) AND created_at + 1000 > ?5)
+            """
+        )
+        let statement = try other.makeStatement(
+            sql: "SELECT host, file_id, checksum_sha256, token, created_at FROM tokens"
+        )
+        let rows = try Row.fetchCursor(statement)
+        let columns = RawStatement(other, statement)
+        var count = 0
+        while try rows.next() != nil {
+            let values: [RawValue] = [
+                .text(columns.text(0)), .integer(columns.integer(1)), .text(columns.text(2)), .text(columns.text(3)),
+                .integer(columns.integer(4)),
+            ]
+            if try known.map(values, { $0.integer(0) != 0 }) != [true] { count += 1 }
+        }
+        return count
+    }
+
     static func fetch(
         _ db: Database,
         from source: String = "tokens",

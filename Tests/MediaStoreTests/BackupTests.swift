@@ -142,6 +142,35 @@ struct BackupTests {
         #expect(try backups.createIfDue(from: store, now: date(4)) != nil)
     }
 
+    @Test("copies with tokens of a store that was lost are kept until the tokens are restored")
+    func lostStore() throws {
+        let fixture = try fixture.get()
+        let backups = StoreBackups(in: fixture.directory)
+        do {
+            let store = try fixture.store()
+            for (day, digit) in [(1, "a"), (2, "b")] as [(Int, Character)] {
+                _ = try store.add(sampleEntry(fileID: Int64(day), digit: digit))
+                _ = try backups.create(from: store, now: date(day))
+            }
+            #expect(try backups.withMissingTokens(in: store) == nil)
+        }
+        for suffix in [""] + StoreConnection.companions { unlink(fixture.databasePath + suffix) }
+        let store = try fixture.store()
+        _ = try store.add(sampleEntry(fileID: 3, digit: "c"))
+        for day in 3...6 { _ = try backups.create(from: store, now: date(day)) }
+        #expect(try backups.all().map(\.createdAt) == [date(6), date(5), date(4), date(2), date(1)])
+        let missing = try #require(try backups.withMissingTokens(in: store))
+        #expect(missing.tokens == 2 && missing.backup.createdAt == date(2))
+        // A token that was removed since is not missing.
+        _ = try store.add(sampleEntry(fileID: 1, digit: "a"))
+        try store.remove(try #require(store.tokens(host: nil).first { $0.fileID == 1 }))
+        #expect(try backups.withMissingTokens(in: store)?.tokens == 1)
+        _ = try StoreRestore.run(from: missing.backup.path, to: store, isDryRun: false)
+        #expect(try backups.withMissingTokens(in: store) == nil)
+        _ = try backups.create(from: store, now: date(7))
+        #expect(try backups.all().map(\.createdAt) == [date(7), date(6), date(5)])
+    }
+
     // MARK: Deleted tokens
 
     @Test("a deleted token is in no file, including backups and damaged copies; others are kept")

@@ -11,7 +11,8 @@ struct StoreBackup: ContextCommand {
         commandName: "backup",
         abstract: "Copy the token store to a file. Other commands may run at the same time.",
         discussion: """
-            Without FILE, the backup goes to the data directory, which keeps the last three. Deleting a token removes it \
+            Without FILE, the backup goes to the data directory, which keeps the last three, and those with tokens that \
+            the store does not have. Deleting a token removes it \
             from these backups as well, but not from FILE. Anyone who has the file can delete the uploads; keep it secret.
 
             Examples:
@@ -50,6 +51,7 @@ struct StoreBackup: ContextCommand {
                 )
             }
             path = try backups.create(from: session.store).path
+            if let missing = try backups.withMissingTokens(in: session.store) { console.warn(ofMissing: missing) }
         }
         console.text(["backed up \(Formats.count(count, "delete token")) to \(TerminalText.escaped(path))"])
         return console.finish(["path": .string(path), "tokens": JSONValue(count)])

@@ -40,7 +40,11 @@ struct StoreCheckCommand: ContextCommand {
                 style: console.outputStyle
             )
         )
-        if check.isEmpty { console.hintAtBackup(in: directory) }
+        if check.isEmpty {
+            console.hintAtBackup(in: directory)
+        } else if let missing = check.missing {
+            console.warn(ofMissing: missing)
+        }
         console.summary(JSONRenderer.check(check, responses: responses))
         return .success
     }
@@ -60,7 +64,7 @@ extension JSONRenderer {
                     ])
                 }
             ),
-            "exit_code": 0,
+            "missing_tokens": JSONValue(check.missing?.tokens ?? 0), "exit_code": 0,
         ]
     }
 }

@@ -6,7 +6,8 @@ struct StoreCommand: ParsableCommand {
         abstract: "Check, back up, repair and restore the token store.",
         discussion: """
             The token store contains the delete tokens and the upload journal. mediactl backs it up once a day, after a command, \
-            while it is smaller than 64 MiB, and keeps the last three backups in the data directory.
+            while it is smaller than 64 MiB, and keeps the last three backups in the data directory, and those with tokens that \
+            the store has lost.
 
             Examples:
               mediactl store check

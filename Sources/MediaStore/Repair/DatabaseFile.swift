@@ -71,6 +71,21 @@ final class DatabaseBytes {
         }
     }
 
+    /// Whether there is a row of a token store that `isWanted` accepts.
+    func hasRow(in path: String, where isWanted: (SalvagedRow) -> Bool = { _ in true }) throws(StoreError) -> Bool {
+        struct Found: Error {}
+        do {
+            try forEachRow { row in
+                if let row = SalvagedRow(row), isWanted(row) { throw Found() }
+            }
+            return false
+        } catch is Found {
+            return true
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
     private func rows(of number: Int, _ bytes: [UInt8]?) -> [StoredRow] {
         guard let bytes, !bytes.isEmpty else { return [] }
         return DatabasePage(bytes: bytes, number: number, other: page).rows()

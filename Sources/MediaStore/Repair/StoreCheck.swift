@@ -16,6 +16,8 @@ package struct StoreCheck: Sendable {
     /// Whether the store has never had a row, including if it was created again after a loss.
     package var isEmpty: Bool
     package var backups: [StoreBackups.Backup]
+    /// The newest backup with tokens that the store does not have; nil if there is none.
+    package var missing: StoreBackups.Missing?
     /// SQLite's messages; empty for an intact store.
     package var findings: [String]
 
@@ -26,6 +28,7 @@ package struct StoreCheck: Sendable {
         exists = try FileStatus(at: path) != nil
         byteCount = try FileStatus(at: path)?.size ?? 0
         backups = try StoreBackups(in: directory).all()
+        missing = try StoreBackups(in: directory).withMissingTokens(in: store)
         (tokens, hosts, uploads, unfinishedUploads, isEmpty, findings) = try store.connection.read { db in
             let count = { (sql: String) in try Int.fetchOne(db, sql: sql) ?? 0 }
             let open = UploadRow.names(of: UploadState.allCases.filter { !$0.isFinal })

@@ -340,6 +340,36 @@ import Testing
         #expect(try names().count == 2, "one a day")
     }
 
+    /// An upload into the empty store that a command created after the loss of an earlier one.
+    @Test func tokensOfALostStoreAreReportedUntilTheyAreRestored() async throws {
+        try fill()
+        let runner = try runner.get()
+        #expect(try await runner.run(["store", "backup"]).exitCode == 0)
+        let folder = runner.home.file("data/mediactl/backups")
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+        let old = "\(folder)/tokens-20260101T000000Z.sqlite"
+        try FileManager.default.moveItem(atPath: "\(folder)/\(name)", toPath: old)
+        for suffix in ["", "-wal", "-shm", ".checked"] {
+            try? FileManager.default.removeItem(atPath: database() + suffix)
+        }
+        var entry = JSONSchemaTests.entry
+        entry.fileID = 20
+        #expect(try store().add([entry]) == [.added])
+        let warning = "warning: a backup has 2 delete tokens that the token store does not have\n"
+        let hint = "hint: restore what is missing: mediactl store restore \(old)\n"
+        // The first of these is the first command of the day that changes the store.
+        for command in [["uploads", "clear", "--server", "none", "--yes"], ["store", "check"], ["store", "backup"]] {
+            let result = try await runner.run(command)
+            #expect(result.exitCode == 0, "\(result)")
+            #expect(result.errors.contains(warning) && result.errors.contains(hint), "\(result)")
+        }
+        let check = try await runner.run(["store", "check", "--json"])
+        #expect(try summary(check, schema: "store-check")["missing_tokens"] as? Int == 2)
+        #expect(try await runner.run(["store", "restore", old]).exitCode == 0)
+        let after = try await runner.run(["store", "check", "--json"])
+        #expect(after.errors.isEmpty && (try summary(after, schema: "store-check")["missing_tokens"] as? Int) == 0)
+    }
+
     @Test func aStoreBackedUpTodayIsNotBackedUpAgain() async throws {
         try fill()
         let runner = try runner.get()

@@ -84,8 +84,10 @@ struct StoreSession: Sendable {
     /// Creates the daily backup. If it fails, the command still succeeds.
     private static func backUp(_ store: TokenStore, in directory: DataDirectory, _ console: Console) {
         do throws(StoreError) {
-            guard let backup = try StoreBackups(in: directory).createIfDue(from: store) else { return }
+            let backups = StoreBackups(in: directory)
+            guard let backup = try backups.createIfDue(from: store) else { return }
             console.trace("backed up the token store to \(ErrorCatalog.quoted(backup.path))")
+            if let missing = try backups.withMissingTokens(in: store) { console.warn(ofMissing: missing) }
         } catch {
             console.warning("cannot back up the token store: \(ErrorCatalog.userFacingError(of: error).message)")
         }
@@ -111,6 +113,14 @@ extension Console {
         }
         guard let backup else { return }
         hint("restore the newest backup: mediactl store restore \(ShellWord.quoted(backup.path))")
+    }
+
+    /// Warns of a backup with delete tokens that the store does not have, and prints how to restore them.
+    func warn(ofMissing missing: StoreBackups.Missing) {
+        warning(
+            "a backup has \(Formats.count(missing.tokens, "delete token")) that the token store does not have",
+            hint: "restore what is missing: mediactl store restore \(ShellWord.quoted(missing.backup.path))"
+        )
     }
 
     /// Completes the removals of a command. Prints an error and returns its exit code.
