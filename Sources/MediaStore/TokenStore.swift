@@ -72,6 +72,16 @@ public final class TokenStore: Sendable {
         self.warnings = directory.warnings + warnings
     }
 
+    /// An empty store that is lost with this object: for a dry run in a data directory without a store.
+    package init(temporaryFor directory: DataDirectory) throws(StoreError) {
+        now = { Date() }
+        connection = try StoreConnection(temporary: .tokens)
+        commits = GroupCommit(connection)
+        isReadOnly = true
+        self.directory = directory
+        warnings = directory.warnings
+    }
+
     /// Whether a data directory has a store.
     package static func exists(in directory: DataDirectory) throws(StoreError) -> Bool {
         try StoreConnection.exists(directory.file(StoreSchema.tokens.fileName))

@@ -34,6 +34,8 @@ struct StoreBackup: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
+        // Without a store, such as in a mistyped directory, nothing is created.
+        guard try StoreSession.exists(settings) else { throw Self.noStore(settings) }
         let session = try await StoreSession.open(settings, for: file == nil ? .writing : .reading)
         let count = try session.store.tokenCount(host: nil)
         let path: String
@@ -44,17 +46,29 @@ struct StoreBackup: ContextCommand {
             let backups = StoreBackups(in: session.directory)
             // The copies of a store that was lost, and created again, would replace those with its tokens.
             if try session.store.isEmpty(), let backup = backups.newestWithRows().backup {
-                throw UserFacingError(
-                    .storeUnusable,
-                    "the token store is empty; nothing was backed up",
-                    hint: "restore the newest backup: mediactl store restore \(ShellWord.quoted(backup.path))"
-                )
+                throw Self.nothing("the token store is empty", backup)
             }
             path = try backups.create(from: session.store).path
             if let missing = try backups.withMissingTokens(in: session.store) { console.warn(ofMissing: missing) }
         }
         console.text(["backed up \(Formats.count(count, "delete token")) to \(TerminalText.escaped(path))"])
         return console.finish(["path": .string(path), "tokens": JSONValue(count)])
+    }
+
+    private static func noStore(_ settings: SettingsSession) -> UserFacingError {
+        let path = settings.locations.dataDirectory
+        let backup = (try? DataDirectory.unchanged(path)).flatMap { StoreBackups(in: $0).newestWithRows().backup }
+        return nothing("there is no token store in \(ErrorCatalog.quoted(path))", backup)
+    }
+
+    /// The error for a store without tokens; `backup` has those of an earlier one.
+    private static func nothing(_ reason: String, _ backup: StoreBackups.Backup?) -> UserFacingError {
+        UserFacingError(
+            .storeUnusable,
+            "\(reason); nothing was backed up",
+            hint: backup.map { "restore the newest backup: mediactl store restore \(ShellWord.quoted($0.path))" }
+                ?? "show the data directory with: mediactl config show"
+        )
     }
 
     private func copy(_ store: TokenStore, to file: String) throws {

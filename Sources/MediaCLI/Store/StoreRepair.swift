@@ -42,15 +42,22 @@ struct StoreRepairCommand: ContextCommand {
         let isIncomplete = report.map { $0.isIncomplete || $0.tokens == 0 }
         if isIncomplete ?? check?.isEmpty ?? false { console.hintAtBackup(in: directory) }
         let code: ExitCode = report?.isIncomplete == true ? .partly : .success
-        console.summary(JSONRenderer.repair(report, isDryRun: dryRun, code))
+        let exists = check?.exists ?? true
+        console.summary(JSONRenderer.repair(report, exists: exists, isDryRun: dryRun, code))
         return code
     }
 }
 
 extension JSONRenderer {
-    static func repair(_ report: StoreRepair.Report?, isDryRun: Bool, _ code: ExitCode) -> JSONObject {
+    static func repair(
+        _ report: StoreRepair.Report?,
+        exists: Bool,
+        isDryRun: Bool,
+        _ code: ExitCode
+    ) -> JSONObject {
         [
-            "dry_run": .bool(isDryRun), "damage": JSONValue(report?.damage), "tokens": JSONValue(report?.tokens),
+            "exists": .bool(exists), "dry_run": .bool(isDryRun), "damage": JSONValue(report?.damage),
+            "tokens": JSONValue(report?.tokens),
             "uploads": JSONValue(report?.uploads), "lost": JSONValue(report?.lostCount ?? 0),
             "unread": .array((report?.unread ?? []).map { .string($0.path) }),
             "kept": .array((report?.kept ?? []).map { .string($0) }), "exit_code": exitCode(code),

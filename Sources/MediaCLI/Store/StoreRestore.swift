@@ -34,10 +34,27 @@ struct StoreRestoreCommand: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
-        let session = try await StoreSession.open(settings)
-        let report: StoreRestore.Report
+        // Before a missing data directory is created.
+        try reading { () throws(StoreError) in try StoreRestore.check(file) }
+        let isNew = try !StoreSession.exists(settings)
+        let store =
+            dryRun && isNew
+            ? try TokenStore(temporaryFor: DataDirectory.unchanged(settings.locations.dataDirectory))
+            : try await StoreSession.open(settings).store
+        let report = try reading { () throws(StoreError) in
+            try StoreRestore.run(from: file, to: store, isDryRun: dryRun)
+        }
+        if isNew, !dryRun {
+            console.note("created the token store in \(ErrorCatalog.quoted(settings.locations.dataDirectory))")
+        }
+        console.text([TextRenderer.restore(report, isDryRun: dryRun)])
+        console.summary(JSONRenderer.restore(report, file: file, isDryRun: dryRun))
+        return .success
+    }
+
+    private func reading<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
         do throws(StoreError) {
-            report = try StoreRestore.run(from: file, to: session.store, isDryRun: dryRun)
+            return try body()
         } catch {
             guard error.path.hasPrefix(file) else { throw error }
             let isMissing = error.kind == .missing
@@ -47,9 +64,6 @@ struct StoreRestoreCommand: ContextCommand {
                 hint: isMissing ? ErrorCatalog.missingHint : nil
             )
         }
-        console.text([TextRenderer.restore(report, isDryRun: dryRun)])
-        console.summary(JSONRenderer.restore(report, file: file, isDryRun: dryRun))
-        return .success
     }
 }
 

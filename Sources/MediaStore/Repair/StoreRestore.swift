@@ -15,14 +15,31 @@ package struct StoreRestore {
         package var tokensInBackup: Int
     }
 
-    /// Adds the rows of a backup, or of another token store that no process uses, as far as they can be read. Existing
-    /// rows are not changed, even if the backup differs. Nothing is added if the file cannot be read (`.notWritable`),
-    /// is not a regular file (`.unsafe`), or has no row of a token store (`.corrupt`).
-    package static func run(from path: String, to store: TokenStore, isDryRun: Bool) throws(StoreError) -> Report {
+    /// Throws unless `run` can restore a file. Opens nothing else.
+    package static func check(_ path: String) throws(StoreError) {
+        _ = try regularFile(path)
+        let source = try DatabaseBytes(path)
+        guard !source.isEmptyStore else { return }
+        guard try source.hasRow(in: path) else { throw noRows(path) }
+    }
+
+    private static func regularFile(_ path: String) throws(StoreError) -> FileStatus {
         guard let status = try FileStatus(at: path) else {
             throw StoreError(.missing, path: path, detail: "no such file")
         }
         guard status.isRegularFile else { throw StoreError(.unsafe, path: path, detail: "not a regular file") }
+        return status
+    }
+
+    private static func noRows(_ path: String) -> StoreError {
+        StoreError(.corrupt, path: path, detail: "it has no rows of a token store")
+    }
+
+    /// Adds the rows of a backup, or of another token store that no process uses, as far as they can be read. Existing
+    /// rows are not changed, even if the backup differs. Nothing is added if the file cannot be read (`.notWritable`),
+    /// is not a regular file (`.unsafe`), or has no row of a token store (`.corrupt`).
+    package static func run(from path: String, to store: TokenStore, isDryRun: Bool) throws(StoreError) -> Report {
+        let status = try regularFile(path)
         // The store already has these rows, and closing a second descriptor of an open database would drop its locks.
         guard try FileStatus(at: store.connection.path)?.isSameFile(as: status) != true else {
             throw StoreError(.unsafe, path: path, detail: "it is the token store itself")
@@ -38,7 +55,7 @@ package struct StoreRestore {
             }
         }
         guard found.rows > 0 || source.isEmptyStore else {
-            throw StoreError(.corrupt, path: path, detail: "it has no rows of a token store")
+            throw noRows(path)
         }
         return Report(
             tokens: sink.tokens,

@@ -62,11 +62,55 @@ import Testing
         let result = try await runner.run(["store", command, "--data-dir", path])
         #expect(result.exitCode == 0 && result.output.hasSuffix("no store yet\n"), "\(result)")
         #expect(FileManager.default.fileExists(atPath: path) == hasDirectory)
-        let json = try await runner.run(["store", "check", "--data-dir", path, "--json"])
-        #expect(try summary(json, schema: "store-check")["exists"] as? Bool == false)
+        let json = try await runner.run(["store", command, "--data-dir", path, "--json"])
+        #expect(try summary(json, schema: "store-\(command)")["exists"] as? Bool == false)
         // A repair locks the directory, since a store may be in it.
         let names = command == "repair" ? ["locks"] : []
         #expect((try? FileManager.default.contentsOfDirectory(atPath: path)) == (hasDirectory ? names : nil))
+    }
+
+    /// Such as for a mistyped `--data-dir`, or a mistyped file.
+    @Test(
+        arguments: [
+            (["backup"], Int32(12), "there is no token store in"),
+            (["backup", "new.sqlite"], 12, "nothing was backed up"),
+            (["restore", "none.sqlite"], 2, "no such file"),
+            (["restore", "text.sqlite"], 2, "no rows of a token store"),
+            (["restore", "copy.sqlite", "--dry-run"], 0, ""),
+        ],
+        [true, false]
+    )
+    func nothingIsCreated(_ line: ([String], Int32, String), hasDirectory: Bool) async throws {
+        try fill()
+        let runner = try runner.get()
+        let file = { runner.home.file($0) }
+        #expect(try await runner.run(["store", "backup", file("copy.sqlite")]).exitCode == 0)
+        try Data("text".utf8).write(to: URL(filePath: file("text.sqlite")))
+        let path = file("mistyped/data")
+        if hasDirectory { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        let (words, code, message) = line
+        let result = try await runner.run(
+            ["store"] + words.map { $0.hasSuffix(".sqlite") ? file($0) : $0 } + ["--data-dir", path]
+        )
+        #expect(result.exitCode == code && (message.isEmpty || result.errors.contains(message)), "\(result)")
+        if code == 0 { #expect(result.output == "2 delete tokens and 0 uploads would be restored\n", "\(result)") }
+        #expect((try? FileManager.default.contentsOfDirectory(atPath: path)) == (hasDirectory ? [] : nil))
+        #expect(!FileManager.default.fileExists(atPath: file("new.sqlite")))
+    }
+
+    /// The directory is named, since it may be a mistyped one.
+    @Test func aRestoreCreatesTheStore() async throws {
+        try fill()
+        let runner = try runner.get()
+        let copy = runner.home.file("copy.sqlite")
+        #expect(try await runner.run(["store", "backup", copy]).exitCode == 0)
+        let path = runner.home.file("new/data")
+        for note in ["mediactl: note: created the token store in \"\(path)\"\n", ""] {
+            let result = try await runner.run(["store", "restore", copy, "--data-dir", path])
+            #expect(result.exitCode == 0 && result.errors == note, "\(result)")
+        }
+        let store = try TokenStore(in: DataDirectory.open(path))
+        #expect(try store.tokens(host: nil).count == 2)
     }
 
     @Test func aBackupNeverReplacesAFile() async throws {
@@ -258,6 +302,7 @@ import Testing
     @Test func anEmptyStoreWithoutBackupsPrintsNoHint() async throws {
         let runner = try runner.get()
         // A backup without any token does not count.
+        #expect(try await runner.run(["uploads", "list"]).exitCode == 0)
         #expect(try await runner.run(["store", "backup"]).exitCode == 0)
         for command in [["uploads", "list"], ["store", "check"]] {
             let result = try await runner.run(command)

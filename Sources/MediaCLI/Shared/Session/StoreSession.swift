@@ -52,6 +52,15 @@ struct StoreSession: Sendable {
         return StoreSession(directory: directory, store: store)
     }
 
+    /// Whether the data directory has a token store. Changes nothing, such as in a mistyped directory.
+    ///
+    /// - Throws: `StoreError` if the path is not a directory of this user.
+    static func exists(_ settings: SettingsSession) throws(StoreError) -> Bool {
+        let path = settings.locations.dataDirectory
+        try DataDirectory.refuseFile(inPlaceOf: path)
+        return try TokenStore.exists(in: DataDirectory.unchanged(path))
+    }
+
     /// Opens the store of captures, tapes and logins, and prints its warnings.
     ///
     /// - Throws: `StoreError`.
