@@ -149,10 +149,7 @@ final class SharedSync: Sendable {
     }
 
     private func synchronizeAll() {
-        let callers = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
-        }
+        let callers = waiting.withLock { exchange(&$0, with: []) }
         let code = fdatasync(file.descriptor) == 0 ? 0 : errno
         for caller in callers { caller.resume(returning: code) }
     }

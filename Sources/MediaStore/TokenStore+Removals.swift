@@ -59,10 +59,7 @@ extension TokenStore {
     ///
     /// - Throws: `StoreError`; the next command that changes the store retries.
     package func finishRemovals() throws(StoreError) {
-        let group = removals.withLock { group in
-            defer { group = nil }
-            return group
-        }
+        let group = removals.withLock { exchange(&$0, with: nil) }
         guard let group, let mark = group.mark else { return }
         try removeFromBackups(group.tombstones)
         try emptyLog([mark])

@@ -125,8 +125,7 @@ public final class TransferControl: Sendable {
     private func set(_ stopRequest: StopRequest) {
         let (wake, linked, observers) = state.withLock { state in
             if state.stopRequest != .abandon { state.stopRequest = stopRequest }
-            defer { state.observers = [] }
-            return (state.wake, state.linked, state.observers)
+            return (state.wake, state.linked, exchange(&state.observers, with: []))
         }
         for observer in observers { observer.fire() }
         wake?()

@@ -81,9 +81,8 @@ final class TransferLoop: Sendable {
         let code = DedicatedThread.start { self.run() }
         guard code != 0 else { return }
         let waiting = inbox.withLock { inbox in
-            defer { inbox.submissions = [] }
             inbox.isRunning = false
-            return inbox.submissions
+            return exchange(&inbox.submissions, with: [])
         }
         let error = TransportError(.unusable, detail: "cannot start a thread: \(SystemError.words(code))")
         for (_, complete) in waiting { complete(.failure(error)) }
@@ -117,8 +116,7 @@ final class TransferLoop: Sendable {
     /// Not inlined, so that nothing of a finished request, such as its file, stays open while the thread waits.
     @inline(never) private func step(_ transfers: inout [OpaquePointer: Transfer]) -> CInt? {
         let (arrived, isShutDown) = inbox.withLock { inbox in
-            defer { inbox.submissions = [] }
-            return (inbox.submissions, inbox.isShutDown)
+            (exchange(&inbox.submissions, with: []), inbox.isShutDown)
         }
         for (submission, complete) in arrived {
             add(submission, complete, to: &transfers)

@@ -175,8 +175,7 @@ final class ChunkEnd: Sendable {
         state.withLock { state in
             guard state.stage == .sending else { return nil }
             state.stage = next
-            defer { state.keeper = nil }
-            return state.keeper
+            return exchange(&state.keeper, with: nil)
         }
     }
 

@@ -114,10 +114,7 @@ final class EventPass: Sendable {
 
     /// Ends the upload, with or without a response; later calls have no effect.
     func leave(_ dialect: UploadResponse.Dialect? = nil) {
-        let wasAlone = isAlone.withLock { isAlone in
-            defer { isAlone = false }
-            return isAlone
-        }
+        let wasAlone = isAlone.withLock { exchange(&$0, with: false) }
         if wasAlone {
             gate.leave(event, dialect)
         }
@@ -224,8 +221,7 @@ final class TransferSlots: Sendable {
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
-            defer { state.waiting = [] }
-            return state.waiting
+            return exchange(&state.waiting, with: [])
         }
         for continuation in waiting { continuation.resume(returning: false) }
     }
@@ -263,10 +259,7 @@ final class TransferPermit: Sendable {
 
     /// For an upload that does not write its intent after all.
     func endPlanning() {
-        let wasPlanned = state.withLock { state in
-            defer { state.isPlanned = false }
-            return state.isPlanned
-        }
+        let wasPlanned = state.withLock { exchange(&$0.isPlanned, with: false) }
         if wasPlanned {
             slots.endPlanning()
         }
@@ -291,10 +284,7 @@ final class TransferPermit: Sendable {
     /// Releases the slot, if it has one.
     func end() {
         endPlanning()
-        let wasHeld = state.withLock { state in
-            defer { state.isHeld = false }
-            return state.isHeld
-        }
+        let wasHeld = state.withLock { exchange(&$0.isHeld, with: false) }
         if wasHeld {
             slots.giveBack()
         }

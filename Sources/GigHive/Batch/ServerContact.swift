@@ -45,8 +45,7 @@ final class ServerContact: Sendable {
             guard !onlyIfHeld || state.holder == item else { return [] as [CheckedContinuation<Bool, Never>] }
             state.isEstablished = true
             state.holder = nil
-            defer { state.waiting = [] }
-            return state.waiting.map(\.continuation)
+            return exchange(&state.waiting, with: []).map(\.continuation)
         }
         for continuation in waiting { continuation.resume(returning: true) }
     }
@@ -78,8 +77,7 @@ final class ServerContact: Sendable {
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
-            defer { state.waiting = [] }
-            return state.waiting.map(\.continuation)
+            return exchange(&state.waiting, with: []).map(\.continuation)
         }
         for continuation in waiting { continuation.resume(returning: false) }
     }

@@ -207,8 +207,7 @@ final class TusSlots: Sendable {
     fileprivate func noteEnded() {
         let watching = state.withLock { state in
             state.created -= 1
-            defer { state.watching = [] }
-            return state.watching
+            return exchange(&state.watching, with: [])
         }
         for continuation in watching { continuation.resume(returning: true) }
     }

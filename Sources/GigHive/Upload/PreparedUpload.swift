@@ -306,10 +306,7 @@ final class LookAhead: Sendable {
 
     func finish() async {
         questions.abandon()
-        let task = state.withLock { state in
-            defer { state.task = nil }
-            return state.task
-        }
+        let task = state.withLock { exchange(&$0.task, with: nil) }
         task?.cancel()
         await task?.value
     }
