@@ -21,7 +21,6 @@ internal import Tus
         public var code: OutcomeCode
         /// The message of the server, the system or a rule. May contain control characters; escape before printing.
         public var detail: String
-        /// Status of the response, if there was one.
         public var httpStatus: Int?
         /// Whether the same call may succeed later.
         public var isRetryable: Bool
@@ -54,15 +53,12 @@ internal import Tus
         public var server: String?
         /// The login that the request requires, if the server shows that another one was used.
         public var neededLogin: NeededLogin?
-        /// `Retry-After`, in seconds.
         public var retryAfterSeconds: Int?
         /// Whether it concerns the tus server, a service separate from the application.
         package var isOfTusServer = false
         /// Whether it was not retried, so it shows nothing about the run's other uploads.
         var isIsolated = false
-        /// The store's own error.
         public var store: StoreError?
-        /// The transport's own error.
         public var transport: TransportError?
     }
 

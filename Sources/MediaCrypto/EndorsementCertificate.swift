@@ -5,9 +5,7 @@ public struct EndorsementCertificate: Sendable, Equatable {
     /// The kind of a certificate's key, among those that `tpm2_createek` creates.
     public enum KeyKind: Sendable, Equatable {
         case rsa
-        /// P-256.
         case p256
-        /// Any other.
         case other
     }
 

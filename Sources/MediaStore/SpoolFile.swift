@@ -7,7 +7,6 @@ public final class SpoolFile: Sendable {
     /// The open file, at an unspecified offset; read it with `pread`. It stays open until the last
     /// reference is released.
     public var descriptor: Int32 { file.descriptor }
-    /// Length in bytes.
     public let byteCount: Int64
     public var path: String { file.path }
 
@@ -149,7 +148,6 @@ public final class SpoolFile: Sendable {
 
 /// Why an input was not spooled.
 public enum SpoolError: Error, Sendable, Equatable {
-    /// More than the limit.
     case tooLarge(limit: Int64)
     /// The input could not be read.
     case unreadable(errno: Int32)

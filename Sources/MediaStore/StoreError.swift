@@ -38,7 +38,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// Cause, path and detail, for logs.
     public var description: String { "\(kind) (\(path)): \(detail)" }
 }
 

@@ -36,7 +36,6 @@ public struct StoredFile: Sendable, Equatable {
     public var fileID: Int64
     /// 64 lowercase hexadecimal characters; empty if unknown.
     public var checksumSHA256: String
-    /// The facts from the server.
     public var facts: StoredFacts
 
     public init(host: String, fileID: Int64, checksumSHA256: String, facts: StoredFacts) {

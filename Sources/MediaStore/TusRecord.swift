@@ -6,7 +6,6 @@ public struct TusRecord: Sendable, Equatable {
     public struct Part: Sendable, Equatable, Codable {
         /// First byte in the file.
         public var start: Int64
-        /// Length in bytes.
         public var byteCount: Int64
         /// The ID on the server; nil until the response to its creation.
         public var tusID: String?

@@ -93,7 +93,6 @@ public struct UploadRecord: Sendable, Equatable {
         get { storedIdentity }
         set { storedIdentity = newValue }
     }
-    /// Length in bytes.
     public var sizeBytes: Int64
     /// SHA-256 of the bytes sent, once known.
     public var checksumSHA256: String?
@@ -105,7 +104,6 @@ public struct UploadRecord: Sendable, Equatable {
     public var attempts = 0
     /// Status of the last response.
     public var httpStatus: Int?
-    /// Stable code of its failure.
     public var failureCode: String?
     /// When it was planned.
     public var createdAt: Date
@@ -174,7 +172,6 @@ public struct UploadChange: Sendable, Equatable {
     public var attempts: Int?
     /// Status of the last response.
     public var httpStatus: Int?
-    /// Stable code of the failure.
     public var failureCode: String?
     /// Whether to clear the failure of an earlier run, its code and HTTP status, because the upload is resumed.
     public var clearsFailure: Bool

@@ -245,7 +245,6 @@ public struct HTTPClientConfiguration: Sendable {
     /// Servers close idle connections after 5 s (Apache's default) or more; a request sent while a connection closes
     /// has an unknown outcome.
     public var idleLimit = Duration.seconds(3)
-    /// Value of `User-Agent`.
     public var userAgent: String
     /// The origins to which no password is sent. Responses add to it.
     public var loginRequirements = LoginRequirements()

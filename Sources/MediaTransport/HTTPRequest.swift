@@ -95,7 +95,6 @@ public struct HTTPRequest: Sendable {
     package var maximumWait: Duration?
     /// Secrets in the address, header fields or body, masked in errors (`KnownSecrets`).
     package var tokens: [String] = []
-    /// Whether it may be repeated.
     public var repeatability: Repeatability
     /// Decides whether a response is retried. Runs on the caller's task, and receives the content if the
     /// destination is memory.
@@ -103,7 +102,6 @@ public struct HTTPRequest: Sendable {
     /// Whether a large body is sent with `Expect: 100-continue` (RFC 9110 section 10.1.1), so that a refused request
     /// sends no body. If the server ignores it, the body is sent after a second.
     public var expectsContinue: Bool
-    /// Timeouts for silence.
     public var timeouts: TransferTimeouts
     public var destination: ResponseDestination
 
@@ -244,10 +242,8 @@ public struct BytesBody: RequestBody {
         bytes = Array(text.utf8)
     }
 
-    /// Length in bytes.
     public var byteCount: Int64 { Int64(bytes.count) }
 
-    /// A reader over the bytes.
     public func makeReader() -> any RequestBodyReader {
         Reader(bytes)
     }

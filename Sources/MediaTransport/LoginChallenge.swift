@@ -103,7 +103,6 @@ public final class LoginRequirements: Sendable {
     /// Whether an origin requires a login.
     public func contains(_ origin: Origin) -> Bool { origins.withLock { $0.contains(origin) } }
 
-    /// Adds an origin.
     public func insert(_ origin: Origin) {
         guard origins.withLock({ $0.insert(origin).inserted }) else { return }
         onNew?(origin)

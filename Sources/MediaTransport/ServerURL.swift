@@ -18,7 +18,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
     }
 
-    /// Whether `port` is the default of `scheme`.
     public var hasDefaultPort: Bool {
         port == (scheme == "https" ? 443 : 80)
     }

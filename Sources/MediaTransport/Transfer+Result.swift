@@ -236,7 +236,6 @@ public struct TransferProgress: Sendable, Equatable {
         case processing
         /// The response is being received.
         case receiving
-        /// Waiting before a retry.
         case waitingToRetry
     }
 

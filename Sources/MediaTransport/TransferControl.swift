@@ -71,7 +71,6 @@ public final class TransferControl: Sendable {
         stopRequest != .none
     }
 
-    /// Whether `abandon` has been called.
     public var isAbandoned: Bool {
         stopRequest == .abandon
     }

@@ -42,7 +42,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case loginExpired(Origin, at: Int64)
         /// Nothing was sent: the server refuses requests (429 or 503) for this time.
         case rateLimited(status: Int, rest: Duration)
-        /// The caller canceled.
         case cancelled
         /// libcurl could not be set up.
         case unusable

@@ -51,7 +51,6 @@ extension OutcomeTable {
 
     /// The kind of request, if the meaning of a response depends on it.
     package enum Call: Sendable {
-        /// Any other request.
         case other
         /// A finalize request after a tus upload.
         case finalize

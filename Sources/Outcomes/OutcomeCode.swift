@@ -9,7 +9,6 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     public let isRetryable: Bool
     /// The user-facing message. `{file}`, `{value}`, `{id}`, `{use}`, `{status}` and `{detail}` come from the error.
     public private(set) var message = ""
-    /// The hint, or nil.
     public private(set) var hint: String?
 
     /// A row of the table, without its texts. The comment of its member is its meaning in `docs/exit-codes.md`.
@@ -40,6 +39,5 @@ public struct OutcomeCode: Sendable, Hashable, RawRepresentable {
     /// Codes are equal if their names are.
     public static func == (left: OutcomeCode, right: OutcomeCode) -> Bool { left.rawValue == right.rawValue }
 
-    /// Hashes the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }

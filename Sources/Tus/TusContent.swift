@@ -33,7 +33,6 @@ public struct TusContent: Sendable {
     public var open: @Sendable () throws -> FileContent
     /// Offset of the content in the file.
     public var start: Int64
-    /// Length of the content in bytes.
     public var byteCount: Int64
     /// Proofs stored by earlier runs, in any order; the server's prefix is compared with the longest that fits.
     public var proofs: [TusProof]
@@ -73,7 +72,6 @@ public struct TusSendOptions: Sendable {
     /// adapt: halved (not below `minimumChunkBytes`) by a 413, by interruptions and by taking 20 seconds, doubled (not
     /// above `maximumChunkBytes` or a size refused with 413) while the network is stable.
     public var chunkBytes: Int64
-    /// The smallest chunk in bytes.
     public var minimumChunkBytes: Int64
     /// The largest chunk in bytes; proxies refuse bodies of 100 MB.
     public var maximumChunkBytes: Int64

@@ -128,7 +128,6 @@ extension TusError {
         }
     }
 
-    /// Whether a retry can help.
     var isRetryable: Bool {
         switch kind {
         case .conflict, .checksumMismatch, .rateLimited, .server, .unexpectedResponse: true
@@ -196,11 +195,9 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
         case server
         /// 3xx: never followed.
         case redirected
-        /// An invalid response.
         case unexpectedResponse
         /// The bytes on the server are not those of the content: the file changed, and the versions are never mixed.
         case prefixChanged
-        /// The source failed while it was read.
         case sourceFailed
         /// A proof could not be stored; see `underlying`.
         case journal
@@ -214,15 +211,12 @@ public struct TusError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// The message of the server or the system. May contain control characters.
     public var detail: String
-    /// Status of the response, if there was one.
     public var status: Int?
     /// `Upload-Offset` of the response in bytes, if it had one.
     public var uploadOffset: Int64?
-    /// `Retry-After` in seconds.
     public var retryAfterSeconds: Int?
     /// The refusal of the credentials by a 401; nil for other responses.
     package var refusal: CredentialRefusal?
-    /// The transport's error.
     public var transport: TransportError?
     /// The error of `TusContent.keep` or of the source.
     public var underlying: (any Error)?

@@ -201,7 +201,6 @@ struct TusSender {
         TusError(options.fixedChunkBytes == nil ? .conflict : .dead, detail: detail)
     }
 
-    /// Whether an offset can be the end of a chunk.
     private func isChunkEnd(_ found: Int64) -> Bool {
         guard let chunk = options.fixedChunkBytes else { return true }
         return found % chunk == 0 || found == content.byteCount

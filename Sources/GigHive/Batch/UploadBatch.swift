@@ -17,7 +17,6 @@ public struct UploadBatch: Sendable {
     public struct Options: Sendable {
         /// Number of parallel transfers, at least 1.
         public var jobs: Int
-        /// The order in which files are started.
         public var order: Order
         /// Stop after the first failure: any result except `done`, `duplicate` and `cancelled`,
         /// including refused items.

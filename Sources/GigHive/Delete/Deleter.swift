@@ -331,7 +331,6 @@ public struct AdminDeletion: Sendable, Equatable {
     public var checksumSHA256: String
     /// Length in bytes; nil if it is not known.
     public var sizeBytes: Int64?
-    /// The local entry, if any.
     public var entry: TokenEntry?
 
     public init(fileID: Int64, checksumSHA256: String, sizeBytes: Int64? = nil, entry: TokenEntry? = nil) {
@@ -373,7 +372,6 @@ public struct DeleteResult: Sendable {
     /// The ID on the server.
     public var fileID: Int64
     public var state: State
-    /// The local entry.
     public var entry: TokenEntry?
     /// The token store's key.
     public var host: String

@@ -307,7 +307,6 @@ public struct ServerMedia: Sendable, Equatable {
     public var fileType: String?
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?
-    /// Length in seconds.
     public var durationSeconds: Int64?
     /// When the media was recorded, as the server found it in the file; no zone.
     public var mediaCreatedAt: String?
@@ -373,7 +372,6 @@ public struct Asset: Sendable, Equatable {
     public var fileName: String?
     /// `audio` or `video`.
     public var fileType: String?
-    /// Length in bytes.
     public var sizeBytes: Int64?
     /// 64 lowercase hexadecimal characters.
     public var checksumSHA256: String?

@@ -5,7 +5,6 @@ internal import Tus
 
 /// One GigHive server: requests and responses in all dialects (gighive contract section 0), without state.
 public struct GigHiveClient: Sendable {
-    /// The server's address.
     public let server: ServerURL
     /// The credentials, if any.
     public let authorization: Authorization?

@@ -14,7 +14,6 @@ public struct KeptResponse: Sendable, Equatable {
     public var status: Int?
     /// When it arrived.
     public var receivedAt: Date
-    /// Length in bytes.
     public var sizeBytes: Int
     /// Whether a delete token was found in it.
     public var hasToken: Bool

@@ -14,13 +14,9 @@ internal import Synchronization
         public let path: [UInt8]
         /// The file name sent to the server.
         public let fileName: String
-        /// Length in bytes.
         public let sizeBytes: Int64
-        /// The part's content type.
         public let contentType: String
-        /// The details sent with it.
         public internal(set) var details: UploadDetails
-        /// Warnings of the checks.
         public let warnings: [UploadWarning]
         /// The source in the journal: its path, or the name given to standard input.
         let journalPath: [UInt8]
@@ -34,7 +30,6 @@ internal import Synchronization
 
     init(_ values: Values) { self.values = values }
 
-    /// A member of `Values`.
     public subscript<Member>(dynamicMember path: KeyPath<Values, Member>) -> Member { values[keyPath: path] }
 
     /// Warnings of the checks, for every transport.

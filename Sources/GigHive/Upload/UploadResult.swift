@@ -13,7 +13,6 @@ public import MediaTransport
         public var path: [UInt8]
         /// The journal's ID; nil if the upload was refused before it was planned.
         public var uploadID: String?
-        /// The final state.
         public var state: UploadState
         /// The server's address.
         public var server: String
@@ -23,7 +22,6 @@ public import MediaTransport
         public var fileName: String
         /// `audio` or `video`, as reported by the server.
         public var fileType: String?
-        /// Length in bytes.
         public var sizeBytes: Int64 = 0
         /// SHA-256 of the bytes sent.
         public var checksumSHA256: String?
@@ -60,7 +58,6 @@ public import MediaTransport
         public var isSkipped = false
         /// Whether it is sent with an event link instead of a login.
         public var isGuest = false
-        /// A guest's receipt.
         public var guest: GuestReceipt?
         /// The last known state of a guest's earlier upload, to which `guest` then belongs; nil if it is not known.
         public var guestState: GuestState?

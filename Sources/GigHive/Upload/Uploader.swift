@@ -354,12 +354,10 @@ public struct UploadOptions: Sendable {
     public var again: Bool
     /// Retries, if sending again is safe.
     public var retry: RetryPolicy
-    /// Timeouts for silent connections.
     public var timeouts: TransferTimeouts
     /// Maximum time that a server may continue after a lost response, from the last body byte: its own limit of 300 s
     /// (gighive contract 2.6) plus a margin.
     public var processingTime: Duration
-    /// The transport of files.
     public var transport: TransportChoice
     /// Size and adaptation of tus chunks.
     public var chunks: TusSendOptions

@@ -58,7 +58,6 @@ public struct GlobPattern: Sendable, Equatable {
 /// An invalid pattern.
 public struct GlobError: Error, Sendable, Equatable {
     public var pattern: String
-    /// The reason, for the user.
     public var reason: String
 }
 

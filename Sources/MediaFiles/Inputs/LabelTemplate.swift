@@ -108,7 +108,6 @@ package struct LabelTemplate: Sendable, Equatable {
 
 package struct LabelTemplateError: Error, Sendable, Equatable {
     package var template: String
-    /// The reason, for the user.
     package var reason: String
 }
 

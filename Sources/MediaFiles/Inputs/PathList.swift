@@ -42,7 +42,6 @@ package enum PathList {
 package struct PathListError: Error, Sendable, Equatable {
     /// Number of the entry, from 1; for lists of lines, the line number, counting blank lines.
     package var entry: Int
-    /// The reason, for the user.
     package var reason: String
 }
 

@@ -351,11 +351,8 @@ extension TargetDirectory {
 package struct DirectoryRights: Sendable, Equatable {
     /// Permission bits, with the sticky bit.
     package var mode: UInt32
-    /// User ID of the owner.
     package var owner: UInt32
-    /// Group ID.
     package var group: UInt32
-    /// Device number.
     package var device: UInt64
     /// Whether the file system is mounted read-only.
     package var isReadOnly: Bool

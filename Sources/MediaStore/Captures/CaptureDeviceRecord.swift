@@ -24,7 +24,6 @@ public struct CaptureDeviceRecord: Sendable, Equatable {
     public var level: String
     /// SEC 1, 65 bytes.
     public var publicKey: [UInt8]
-    /// The location of the key.
     public var keySource: KeySource
     /// When it was registered.
     public var createdAt: Date

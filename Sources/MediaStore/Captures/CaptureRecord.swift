@@ -109,24 +109,19 @@ public struct CaptureRecord: Sendable, Equatable {
     public var earlierSubmissions: [Submission]?
     /// Number of failed attempts to sign; 3 are allowed.
     public var signingFailures = 0
-    /// Number of submissions.
     public var submissions = 0
     public var createdAt: Date
     /// When it last changed.
     public var updatedAt: Date
     /// When `body` was last sent; while it is not sent, the time of the request before it.
     public var submittedAt: Date?
-    /// Assigned by the server.
     public var serverCaptureID: String?
     /// The address of its public page on the server.
     public var verificationURL: String?
     /// Status of the last response.
     public var httpStatus: Int?
-    /// Code of the last error.
     public var errorCode: String?
-    /// Message of the last error.
     public var errorDetail: String?
-    /// Duration of the analysis in milliseconds.
     public var analysisMilliseconds: Int64?
 
     public init(

@@ -6,7 +6,6 @@ import Glibc
 package struct StoreRepair {
     /// The result of a repair, or of a dry run.
     package struct Report: Sendable {
-        /// The damage of the store.
         package var damage: String
         /// Tokens in the new store.
         package var tokens = 0

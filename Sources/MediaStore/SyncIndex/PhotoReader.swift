@@ -53,7 +53,6 @@ public struct PhotoFilter: Sendable, Equatable {
     /// Origin of a photo.
     public enum Origin: Sendable, Equatable {
         case any
-        /// One device.
         case device(String)
         /// Any device but this one; all devices if nil.
         case otherThan(String?)

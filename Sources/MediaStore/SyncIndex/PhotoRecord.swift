@@ -43,7 +43,6 @@ public struct PhotoRecord: Sendable, Hashable {
     public var originalFilename: String
     /// Bytes as uploaded; the stored file may differ (contract section 6).
     public var fileSize: Int64
-    /// When it was taken.
     public var takenAt: PhotoTime
     /// When it reached the server.
     public var uploadedAt: PhotoTime

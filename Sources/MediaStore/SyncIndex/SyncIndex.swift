@@ -217,7 +217,6 @@ public struct DevicePhotos: Sendable, Equatable {
     /// Its photos that are not gone.
     public var photos: Int64
 
-    /// Creates a count of photos.
     public init(device: PhotoDevice, photos: Int64 = 0) {
         self.device = device
         self.photos = photos

@@ -13,7 +13,6 @@ public struct AlbumLink: Sendable, Equatable {
     public var ownerID: String?
     /// Its last known location in the library (a folder's path, as bytes); a hint.
     public var hint: [UInt8]?
-    /// When it was created.
     public var createdAt: Date
     /// When the library last confirmed that it exists.
     public var verifiedAt: Date?
@@ -65,7 +64,6 @@ public struct AlbumTombstone: Sendable, Equatable {
     public var tapeTitle: String
     /// Number of failed attempts.
     public var attempts = 0
-    /// The error of the last attempt.
     public var lastError: String?
 }
 

@@ -114,13 +114,11 @@ public enum AssociationReason: String, Sendable, CaseIterable {
 /// A tape as shown by `list`.
 public struct TapeSummary: Sendable, Equatable {
     public var tape: TapeRecord
-    /// Number of clips.
     public var clipCount: Int
     /// Number of clips that are not in the album.
     public var pendingClipCount: Int
     /// Sum of the known durations minus the trims, in milliseconds; transitions are not subtracted.
     public var durationMilliseconds: Int64
-    /// Whether every duration is known.
     public var isDurationKnown: Bool
 }
 
