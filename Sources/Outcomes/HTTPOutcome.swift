@@ -50,7 +50,7 @@ extension OutcomeTable {
     }
 
     /// The kind of request, if the meaning of a response depends on it.
-    package enum Call: Sendable {
+    package enum Call: Sendable, Equatable {
         case other
         /// A finalize request after a tus upload.
         case finalize

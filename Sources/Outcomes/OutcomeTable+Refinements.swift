@@ -38,6 +38,17 @@ extension OutcomeTable.Server {
             self.isRetryable = isRetryable
         }
 
+        init(
+            _ status: Int,
+            _ mark: Mark,
+            _ section: String,
+            _ code: OutcomeCode,
+            isRetryable: Bool? = nil,
+            when calls: @escaping @Sendable (OutcomeTable.Call) -> Bool = { _ in true }
+        ) {
+            self.init(status...status, mark, section, code, isRetryable: isRetryable, when: calls)
+        }
+
         func applies(to status: Int, _ call: OutcomeTable.Call, _ text: String?) -> Bool {
             guard statuses.contains(status), calls(call) else { return false }
             return switch mark {
@@ -59,17 +70,17 @@ extension OutcomeTable.Server {
         pages: [Page("/db/health.php", "status", ["ok", "error"])],
         refinements: [
             // A finalize request for an upload that the application does not have, or no longer has.
-            Refinement(500...500, .part("no data or hook record"), "gighive 4.4", .uploadExpired, when: isFinalize),
+            Refinement(500, .part("no data or hook record"), "gighive 4.4", .uploadExpired, when: isFinalize),
             // PHP's limits on the file size; a multipart upload cannot exceed them.
-            Refinement(500...500, .text("Upload failed with code 1"), "gighive 2.5, trap 23", .payloadTooLarge),
-            Refinement(500...500, .text("Upload failed with code 2"), "gighive 2.5, trap 23", .payloadTooLarge),
+            Refinement(500, .text("Upload failed with code 1"), "gighive 2.5, trap 23", .payloadTooLarge),
+            Refinement(500, .text("Upload failed with code 2"), "gighive 2.5, trap 23", .payloadTooLarge),
             // The web server responds instead of an application that is not running.
-            Refinement(503...503, .any, "gighive trap 24", .serverUnavailable),
+            Refinement(503, .any, "gighive trap 24", .serverUnavailable),
             // Another request wrote the same unique key first. The listing shows whether the file is stored.
-            Refinement(500...500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
-            Refinement(400...400, .text("invalid token"), "gighive 6", .invalidEventLink, when: isGuest),
-            Refinement(400...400, .text("missing token"), "gighive 6", .invalidEventLink, when: isGuest),
-            Refinement(404...404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: isGuest),
+            Refinement(500, .part("1062 Duplicate entry"), "gighive 3, trap 19", .serverRace),
+            Refinement(400, .text("invalid token"), "gighive 6", .invalidEventLink, when: isGuest),
+            Refinement(400, .text("missing token"), "gighive 6", .invalidEventLink, when: isGuest),
+            Refinement(404, .text("invalid or expired"), "gighive 6", .invalidEventLink, when: isGuest),
         ]
     )
 
@@ -78,14 +89,14 @@ extension OutcomeTable.Server {
         "tus",
         refinements: [
             // The module Tus handles these statuses in the protocol; these rows define the user-facing code.
-            Refinement(404...404, .any, "tus 1.0.0 HEAD", .uploadExpired),
-            Refinement(410...410, .any, "tus 1.0.0 HEAD", .uploadExpired),
-            Refinement(503...503, .any, "gighive trap 24", .serverUnavailable),
-            Refinement(405...405, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
-            Refinement(412...412, .any, "tus 1.0.0 Tus-Version", .tusUnavailable),
-            Refinement(501...501, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
-            Refinement(409...409, .any, "tus 1.0.0 PATCH", .unexpectedResponse, isRetryable: true),
-            Refinement(460...460, .any, "tus 1.0.0 Checksum", .unexpectedResponse, isRetryable: true),
+            Refinement(404, .any, "tus 1.0.0 HEAD", .uploadExpired),
+            Refinement(410, .any, "tus 1.0.0 HEAD", .uploadExpired),
+            Refinement(503, .any, "gighive trap 24", .serverUnavailable),
+            Refinement(405, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
+            Refinement(412, .any, "tus 1.0.0 Tus-Version", .tusUnavailable),
+            Refinement(501, .any, "tus 1.0.0 OPTIONS", .tusUnavailable),
+            Refinement(409, .any, "tus 1.0.0 PATCH", .unexpectedResponse, isRetryable: true),
+            Refinement(460, .any, "tus 1.0.0 Checksum", .unexpectedResponse, isRetryable: true),
         ]
     )
 
@@ -98,34 +109,28 @@ extension OutcomeTable.Server {
         refinements: [
             // All uploads of this client are well-formed multipart, so the body did not arrive in time.
             Refinement(
-                400...400,
+                400,
                 .text("Request must be multipart/form-data."),
                 "photosync 3.4, trap 17",
                 .bodyTooSlow,
                 isRetryable: true,
                 when: isPhoto
             ),
-            Refinement(400...400, .text("Invalid device"), "photosync 3.1", .invalidDevice),
-            Refinement(400...400, .text("file extension not allowed"), "photosync 3.3", .unknownExtension),
-            Refinement(400...400, .text("file size exceeds maximum allowed"), "photosync 3.3", .fileTooLarge),
-            Refinement(400...400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
-            Refinement(400...400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
+            Refinement(400, .text("Invalid device"), "photosync 3.1", .invalidDevice),
+            Refinement(400, .text("file extension not allowed"), "photosync 3.3", .unknownExtension),
+            Refinement(400, .text("file size exceeds maximum allowed"), "photosync 3.3", .fileTooLarge),
+            Refinement(400, .text("file size must be positive"), "photosync 3.3", .emptyFile),
+            Refinement(400, .text("No file provided or file is empty."), "photosync 3.3", .emptyFile),
             // Wrong email address or password, not a missing login or a refused key.
-            Refinement(401...401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
-            Refinement(503...503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
-            Refinement(500...500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
+            Refinement(401, .any, "photosync 1.1", .notLoggedIn, when: isLogin),
+            Refinement(503, .text("Setup required"), "photosync 0", .setupRequired, isRetryable: false),
+            Refinement(500, .text("Failed to save API key"), "photosync 1.1", .keyNotRotated),
             // The row cannot be saved because the device is unknown.
-            Refinement(
-                500...500,
-                .text("Failed to save photo record."),
-                "photosync 3.1",
-                .invalidDevice,
-                when: namesDevice
-            ),
+            Refinement(500, .text("Failed to save photo record."), "photosync 3.1", .invalidDevice, when: namesDevice),
             // A database failure may be temporary; any other 500 is permanent.
-            Refinement(500...500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
-            Refinement(500...500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
-            Refinement(500...500, .text("Internal server error."), "photosync 1.1", .serverError, isRetryable: true),
+            Refinement(500, .text("Database error"), "photosync 10", .serverError, isRetryable: true),
+            Refinement(500, .text("Database error."), "photosync 10", .serverError, isRetryable: true),
+            Refinement(500, .text("Internal server error."), "photosync 1.1", .serverError, isRetryable: true),
             Refinement(500...501, .any, "photosync 10", .serverError, isRetryable: false),
             Refinement(505...599, .any, "photosync 10", .serverError, isRetryable: false),
         ]
@@ -162,40 +167,19 @@ extension OutcomeTable.Server {
                 ),
                 Refinement(400...499, .text("VALIDATION_ERROR"), "hash-only 1.3", .badRequest),
                 // The request is well-formed, so the server expects another format.
-                Refinement(422...422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
-                Refinement(409...409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
+                Refinement(422, .any, "hash-only 3.2", .enrolmentImpossible, when: isRegistration),
+                Refinement(409, .any, "hash-only 3.2", .alreadyRegistered, when: isRegistration),
                 // The server, or a server behind a proxy, may have processed the request before the failure: the reference
                 // server responds with 500 to a duplicate. A 503 means that nothing was processed.
                 Refinement(500...502, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
                 Refinement(504...599, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: mayAct),
                 // A response without an application code may come from a proxy while the server still processes the
                 // request.
-                Refinement(
-                    408...408,
-                    .any,
-                    "hash-only 1.3",
-                    .unknownOutcome,
-                    isRetryable: false,
-                    when: isWholeSubmission
-                ),
-                Refinement(
-                    409...409,
-                    .any,
-                    "hash-only 1.3",
-                    .unknownOutcome,
-                    isRetryable: false,
-                    when: isWholeSubmission
-                ),
-                Refinement(
-                    429...429,
-                    .any,
-                    "hash-only 1.3",
-                    .unknownOutcome,
-                    isRetryable: false,
-                    when: isWholeSubmission
-                ),
+                Refinement(408, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: isWholeSubmission),
+                Refinement(409, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: isWholeSubmission),
+                Refinement(429, .any, "hash-only 1.3", .unknownOutcome, isRetryable: false, when: isWholeSubmission),
                 // A capture is submitted again only by the next retry, which queries the server first.
-                Refinement(501...501, .any, "hash-only 1.3", .serverError, isRetryable: true),
+                Refinement(501, .any, "hash-only 1.3", .serverError, isRetryable: true),
             ]
     )
 
@@ -204,39 +188,25 @@ extension OutcomeTable.Server {
         "immich",
         setting: "library_url",
         refinements: [
-            Refinement(400...400, .text("Album not found"), "tapes 6.4, trap 2", .albumNotFound),
-            Refinement(400...400, .prefix("Not found or no album"), "tapes 6.4, trap 2", .albumNotFound),
-            Refinement(400...400, .prefix("Quota has been exceeded"), "tapes 6.4", .quotaExceeded),
+            Refinement(400, .text("Album not found"), "tapes 6.4, trap 2", .albumNotFound),
+            Refinement(400, .prefix("Not found or no album"), "tapes 6.4, trap 2", .albumNotFound),
+            Refinement(400, .prefix("Quota has been exceeded"), "tapes 6.4", .quotaExceeded),
         ]
     )
 
     // MARK: Calls
 
-    private static let isFinalize: @Sendable (OutcomeTable.Call) -> Bool = {
-        if case .finalize = $0 { true } else { false }
-    }
+    private static let isFinalize: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .finalize }
     // An event link is also used for finalize requests.
-    private static let isGuest: @Sendable (OutcomeTable.Call) -> Bool = {
-        switch $0 {
-        case .guest, .finalize: true
-        default: false
-        }
-    }
+    private static let isGuest: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .guest || $0 == .finalize }
     private static let isPhoto: @Sendable (OutcomeTable.Call) -> Bool = { if case .photo = $0 { true } else { false } }
-    private static let namesDevice: @Sendable (OutcomeTable.Call) -> Bool = {
-        if case .photo(namesDevice: true) = $0 { true } else { false }
-    }
-    private static let isLogin: @Sendable (OutcomeTable.Call) -> Bool = { if case .login = $0 { true } else { false } }
+    private static let namesDevice: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .photo(namesDevice: true) }
+    private static let isLogin: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .login }
     private static let isRegistration: @Sendable (OutcomeTable.Call) -> Bool = {
         if case .registration = $0 { true } else { false }
     }
-    private static let isWholeSubmission: @Sendable (OutcomeTable.Call) -> Bool = {
-        if case .submission(isWhole: true) = $0 { true } else { false }
-    }
+    private static let isWholeSubmission: @Sendable (OutcomeTable.Call) -> Bool = { $0 == .submission(isWhole: true) }
     private static let mayAct: @Sendable (OutcomeTable.Call) -> Bool = {
-        switch $0 {
-        case .registration(isWhole: true), .submission(isWhole: true): true
-        default: false
-        }
+        $0 == .registration(isWhole: true) || $0 == .submission(isWhole: true)
     }
 }
