@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The elements of EBML (RFC 8794), the format of Matroska and WebM.
 enum EBMLElements {
     /// The `Info` of the first segment of a Matroska file (RFC 9559 section 5.1.2).
@@ -62,7 +64,6 @@ enum MatroskaDate {
             let date = EBMLElements.first(date, in: info, of: &content), date.end - date.start == 8,
             let nanoseconds = content.bytes(at: date.start, count: 8)?.bigEndian(at: 0, count: 8)
         else { return nil }
-        let (seconds, rest) = Int64(bitPattern: nanoseconds).quotientAndRemainder(dividingBy: 1_000_000_000)
-        return (rest < 0 ? seconds - 1 : seconds) + epochOffset
+        return Int64(bitPattern: nanoseconds).flooredDivision(by: 1_000_000_000).quotient + epochOffset
     }
 }

@@ -1,5 +1,6 @@
 internal import CFileSystem
 internal import Glibc
+internal import MediaCore
 package import MediaSystem
 package import Outcomes
 
@@ -148,11 +149,7 @@ package final class PartialFile: Sendable {
 
     /// Nanoseconds count upward, even before 1970.
     private static func time(_ microseconds: Int64) -> timespec {
-        var (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
-        if rest < 0 {
-            seconds -= 1
-            rest += 1_000_000
-        }
+        let (seconds, rest) = microseconds.flooredDivision(by: 1_000_000)
         return timespec(tv_sec: Int(seconds), tv_nsec: Int(rest) * 1000)
     }
 
