@@ -1,4 +1,3 @@
-internal import MediaCore
 internal import MediaTransport
 
 /// A file that an upload reported as stored.
@@ -38,15 +37,7 @@ public struct UploadVerifier: Sendable {
     /// - Returns: The indexes of the uploads that the listing does not contain in their event under their ID.
     /// - Throws: `GigHiveError` if the listing cannot be read completely.
     public func missing(among uploads: [StoredUpload]) async throws(GigHiveError) -> [Int] {
-        let control = TransferControl()
-        let listing = await withTaskCancellationHandler {
-            await Result(awaiting: { () async throws(GigHiveError) in
-                try await InventoryIndex.fetch(client, control: control)
-            })
-        } onCancel: {
-            control.abandon()
-        }
-        let index = try listing.get()
+        let index = try await InventoryIndex.fetch(client, control: TransferControl())
         return uploads.indices.filter { position in
             let upload = uploads[position]
             let event = InventoryEvent(date: upload.eventDate, orgName: upload.orgName)
