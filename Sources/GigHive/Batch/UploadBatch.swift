@@ -391,16 +391,13 @@ final class BatchQueue: Sendable {
         files = Self.files(of: items, digests)
     }
 
-    private static func files(
-        of items: [UploadBatch.Item],
-        _ digests: [String?]
-    ) -> [Int: Int] {
-        var firstByInode: [Inode: Int] = [:]
+    private static func files(of items: [UploadBatch.Item], _ digests: [String?]) -> [Int: Int] {
+        var firstByInode: [FileIdentity.Key: Int] = [:]
         var firstByDigest: [String: Int] = [:]
         var files: [Int: Int] = [:]
         for index in items.indices {
             guard case .ready(let upload) = items[index], let identity = upload.identity else { continue }
-            let inode = Inode(device: identity.device, inode: identity.inode)
+            let inode = FileIdentity.Key(identity)
             let digest = digests[index]
             guard let first = firstByInode[inode] ?? digest.flatMap({ firstByDigest[$0] }) else {
                 firstByInode[inode] = index
@@ -415,11 +412,6 @@ final class BatchQueue: Sendable {
             files[index] = file
         }
         return files
-    }
-
-    private struct Inode: Hashable {
-        var device: UInt64
-        var inode: UInt64
     }
 
     /// Whether no other item has the same file.
