@@ -1,6 +1,7 @@
 internal import CFileSystem
 internal import Foundation
 internal import Glibc
+internal import MediaCore
 internal import MediaSystem
 internal import Subprocess
 internal import SystemPackage
@@ -38,12 +39,8 @@ package struct ProgramRun: Sendable {
     /// Cancellation terminates the program, kills it after `grace`, and throws `.cancelled` once it has exited.
     package func run(input: [UInt8] = []) async throws(ProgramError) -> ProgramResult {
         guard let timeLimit else { return try await runToEnd(input) }
-        let work = Task { () -> Result<ProgramResult, ProgramError> in
-            do throws(ProgramError) {
-                return .success(try await runToEnd(input))
-            } catch {
-                return .failure(error)
-            }
+        let work = Task {
+            await Result { () async throws(ProgramError) in try await runToEnd(input) }
         }
         let timer = Task {
             guard (try? await Task.sleep(for: timeLimit)) != nil else { return false }
