@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaStore
 internal import MediaTransport
@@ -13,7 +14,7 @@ actor TusJournal {
     /// The parts whose chunk this run has stored.
     private var begun: Set<Int> = []
     /// Saves run in order: an older state must never replace a newer one.
-    private var lastSave: Task<StoreError?, Never>?
+    private var lastSave: Task<Result<Void, StoreError>, Never>?
 
     init(_ record: TusRecord, store: TokenStore, now: @escaping @Sendable () -> Date = { Date() }) {
         self.record = record
@@ -118,19 +119,12 @@ actor TusJournal {
 
     private func save() async throws(StoreError) {
         let (record, store, previous) = (record, store, lastSave)
-        let save = Task { () -> StoreError? in
+        let save = Task {
             _ = await previous?.value
-            do throws(StoreError) {
-                try await store.save(record)
-                return nil
-            } catch {
-                return error
-            }
+            return await Result { () async throws(StoreError) in try await store.save(record) }
         }
         lastSave = save
-        if let error = await save.value {
-            throw error
-        }
+        try await save.value.get()
     }
 }
 
