@@ -252,6 +252,14 @@ extension GigHiveError {
         }
     }
 
+    static func writing(_ change: @autoclosure () async throws(StoreError) -> Void) async throws(GigHiveError) {
+        do {
+            try await change()
+        } catch {
+            throw .store(error)
+        }
+    }
+
     /// The error for a file without a stored delete token (`.noDeleteToken`), with the store's data about its ID.
     /// `host` is nil for any host.
     package static func withoutToken(_ fileID: Int64, host: String?, in store: TokenStore) -> GigHiveError {

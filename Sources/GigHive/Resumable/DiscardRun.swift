@@ -78,10 +78,6 @@ struct DiscardRun {
                 guard evenUnreachable else { throw .tus(error) }
             }
         }
-        do {
-            try await TusJournal(tus, store: uploader.store).forget()
-        } catch {
-            throw .store(error)
-        }
+        try await GigHiveError.writing(await TusJournal(tus, store: uploader.store).forget())
     }
 }

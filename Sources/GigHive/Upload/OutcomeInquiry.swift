@@ -348,11 +348,8 @@ struct UploadResolution {
         case .finished: break
         case .sendAgain(let error): recorder.end(.failed, error)
         case .dead(let error):
-            do {
-                try await TusJournal(tus, store: uploader.store, now: uploader.now).forget()
-            } catch {
-                throw .store(error)
-            }
+            let journal = TusJournal(tus, store: uploader.store, now: uploader.now)
+            try await GigHiveError.writing(await journal.forget())
             recorder.end(.failed, error)
         }
     }

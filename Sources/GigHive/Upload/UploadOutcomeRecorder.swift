@@ -67,11 +67,7 @@ extension UploadOutcomeRecorder {
 
     /// Writes the intent.
     mutating func plan(isUrgent: Bool) async throws(GigHiveError) {
-        do {
-            try await store.plan(record, isUrgent: isUrgent)
-        } catch {
-            throw .store(error)
-        }
+        try await GigHiveError.writing(await store.plan(record, isUrgent: isUrgent))
         isPlanned = true
     }
 
@@ -87,11 +83,8 @@ extension UploadOutcomeRecorder {
     /// Writes the intent once more, with the current time, from which the server may be working on the upload.
     mutating func renewIntent() async throws(GigHiveError) {
         record.updatedAt = now()
-        do {
-            try await store.note(record.uploadID, UploadChange(state: record.state, updatedAt: record.updatedAt))
-        } catch {
-            throw .store(error)
-        }
+        let change = UploadChange(state: record.state, updatedAt: record.updatedAt)
+        try await GigHiveError.writing(await store.note(record.uploadID, change))
     }
 
     /// Removes the intent, because nothing is sent. One that cannot be removed is resolved like that
