@@ -145,11 +145,7 @@ public struct Deleter: Sendable {
         if (200..<300).contains(response.status) {
             return judge(content, response.status, fileID)
         }
-        var error = GigHiveError.ofResponse(
-            response.head,
-            message: content.message ?? content.error,
-            isJSON: content.error != nil
-        )
+        var error = content.failure(response.head)
         if response.status == 400, let login = content.neededLogin {
             error.code = .forbidden
             error.neededLogin = login
@@ -408,11 +404,7 @@ extension GigHiveClient {
         let (response, content) = try await deletionWithoutIDs()
         // Any other 400 does not show the role; the deletion itself will.
         guard response.status != 400 || content.neededLogin == .admin else { return }
-        var error = GigHiveError.ofResponse(
-            response.head,
-            message: content.message ?? content.error,
-            isJSON: content.error != nil
-        )
+        var error = content.failure(response.head)
         if content.neededLogin == .admin {
             error = GigHiveError(.forbidden, httpStatus: response.status)
             error.neededLogin = .admin

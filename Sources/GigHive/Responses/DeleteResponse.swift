@@ -63,6 +63,11 @@ struct DeleteResponse: Sendable, Equatable {
         }
     }
 
+    /// The error, unless the response is a success.
+    func failure(_ head: HTTPResponseHead) -> GigHiveError {
+        .ofResponse(head, message: message ?? error, isJSON: error != nil)
+    }
+
     /// Whether a 403 is about the token and not about the user's role.
     var rejectsToken: Bool { message == "Invalid delete token" }
 }
