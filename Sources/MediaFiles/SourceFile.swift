@@ -85,11 +85,7 @@ public final class SourceFile: Sendable {
     /// Linux's default read-ahead: a file up to this length is read in one step anyway.
     private static let readAheadCount: Int64 = 128 << 10
 
-    private static func prepareReading(
-        _ descriptor: Int32,
-        byteCount: Int64,
-        path: [UInt8]
-    ) throws(SourceFileError) {
+    private static func prepareReading(_ descriptor: Int32, byteCount: Int64, path: [UInt8]) throws(SourceFileError) {
         // Of the flags set by this call, `init` has set only O_NONBLOCK.
         guard fcntl(descriptor, F_SETFL, 0) == 0 else { throw SourceFileError(errno: errno, path: path) }
         // Only a hint: without it, read-ahead is smaller.

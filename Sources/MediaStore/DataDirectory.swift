@@ -30,10 +30,7 @@ public struct DataDirectory: Sendable {
         return try open(path, refusing: { !replaced.contains($0) })
     }
 
-    private static func open(
-        _ path: String,
-        refusing isRefused: (String) -> Bool
-    ) throws(StoreError) -> DataDirectory {
+    private static func open(_ path: String, refusing isRefused: (String) -> Bool) throws(StoreError) -> DataDirectory {
         let absolute = try absolutePath(path)
         try create(absolute)
         let resolved = try followingOwnLink(absolute)
@@ -85,11 +82,7 @@ public struct DataDirectory: Sendable {
         }
     }
 
-    private static func refuseLink(
-        _ path: String,
-        _ status: FileStatus,
-        isDirectory: Bool
-    ) throws(StoreError) {
+    private static func refuseLink(_ path: String, _ status: FileStatus, isDirectory: Bool) throws(StoreError) {
         guard !status.isSymbolicLink else { throw StoreError(.unsafe, path: path, detail: "it is a symbolic link") }
         if isDirectory { try requireOwnDirectory(path, status) }
     }

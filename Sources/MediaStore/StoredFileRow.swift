@@ -96,11 +96,7 @@ enum StoredFileRow {
 
     /// The files of a page of tokens that are not superseded, by the numbers of their rows, and possibly those of a few
     /// other tokens; those of all events, or only of events other than that of the token.
-    static func fetch(
-        _ db: Database,
-        ofTokens numbers: [Int64],
-        onlyOtherEvents: Bool
-    ) throws -> [StoredFile] {
+    static func fetch(_ db: Database, ofTokens numbers: [Int64], onlyOtherEvents: Bool) throws -> [StoredFile] {
         // Stores of 0.1.0 have none.
         let any = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM stored_files)")
         guard try Bool.fetchOne(any) ?? false else { return [] }

@@ -291,11 +291,7 @@ enum TokenRow {
     /// By SQLite's own functions, since a list has ten thousand rows.
     private static func entry(_ row: RawStatement) throws -> TokenEntry {
         guard let token = DeleteToken(row.text(3)) else {
-            throw StoreError(
-                .corrupt,
-                path: "tokens.sqlite",
-                detail: "row \(row.integer(0)) has no usable token"
-            )
+            throw StoreError(.corrupt, path: "tokens.sqlite", detail: "row \(row.integer(0)) has no usable token")
         }
         return TokenEntry(
             rowID: row.integer(0),

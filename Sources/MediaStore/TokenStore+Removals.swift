@@ -41,12 +41,7 @@ extension TokenStore {
 
     /// Records that this machine has deleted a file that has no entry on its server.
     package func noteDeletion(host: String, fileID: Int64, checksumSHA256: String) throws(StoreError) {
-        let stone = Tombstone(
-            host: host,
-            fileID: fileID,
-            checksumSHA256: checksumSHA256,
-            createdAt: now().milliseconds
-        )
+        let stone = Tombstone(host: host, fileID: fileID, checksumSHA256: checksumSHA256, createdAt: now().milliseconds)
         try connection.write { try TokenRow.bury(stone, $0) }
     }
 

@@ -11,13 +11,7 @@ public struct FileIdentity: Sendable, Equatable {
     /// Time of the last change of status, nanoseconds since 1970.
     public var changeNanoseconds: Int64
 
-    public init(
-        device: UInt64,
-        inode: UInt64,
-        size: Int64,
-        modificationNanoseconds: Int64,
-        changeNanoseconds: Int64
-    ) {
+    public init(device: UInt64, inode: UInt64, size: Int64, modificationNanoseconds: Int64, changeNanoseconds: Int64) {
         self.device = device
         self.inode = inode
         self.size = size

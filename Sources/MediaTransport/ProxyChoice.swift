@@ -7,10 +7,7 @@ internal import MediaCore
 package enum ProxyChoice {
     /// The variable, such as `http_proxy`, that sends plain http to this server through a proxy; nil if requests go
     /// directly, and for `https`, which a proxy passes on encrypted.
-    package static func variable(
-        for origin: Origin,
-        in variable: (String) -> String? = Self.ofThisProcess
-    ) -> String? {
+    package static func variable(for origin: Origin, in variable: (String) -> String? = Self.ofThisProcess) -> String? {
         guard origin.scheme == "http" else { return nil }
         // HTTP_PROXY is ignored: clients of a CGI program could set it (httpoxy.org).
         let names = ["http_proxy", "all_proxy", "ALL_PROXY"]

@@ -169,10 +169,7 @@ struct InventoryIndex: Sendable {
     private var events: [InventoryEvent: Int32] = [:]
     private var pathExtensions: [String] = [""]
 
-    static func fetch(
-        _ client: GigHiveClient,
-        control: TransferControl
-    ) async throws(GigHiveError) -> InventoryIndex {
+    static func fetch(_ client: GigHiveClient, control: TransferControl) async throws(GigHiveError) -> InventoryIndex {
         var index = InventoryIndex()
         var rows = ListingRows()
         for _ in 0..<GigHiveClient.listingPasses {

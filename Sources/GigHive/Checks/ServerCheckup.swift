@@ -443,10 +443,7 @@ struct CheckList: Sendable {
 
     /// Runs one check; an error that it throws counts as a failure. Returns true unless it failed.
     @discardableResult
-    mutating func run(
-        _ name: String,
-        _ probe: () async throws(GigHiveError) -> ServerCheck
-    ) async -> Bool {
+    mutating func run(_ name: String, _ probe: () async throws(GigHiveError) -> ServerCheck) async -> Bool {
         let began = ContinuousClock.now
         var check: ServerCheck
         do {

@@ -275,11 +275,7 @@ public struct Deleter: Sendable {
                     try store.uploads(fileID: target.fileID, host: host)
                         .contains(where: { !$0.isGuest && $0.checksumSHA256 == target.checksumSHA256 })
                 {
-                    try store.noteDeletion(
-                        host: host,
-                        fileID: target.fileID,
-                        checksumSHA256: target.checksumSHA256
-                    )
+                    try store.noteDeletion(host: host, fileID: target.fileID, checksumSHA256: target.checksumSHA256)
                 }
             }
             if state != .entryRemoved {

@@ -58,9 +58,7 @@ struct FinalizeRequest {
             guard progress.phase == .processing else { return }
             UploadFailpoint.finalizeSent.reach()
             onEvent(
-                .progress(
-                    TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes)
-                )
+                .progress(TransferProgress(phase: .processing, bytesAcknowledged: sizeBytes, bodyByteCount: sizeBytes))
             )
         }
     }

@@ -126,11 +126,7 @@ extension Uploader {
 
     /// Deletes an upload that the server refuses regardless of its details (gighive contract 2.4), so that nothing is
     /// left to resume. A server that does not delete the bytes now removes them later.
-    func removeBytes(
-        of tusID: String,
-        _ journal: TusJournal,
-        control: TransferControl
-    ) async throws(StoreError) {
+    func removeBytes(of tusID: String, _ journal: TusJournal, control: TransferControl) async throws(StoreError) {
         for id in [tusID] + (await journal.record.tusIDs.filter { $0 != tusID }) {
             guard (try? await tus.terminate(id, control: control)) != nil else { break }
         }

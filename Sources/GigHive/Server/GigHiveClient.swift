@@ -153,11 +153,7 @@ public struct GigHiveClient: Sendable {
         }
         try Self.requireSuccess(response)
         guard response.status == 200 else {
-            throw GigHiveError(
-                .unexpectedResponse,
-                detail: "not a response about a file",
-                httpStatus: response.status
-            )
+            throw GigHiveError(.unexpectedResponse, detail: "not a response about a file", httpStatus: response.status)
         }
         if let byteCount = response.head.value(of: "Content-Length").flatMap({ Int64($0) }) {
             return ServedMedia(byteCount: byteCount)

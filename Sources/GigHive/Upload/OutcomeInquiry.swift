@@ -206,10 +206,7 @@ struct OutcomeInquiry: Sendable {
         return try await listedCopy(.librarian, control: control)
     }
 
-    private func listedCopy(
-        _ view: ListingPage.View,
-        control: TransferControl
-    ) async throws(GigHiveError) -> Copy? {
+    private func listedCopy(_ view: ListingPage.View, control: TransferControl) async throws(GigHiveError) -> Copy? {
         var found: Copy?
         var pages = ListingPages(client: client, view: view, control: control)
         while let page = try await pages.next() {

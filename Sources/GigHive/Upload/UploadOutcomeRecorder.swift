@@ -144,10 +144,7 @@ extension UploadOutcomeRecorder {
     mutating func noteLoss() async throws(StoreError) {
         guard !record.state.isFinal, record.state != .unknownOutcome else { return }
         record.state = .unknownOutcome
-        try await store.note(
-            record.uploadID,
-            UploadChange(state: .unknownOutcome, updatedAt: record.updatedAt)
-        )
+        try await store.note(record.uploadID, UploadChange(state: .unknownOutcome, updatedAt: record.updatedAt))
     }
 
     mutating func note(status: Int?) {
@@ -447,10 +444,7 @@ extension UploadOutcomeRecorder {
     private mutating func endAsRefusedDuplicate(of fileID: Int64?) {
         result.fileID = fileID
         result.hasDeleteToken = !knownTokens(fileID: fileID, checksum: record.checksumSHA256).isEmpty
-        end(
-            .refusedDuplicate,
-            GigHiveError(.refusedDuplicate, httpStatus: record.httpStatus, fileID: fileID)
-        )
+        end(.refusedDuplicate, GigHiveError(.refusedDuplicate, httpStatus: record.httpStatus, fileID: fileID))
     }
 
     /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself;

@@ -21,12 +21,7 @@ enum UploadOwnership {
 
     /// The lock on a row. Throws `.uploadInProgress`.
     static func ofRow(_ record: UploadRecord, in directory: DataDirectory) throws(GigHiveError) -> UploadLock {
-        try acquire(
-            record.uploadID,
-            in: directory,
-            detail: "upload \(record.uploadID) is running",
-            path: record.path
-        )
+        try acquire(record.uploadID, in: directory, detail: "upload \(record.uploadID) is running", path: record.path)
     }
 
     private static func acquire(

@@ -120,10 +120,7 @@ struct UploadRun {
     }
 
     /// Limits concurrent lookups: more uploads may wait for slots and commits than may query the server.
-    private func lookUp(
-        _ earlier: EarlierUploads,
-        onlyFinished: Bool
-    ) async throws(GigHiveError) -> UploadResult? {
+    private func lookUp(_ earlier: EarlierUploads, onlyFinished: Bool) async throws(GigHiveError) -> UploadResult? {
         guard await uploader.lookups?.take() ?? true else { throw GigHiveError(.cancelled) }
         defer { uploader.lookups?.giveBack() }
         return onlyFinished ? try await earlier.endOfFinished() : try await earlier.end()
@@ -248,11 +245,7 @@ struct UploadRun {
         return Again(error: error, delay: isAtOnce ? .zero : delay)
     }
 
-    private mutating func store(
-        _ response: UploadResponse,
-        _ attempt: UploadAttempt,
-        _ rescue: RescueRecord
-    ) async {
+    private mutating func store(_ response: UploadResponse, _ attempt: UploadAttempt, _ rescue: RescueRecord) async {
         let response = await uploader.identified(
             response,
             recorder,
@@ -325,11 +318,7 @@ struct UploadRun {
         return nil
     }
 
-    private mutating func refuse(
-        _ error: GigHiveError,
-        mayRepeat: Bool,
-        _ file: FileContent
-    ) -> Again? {
+    private mutating func refuse(_ error: GigHiveError, mayRepeat: Bool, _ file: FileContent) -> Again? {
         if error.code == .cancelled {
             recorder.end(.cancelled, error)
         } else if error.code == .fileUnreadable && !file.isUnchanged {

@@ -244,12 +244,7 @@ public struct Uploader: Sendable {
         )
     }
 
-    func inquiry(
-        checksum: String,
-        fileName: String,
-        sizeBytes: Int64,
-        event: InventoryEvent
-    ) -> OutcomeInquiry {
+    func inquiry(checksum: String, fileName: String, sizeBytes: Int64, event: InventoryEvent) -> OutcomeInquiry {
         OutcomeInquiry(
             client: client,
             schedule: schedule,

@@ -14,14 +14,7 @@ package struct CivilTime: Sendable, Equatable {
     package let second: Int64
 
     /// Nil if a part is nil, or if the day or time does not exist.
-    package init?(
-        year: Int64?,
-        month: Int64?,
-        day: Int64?,
-        hour: Int64? = 0,
-        minute: Int64? = 0,
-        second: Int64? = 0
-    ) {
+    package init?(year: Int64?, month: Int64?, day: Int64?, hour: Int64? = 0, minute: Int64? = 0, second: Int64? = 0) {
         guard let year, let month, let day, let hour, let minute, let second,
             (1...12).contains(month), (1...Self.dayCount(of: month, in: year)).contains(day),
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)

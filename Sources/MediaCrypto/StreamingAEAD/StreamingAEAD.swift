@@ -233,12 +233,7 @@ struct SegmentCipher: ~Copyable {
     private var isOver = false
 
     /// Derives the key. Throws `.isDamaged` for a header of another length or format.
-    init(
-        _ direction: Direction,
-        header: [UInt8],
-        key: StreamingAEAD.Key,
-        associatedData: [UInt8]
-    ) throws(CryptoError) {
+    init(_ direction: Direction, header: [UInt8], key: StreamingAEAD.Key, associatedData: [UInt8]) throws(CryptoError) {
         guard header.count == StreamingAEAD.headerByteCount, header[0] == UInt8(StreamingAEAD.headerByteCount) else {
             throw CryptoError("the ciphertext has an invalid header", isDamaged: true)
         }
@@ -265,12 +260,7 @@ struct SegmentCipher: ~Copyable {
         let count = segment.count - StreamingAEAD.tagByteCount
         try begin(isLast: isLast)
         guard count >= 0, let start = segment.baseAddress, transform(start, count),
-            EVP_CIPHER_CTX_ctrl(
-                context,
-                EVP_CTRL_AEAD_GET_TAG,
-                Int32(StreamingAEAD.tagByteCount),
-                start + count
-            ) == 1
+            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(StreamingAEAD.tagByteCount), start + count) == 1
         else { throw .fromOpenSSL("cannot encrypt") }
         isOver = isLast
     }
@@ -358,23 +348,9 @@ struct SegmentBuffer: ~Copyable {
 /// HKDF (RFC 5869).
 enum HKDF {
     /// Extract and expand with SHA-256.
-    static func sha256(
-        key: [UInt8],
-        salt: [UInt8],
-        info: [UInt8],
-        byteCount: Int
-    ) throws(CryptoError) -> [UInt8] {
+    static func sha256(key: [UInt8], salt: [UInt8], info: [UInt8], byteCount: Int) throws(CryptoError) -> [UInt8] {
         var derived = [UInt8](repeating: 0, count: byteCount)
-        let isDerived = copenssl_hkdf_sha256(
-            key,
-            key.count,
-            salt,
-            salt.count,
-            info,
-            info.count,
-            &derived,
-            byteCount
-        )
+        let isDerived = copenssl_hkdf_sha256(key, key.count, salt, salt.count, info, info.count, &derived, byteCount)
         guard isDerived == 1 else { throw .fromOpenSSL("cannot derive a key") }
         return derived
     }

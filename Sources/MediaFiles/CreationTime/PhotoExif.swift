@@ -41,11 +41,7 @@ enum HEIFExifItem {
     }
 
     /// The range of an item in the file or in the `idat` box; nil if it is not contiguous.
-    private static func place(
-        of item: UInt64,
-        in meta: Span,
-        of content: inout BoundedContent
-    ) -> Span? {
+    private static func place(of item: UInt64, in meta: Span, of content: inout BoundedContent) -> Span? {
         guard let box = ISOBoxes.first("iloc", in: meta, of: &content), box.end - box.start <= 1 << 20,
             let bytes = content.bytes(at: box.start, count: Int(box.end - box.start)),
             let location = ItemLocations(bytes).flatMap({ $0.location(of: item) })

@@ -261,9 +261,7 @@ extension ManifestReader {
         var reason: String
     }
 
-    private static func value(
-        _ cursor: inout JSONCursor
-    ) throws(JSONCursor.Broken) -> Result<String?, ValueFailure> {
+    private static func value(_ cursor: inout JSONCursor) throws(JSONCursor.Broken) -> Result<String?, ValueFailure> {
         switch cursor.kind() {
         case .string:
             guard let text = try cursor.string() else {

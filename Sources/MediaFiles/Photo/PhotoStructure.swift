@@ -244,10 +244,7 @@ enum GIFStructure {
         _ body: (Range<Int64>, Block) throws(StructureError) -> Void
     ) throws(StructureError) {
         try bytes.skip(6)
-        let dimensions = PhotoStructure.Dimensions(
-            width: try bytes.littleEndian(2),
-            height: try bytes.littleEndian(2)
-        )
+        let dimensions = PhotoStructure.Dimensions(width: try bytes.littleEndian(2), height: try bytes.littleEndian(2))
         onHeader(dimensions)
         let flags = try bytes.byte()
         try bytes.skip(2)

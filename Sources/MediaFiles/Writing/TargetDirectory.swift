@@ -44,10 +44,7 @@ package final class TargetDirectory: Sendable {
     /// Opens a directory in this one; nil if it is missing and not to be created.
     ///
     /// - Throws: `.unsafe` for a link, which is not followed, or a file with that name.
-    package func subdirectory(
-        _ name: String,
-        creating isCreated: Bool
-    ) throws(FileWriteError) -> TargetDirectory? {
+    package func subdirectory(_ name: String, creating isCreated: Bool) throws(FileWriteError) -> TargetDirectory? {
         let bytes = Array(name.utf8)
         let path = path(of: bytes)
         if isCreated, mkdirat(descriptor, bytes.cString, 0o777) == 0 {
@@ -107,11 +104,7 @@ package final class TargetDirectory: Sendable {
     }
 
     /// Throws the system's error for an entry, or for the directory, if a call has failed.
-    func check(
-        _ name: [UInt8]? = nil,
-        allowing allowed: [Int32] = [],
-        _ call: () -> Int32
-    ) throws(FileWriteError) {
+    func check(_ name: [UInt8]? = nil, allowing allowed: [Int32] = [], _ call: () -> Int32) throws(FileWriteError) {
         guard call() < 0 else { return }
         let code = errno
         guard !allowed.contains(code) else { return }

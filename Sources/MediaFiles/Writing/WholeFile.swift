@@ -57,11 +57,7 @@ package struct WholeFile: Sendable {
     /// Writes a file as above from chunks, of which only one is in memory. `nextBytes` returns nil after the last one.
     ///
     /// - Throws: `FileWriteError` as above, and errors thrown by `nextBytes`.
-    package func write(
-        as name: [UInt8],
-        replacing isReplacing: Bool,
-        _ nextBytes: () throws -> [UInt8]?
-    ) throws {
+    package func write(as name: [UInt8], replacing isReplacing: Bool, _ nextBytes: () throws -> [UInt8]?) throws {
         let file = try PartialFile.open(temporaryName, in: directory)
         do {
             try file.truncate(to: 0)

@@ -23,11 +23,7 @@ extension SyncIndex {
     }
 
     /// The photos with these IDs that are not gone, or those that are, in no particular order.
-    public func photos(
-        _ ids: [String],
-        of server: String,
-        areGone: Bool = false
-    ) throws(StoreError) -> [PhotoRecord] {
+    public func photos(_ ids: [String], of server: String, areGone: Bool = false) throws(StoreError) -> [PhotoRecord] {
         // An unfinished run that added many photos leaves them without this index.
         try photos(ids, areGone, of: server, column: "id", PhotoIndexes.ids, PhotoCoding.id) { _ = try $0.finishIDs() }
     }
@@ -109,12 +105,7 @@ extension SyncIndex {
         try drop(ids, of: server, gone: 0, by: "DELETE FROM photos WHERE number = ?1")
     }
 
-    private func drop(
-        _ ids: [String],
-        of server: String,
-        gone: Int64,
-        by change: String
-    ) throws(StoreError) -> Bool {
+    private func drop(_ ids: [String], of server: String, gone: Int64, by change: String) throws(StoreError) -> Bool {
         try connection.write { db in
             guard let number = try ServerRow.number(of: server, db) else { return true }
             guard try RunRow.fetch(ofServer: number, db) == nil else { return false }

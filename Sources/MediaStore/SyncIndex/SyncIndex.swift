@@ -203,10 +203,7 @@ extension SyncIndex {
     /// Stores whether an upload was owned. A server that was never synced is skipped.
     public func setOwnsUploads(_ isOwned: Bool, at server: String) throws(StoreError) {
         try connection.write { db in
-            try db.execute(
-                sql: "UPDATE servers SET owns_uploads = ? WHERE address = ?",
-                arguments: [isOwned, server]
-            )
+            try db.execute(sql: "UPDATE servers SET owns_uploads = ? WHERE address = ?", arguments: [isOwned, server])
         }
     }
 }

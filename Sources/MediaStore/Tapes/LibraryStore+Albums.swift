@@ -74,11 +74,7 @@ extension LibraryStore {
     }
 
     /// Commits the results of clips in a library; one that no longer exists is skipped.
-    public func recordOutcomes(
-        _ clips: [ClipOutcome],
-        in libraryID: String,
-        at now: Date = Date()
-    ) throws(StoreError) {
+    public func recordOutcomes(_ clips: [ClipOutcome], in libraryID: String, at now: Date = Date()) throws(StoreError) {
         guard !clips.isEmpty else { return }
         try connection.write { db in
             for clip in clips {
