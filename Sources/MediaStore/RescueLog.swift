@@ -201,8 +201,7 @@ package final class RescueRecord: Sendable {
 
     deinit { end(isKept: true) }
 
-    /// Records the status (100…999) of the response that follows. An earlier response is erased
-    /// first, on disk as well.
+    /// Records the status (100…999) of the response that follows. An earlier response is erased first, on disk as well.
     package func begin(status: Int) throws(StoreError) {
         try response.withLock { response throws(StoreError) in
             if response.last != nil {

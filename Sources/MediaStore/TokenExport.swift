@@ -25,9 +25,8 @@ public enum TokenExport {
     private static func quoted(_ text: String) -> String { JSONText.quoted(text, isForTerminals: true) }
 
     /// Reads one line (without its line feed; `number`, from 1, is for errors) into an entry without a row number.
-    /// `scope` returns the host of a base URL in the token store, with its port if it is not the scheme's
-    /// default; nil if it is not the address of a server. Throws if the line is not an entry, or its base URL
-    /// does not fit its host.
+    /// `scope` returns the host of a base URL in the token store, with its port if it is not the scheme's default; nil
+    /// if it is not the address of a server. Throws if the line is not an entry, or its base URL does not fit its host.
     public static func entry(
         in line: ArraySlice<UInt8>,
         number: Int,

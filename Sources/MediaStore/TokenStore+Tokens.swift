@@ -2,10 +2,9 @@ import Foundation
 import GRDB
 
 extension TokenStore {
-    /// Stores a success response in one transaction: the upload's new state and, if present, the token,
-    /// the guest receipt and the details of the stored file.
-    /// A row of the same host, ID and checksum is superseded; a missing token never overwrites one. Storing the same
-    /// token again, as after adopting a rescue file, changes nothing.
+    /// Stores a success response in one transaction: the upload's new state and, if present, the token, the guest
+    /// receipt and the details of the stored file. A row of the same host, ID and checksum is superseded; a missing
+    /// token never overwrites one. Storing the same token again, as after adopting a rescue file, changes nothing.
     ///
     /// A token or receipt is stored even if the journal has lost its upload. Calls of several tasks share one commit
     /// (group commit); one that is not urgent waits for others, at most 2 ms. Canceling the task does not stop it.
@@ -53,9 +52,8 @@ extension TokenStore {
         }
     }
 
-    /// The same without holding more than one page of them in memory. `nextPage`
-    /// returns nil after the last, and is called while the store is locked for other writers; if it throws, nothing
-    /// is stored.
+    /// The same without holding more than one page of them in memory. `nextPage` returns nil after the last, and is
+    /// called while the store is locked for other writers; if it throws, nothing is stored.
     package func addPages(isDryRun: Bool = false, _ nextPage: () throws -> [TokenEntry]?) throws -> [AddOutcome: Int] {
         var pageError: (any Error)?
         do throws(StoreError) {

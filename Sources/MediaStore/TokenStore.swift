@@ -289,8 +289,7 @@ extension TokenStore {
         }
     }
 
-    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts if `host` is
-    /// nil.
+    /// Rows that were sent with an event link and are on the server, newest first; those of all hosts if `host` is nil.
     public func guestUploads(host: String?) throws(StoreError) -> [UploadRecord] {
         try uploads(where: "is_guest = 1 AND file_id IS NOT NULL AND (?1 IS NULL OR host = ?1)", [host])
     }
