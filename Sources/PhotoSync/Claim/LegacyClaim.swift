@@ -38,7 +38,7 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl(),
         _ body: @escaping @Sendable ([PhotoRecord]) throws -> Void
     ) async throws -> Int64 {
-        let live = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        let live = try await LiveListing.make(of: account, control: control, queue: queue)
         let result = try await queue.run {
             Result { () throws -> Int64 in
                 try live.index.forEachBlock(of: live.server, where: PhotoFilter(origin: .legacy), body)
@@ -54,7 +54,7 @@ public struct LegacyClaim: Sendable {
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> ClaimPlan {
         let before = try await account.client.status(device: account.deviceID)
-        let live = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        let live = try await LiveListing.make(of: account, control: control, queue: queue)
         return try await queue.run {
             switch selection {
             case .all:
@@ -125,7 +125,7 @@ public struct LegacyClaim: Sendable {
 
     private func claimAll(_ count: ClaimCount, _ control: TransferControl) async throws(PhotoSyncError) -> ClaimResult {
         // The current legacy photos; there may be more than were planned.
-        let before = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        let before = try await LiveListing.make(of: account, control: control, queue: queue)
         guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
         _ = try await account.client.claimAll(device: count.device)
         SyncFailpoint.afterClaim.reach()
@@ -143,7 +143,7 @@ public struct LegacyClaim: Sendable {
         _ add: @escaping @Sendable (inout ClaimCount, LiveListing, SyncIndex) throws -> Void
     ) async throws(PhotoSyncError) -> ClaimResult {
         let index = account.index
-        let live = try await LiveListing.make(of: account, .init(control: control), queue: queue)
+        let live = try await LiveListing.make(of: account, control: control, queue: queue)
         let (count, remaining) = try await queue.run {
             var count = count
             try add(&count, live, index)

@@ -247,31 +247,27 @@ struct LiveListing: Sendable {
     let server: String
     let outcome: Listing.Outcome
 
-    struct Request: Sendable {
-        var kind = SyncRun.Kind.full
-        var pageSize = 500
-        var restarts = 3
-        var control = TransferControl()
-        var progress: (@Sendable (PullProgress) -> Void)?
-    }
-
     /// - Throws: `PhotoSyncError`, as `Listing.store`.
     static func make(
         of account: SyncAccount,
-        _ request: Request = Request(),
+        _ kind: SyncRun.Kind = .full,
+        pageSize: Int = 500,
+        restarts: Int = 3,
+        control: TransferControl = TransferControl(),
+        progress: (@Sendable (PullProgress) -> Void)? = nil,
         queue: StoreQueue
     ) async throws(PhotoSyncError) -> LiveListing {
         let index = try await queue.run { try SyncIndex.temporary() }
         let listing = Listing(
-            source: account.source(pageSize: request.pageSize, device: nil),
+            source: account.source(pageSize: pageSize, device: nil),
             index: index,
             account: account,
             accountKey: "",
             isIndexOfAll: false,
-            maximumRestarts: request.restarts,
+            maximumRestarts: restarts,
             queue: queue
         )
-        let outcome = try await listing.store(request.kind, control: request.control, progress: request.progress)
+        let outcome = try await listing.store(kind, control: control, progress: progress)
         _ = try await queue.run { try index.finish(outcome.run, now: nil) }
         return LiveListing(index: index, server: account.server, outcome: outcome)
     }
@@ -284,7 +280,7 @@ struct LiveListing: Sendable {
     ) async throws(PhotoSyncError) -> LiveListing {
         let state = try await queue.run { try account.state() }
         let kind = SyncRun.Kind(after: state, overlap: Pull.Options().overlap)
-        return try await make(of: account, Request(kind: kind, control: control), queue: queue)
+        return try await make(of: account, kind, control: control, queue: queue)
     }
 
     func photos(_ ids: [String]) throws(StoreError) -> [String: PhotoRecord] {

@@ -171,15 +171,16 @@ public struct Pull: Sendable {
         _ control: TransferControl,
         _ progress: (@Sendable (PullProgress) -> Void)?
     ) async throws(PhotoSyncError) -> PullResult {
-        let request = LiveListing.Request(
-            kind: kind,
+        let index = account.index
+        let live = try await LiveListing.make(
+            of: account,
+            kind,
             pageSize: options.pageSize,
             restarts: options.restarts,
             control: control,
-            progress: progress
+            progress: progress,
+            queue: queue
         )
-        let index = account.index
-        let live = try await LiveListing.make(of: account, request, queue: queue)
         let total = live.outcome.run.totalCount
         let result = try await queue.run { [account] in
             guard try account.state() != nil else {

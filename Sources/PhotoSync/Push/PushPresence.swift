@@ -39,6 +39,6 @@ extension OwnPhotos {
             try account.index.counts(of: account.server, device: nil).total + live.changes(to: account.index).added
         }
         if count == live.outcome.run.totalCount { return nil }
-        return try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)
+        return try await LiveListing.make(of: account, control: control, queue: queue)
     }
 }

@@ -78,7 +78,7 @@ public struct Repair: Sendable {
         guard try await queue.run({ try index.ownsUploads(at: server) }) != false else {
             throw PhotoSyncError(.ownershipDefect)
         }
-        let live = try await LiveListing.make(of: account, LiveListing.Request(control: control), queue: queue)
+        let live = try await LiveListing.make(of: account, control: control, queue: queue)
         let files = ServerFiles(account: account, extent: check, control: control)
         let found = Found()
         let (deleted, photos, copies) = try await queue.run { [account] in

@@ -48,8 +48,7 @@ public struct Verification: Sendable {
         let stop = control.linked()
         let result = await withTaskCancellationHandler {
             await Result(awaiting: { () async throws(PhotoSyncError) in
-                let request = LiveListing.Request(control: control, progress: progress)
-                let live = try await LiveListing.make(of: account, request, queue: queue)
+                let live = try await LiveListing.make(of: account, control: control, progress: progress, queue: queue)
                 try await queue.run {
                     try compare(live, stop, statistics)
                     try compareCopies(live, stop, statistics)
