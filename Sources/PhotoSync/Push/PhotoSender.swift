@@ -22,6 +22,10 @@ struct PhotoToSend: Sendable {
             error: error
         )
     }
+
+    func failed(_ error: PhotoSyncError, photoID: String? = nil) -> PushItem {
+        error.code == .cancelled ? item(.cancelled, photoID: photoID) : item(.failed, photoID: photoID, error: error)
+    }
 }
 
 struct SentPhoto: Sendable {
@@ -31,8 +35,6 @@ struct SentPhoto: Sendable {
     /// Body bytes of all attempts.
     var bytesSent: Int64
     var attempts: Int
-    /// Whether an earlier attempt may have succeeded although its response was lost.
-    var wasAmbiguous: Bool
 
     func item(_ state: PushItem.State, photoID: String?, error: PhotoSyncError? = nil) -> PushItem {
         var item = photo.item(state, photoID: photoID, error: error)
@@ -59,7 +61,7 @@ struct PhotoSender: Sendable {
     /// Uploads a file that has not changed since it was hashed.
     ///
     /// An upload whose response was lost is repeated as well: the server identifies the bytes by their hash.
-    func send(_ photo: PhotoToSend) async throws(SendFailure) -> SentPhoto {
+    func send(_ photo: PhotoToSend) async -> Result<SentPhoto, SendFailure> {
         var failure = SendFailure(error: PhotoSyncError(.cancelled), takenAt: nil, bytesSent: 0, attempts: 0)
         do throws(PhotoSyncError) {
             let file = try open(photo)
@@ -69,17 +71,18 @@ struct PhotoSender: Sendable {
                 // The server may have received bytes other than those of this file.
                 throw changed(photo, while: "it was being sent")
             }
-            return SentPhoto(
-                photo: photo,
-                takenAt: failure.takenAt,
-                receipt: receipt,
-                bytesSent: failure.bytesSent,
-                attempts: failure.attempts,
-                wasAmbiguous: failure.attempts > 1
+            return .success(
+                SentPhoto(
+                    photo: photo,
+                    takenAt: failure.takenAt,
+                    receipt: receipt,
+                    bytesSent: failure.bytesSent,
+                    attempts: failure.attempts
+                )
             )
         } catch {
             failure.error = error
-            throw failure
+            return .failure(failure)
         }
     }
 

@@ -41,7 +41,8 @@ extension PushRun {
                     endChanged(file.photo, photoID: file.id)
                     block.close(file.photo)
                 case .failure(let error):
-                    endUnrecognized(file, error)
+                    // Fails the file, since it may be a copy and must not be uploaded as a new photo.
+                    end(file.photo.failed(error.at(file.photo.candidate.path), photoID: file.id))
                     block.close(file.photo)
                 }
             } else if let deletion = deletions[file.id], !isSentAgain(file.photo, deletion) {
@@ -78,12 +79,6 @@ extension PushRun {
             })
         }
         return Dictionary(zip(ids, lengths)) { first, _ in first }
-    }
-
-    /// Fails the file, since it may be a copy and must not be uploaded as a new photo.
-    private func endUnrecognized(_ file: StampedFile, _ error: PhotoSyncError) {
-        let failure = SendFailure(error: error.at(file.photo.candidate.path), takenAt: nil, bytesSent: 0, attempts: 0)
-        end(file.photo, error.code == .cancelled ? .cancelled : .failed, photoID: file.id, failure: failure)
     }
 }
 

@@ -249,20 +249,8 @@ final class PushRun {
         return error.code == .cancelled ? nil : error
     }
 
-    func end(
-        _ photo: PhotoToSend,
-        _ state: PushItem.State,
-        photoID: String? = nil,
-        failure: SendFailure? = nil,
-        endsRun: Bool = false
-    ) {
-        var item = photo.item(state, photoID: photoID)
-        item.endsRun = endsRun
-        if let failure {
-            (item.takenAt, item.bytesSent, item.attempts) = (failure.takenAt, failure.bytesSent, failure.attempts)
-            if failure.error.code != .cancelled { item.error = failure.error }
-        }
-        end(item)
+    func end(_ photo: PhotoToSend, _ state: PushItem.State, photoID: String? = nil) {
+        end(photo.item(state, photoID: photoID))
     }
 
     /// Reports a file. The result of the first file with these bytes is kept, unless no upload succeeded.
@@ -370,7 +358,7 @@ extension PushRun {
             return sent.item(.failed, photoID: record.id, error: error)
         }
         // A repeated upload is a duplicate of the attempt whose response was lost.
-        let wasThere = sent.receipt.isDuplicate && !sent.wasAmbiguous
+        let wasThere = sent.receipt.isDuplicate && sent.attempts == 1
         return sent.item(wasThere ? .present : .uploaded, photoID: record.id)
     }
 
@@ -410,7 +398,7 @@ extension PushRun {
         var waiting = photos[...]
         while !isOwnershipVerified, let photo = waiting.popFirst() {
             let before = try await account.client.status(device: account.deviceID).totalPhotos
-            let outcome = await outcome(of: photo)
+            let outcome = await sender.send(photo)
             try take(photo, outcome, &block)
             if case .success(let sent) = outcome, !sent.receipt.isDuplicate {
                 try await verifyOwnership(of: sent, totalBefore: before)
@@ -430,20 +418,6 @@ extension PushRun {
         )
     }
 
-    private typealias SendOutcome = Result<SentPhoto, SendFailure>
-
-    private func outcome(of photo: PhotoToSend) async -> SendOutcome {
-        await Self.outcome(of: photo, by: sender)
-    }
-
-    private static func outcome(of photo: PhotoToSend, by sender: PhotoSender) async -> SendOutcome {
-        do {
-            return .success(try await sender.send(photo))
-        } catch {
-            return .failure(error)
-        }
-    }
-
     private func sendTogether(_ photos: ArraySlice<PhotoToSend>, _ block: inout PushBlock) async throws {
         var waiting = photos
         var ending: (any Error)?
@@ -458,13 +432,17 @@ extension PushRun {
                     ending = ending ?? error
                 }
             }
-        ) { (photo: PhotoToSend) in (photo, await Self.outcome(of: photo, by: sender)) }
+        ) { (photo: PhotoToSend) in (photo, await sender.send(photo)) }
         if let ending { throw ending }
         try stopIfRequested()
     }
 
     /// - Throws: The failure, if all other files would fail as well.
-    private func take(_ photo: PhotoToSend, _ outcome: SendOutcome, _ block: inout PushBlock) throws(PhotoSyncError) {
+    private func take(
+        _ photo: PhotoToSend,
+        _ outcome: Result<SentPhoto, SendFailure>,
+        _ block: inout PushBlock
+    ) throws(PhotoSyncError) {
         block.close(photo)
         switch outcome {
         case .success(let sent):
@@ -474,10 +452,11 @@ extension PushRun {
             SyncFailpoint.pushAfterUpload.reach()
         case .failure(let failure):
             lostInARow = failure.error.isOutage ? lostInARow + 1 : 0
-            let endsRun = failure.error.concernsEveryFile || lostInARow >= Self.mostLostInARow
-            let state: PushItem.State = failure.error.code == .cancelled ? .cancelled : .failed
-            end(photo, state, failure: failure, endsRun: endsRun)
-            if endsRun { throw failure.error }
+            var item = photo.failed(failure.error)
+            (item.takenAt, item.bytesSent, item.attempts) = (failure.takenAt, failure.bytesSent, failure.attempts)
+            item.endsRun = failure.error.concernsEveryFile || lostInARow >= Self.mostLostInARow
+            end(item)
+            if item.endsRun { throw failure.error }
         }
     }
 
