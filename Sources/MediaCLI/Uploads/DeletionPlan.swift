@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import GigHive
+internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 internal import Tus

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -60,15 +61,15 @@ public struct LegacyClaim: Sendable {
             case .all:
                 ClaimPlan(selection: selection, ids: [], count: try live.legacyCount, before: before)
             case .ids(let ids):
-                try Self.plan(ids.distinct, live, before)
+                try Self.plan(ids.uniqued { $0 }, live, before)
             }
         }
     }
 
     private static func plan(_ ids: [String], _ live: LiveListing, _ before: SyncStatus) throws -> ClaimPlan {
         var plan = ClaimPlan(selection: .ids(ids), ids: [], count: 0, before: before)
-        for block in ids.blocks(of: blockSize) {
-            let found = try live.photos(block)
+        for block in ids.chunks(of: blockSize) {
+            let found = try live.photos(Array(block))
             for id in block {
                 if let photo = found[id] {
                     if photo.originDevice == nil { plan.ids.append(id) } else { plan.alreadyClaimed.append(id) }
@@ -112,14 +113,14 @@ public struct LegacyClaim: Sendable {
         _ count: ClaimCount,
         _ control: TransferControl
     ) async throws(PhotoSyncError) -> ClaimResult {
-        for block in ids.blocks(of: Self.blockSize) {
+        for block in ids.chunks(of: Self.blockSize) {
             guard !control.isStopRequested else { throw PhotoSyncError(.cancelled) }
-            _ = try await account.client.claim(block, device: count.device)
+            _ = try await account.client.claim(Array(block), device: count.device)
             SyncFailpoint.betweenClaims.reach()
         }
         SyncFailpoint.afterClaim.reach()
         return try await counted(count, control) { count, live, index in
-            for block in ids.blocks(of: Self.blockSize) { try count.add(block, live, index) }
+            for block in ids.chunks(of: Self.blockSize) { try count.add(Array(block), live, index) }
         }
     }
 
@@ -180,17 +181,6 @@ private struct ClaimCount: Sendable {
         for (origin, ids) in origins {
             try index.setOrigin(origin, ofPhotos: ids, server: live.server)
         }
-    }
-}
-
-extension Array where Element == String {
-    fileprivate var distinct: [String] {
-        var seen: Set<String> = []
-        return filter { seen.insert($0).inserted }
-    }
-
-    fileprivate func blocks(of size: Int) -> [[String]] {
-        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
 }
 

@@ -302,11 +302,8 @@ struct DownloadCandidates: Sendable {
     }
 
     private func named(_ ids: [String], _ body: ([Candidate]) throws -> Void) throws {
-        var seen: Set<String> = []
-        let ids = ids.filter { seen.insert($0).inserted }
-        for start in stride(from: 0, to: ids.count, by: Self.blockSize) {
-            let part = Array(ids[start..<min(ids.count, start + Self.blockSize)])
-            let photos = try account.index.photos(part, of: account.server)
+        for part in ids.uniqued(by: { $0 }).chunks(of: Self.blockSize) {
+            let photos = try account.index.photos(Array(part), of: account.server)
             let holdings = try copies.holdings(of: photos)
             let byID = Dictionary(photos.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             try body(

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 public import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -243,7 +244,8 @@ struct PushPlan: Sendable {
             plan.ended += FileWalk.unreadLinks(of: walks).map { path in
                 PushCandidate(path: path, isNamed: false).refused(PhotoSyncError(.isDirectory, path: path))
             }
-            plan.removeRepeats(isNeeded: walked.count > 1)
+            // A file may be both specified and found in a specified directory.
+            if walked.count > 1 { plan.candidates = plan.candidates.uniqued(by: \.path) }
             return plan
         }
     }
@@ -285,12 +287,5 @@ struct PushPlan: Sendable {
         } else {
             candidates.append(candidate)
         }
-    }
-
-    /// Counts a file once if it is both specified and found in a specified directory.
-    private mutating func removeRepeats(isNeeded: Bool) {
-        guard isNeeded else { return }
-        var seen: Set<[UInt8]> = []
-        candidates = candidates.filter { seen.insert($0.path).inserted }
     }
 }

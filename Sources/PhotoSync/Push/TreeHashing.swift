@@ -1,4 +1,5 @@
 package import Foundation
+internal import MediaCore
 package import MediaStore
 package import MediaSystem
 package import MediaTransport
@@ -77,9 +78,7 @@ package struct TreeHashing: Sendable {
         onRead: @escaping @Sendable (Int) -> Void = { _ in },
         _ body: (Range<Int>, [Outcome]) async throws -> Void
     ) async throws {
-        let blocks = stride(from: 0, to: paths.count, by: blockSize).map { start in
-            start..<min(start + blockSize, paths.count)
-        }
+        let blocks = paths.indices.chunks(of: blockSize)
         guard let first = blocks.first else { return }
         var outcomes = await digests(of: Array(paths[first]), control: control, onRead: onRead)
         for (number, block) in blocks.enumerated() {

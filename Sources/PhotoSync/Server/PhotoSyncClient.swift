@@ -93,10 +93,7 @@ public struct PhotoSyncClient: Sendable {
         control: TransferControl = TransferControl()
     ) async throws(PhotoSyncError) -> Set<String> {
         var existing: Set<String> = []
-        var rest = digests[...]
-        while !rest.isEmpty {
-            let block = rest.prefix(Self.largestCheck)
-            rest = rest.dropFirst(block.count)
+        for block in digests.chunks(of: Self.largestCheck) {
             let body: JSONObject = ["hashes": .array(block.map(JSONValue.string))]
             let response = try await json(of: request(.post, "/api/photos/check", body: body), control: control)
             existing.formUnion(try CheckResponse.existing(in: response).intersection(block))

@@ -51,8 +51,7 @@ struct ServerFiles: Sendable {
             let copies = try account.library.copies(ofPhotos: block.map(\.id), server: account.server)
             let byPhoto = Dictionary(grouping: copies, by: \.photoID)
             // Small enough for frequent progress updates.
-            for start in stride(from: 0, to: block.count, by: 50) {
-                let part = block[start..<min(block.count, start + 50)]
+            for part in block.chunks(of: 50) {
                 let (differences, failure) = examine(Array(part), byPhoto)
                 onBlock(part.count, differences)
                 if let failure { throw failure }

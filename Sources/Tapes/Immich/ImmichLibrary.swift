@@ -403,10 +403,8 @@ extension ImmichLibrary {
     ) async throws(AlbumError) -> [String: Verdict] {
         let path = try Self.path(ofAlbum: albumID) + "/assets"
         var responses: [String: Verdict] = [:]
-        var listed: Set<String> = []
-        var rest = ids.filter { listed.insert($0).inserted }[...]
-        while !rest.isEmpty {
-            let chunk = rest.prefix(Self.largestChunk)
+        let ids = ids.uniqued { $0 }
+        for chunk in ids.chunks(of: Self.largestChunk) {
             do throws(AlbumError) {
                 let body: JSONObject = ["ids": .array(chunk.map(JSONValue.string))]
                 let request = client.request(method, path, body: body)
@@ -419,10 +417,9 @@ extension ImmichLibrary {
             } catch {
                 // A missing album and a cancellation are not results of single assets.
                 if responses.isEmpty || error.kind == .albumMissing || error.kind == .cancelled { throw error }
-                for id in rest { responses[id] = .notNow(error) }
+                for id in ids[chunk.startIndex...] { responses[id] = .notNow(error) }
                 return responses
             }
-            rest = rest.dropFirst(chunk.count)
         }
         return responses
     }
@@ -467,10 +464,7 @@ extension ImmichLibrary {
     /// on the server are omitted.
     func check(_ files: [CheckedFile]) async throws(AlbumError) -> [String: AssetResolution] {
         var found: [String: AssetResolution] = [:]
-        var rest = files[...]
-        while !rest.isEmpty {
-            let block = rest.prefix(ImmichAssetSearch.largestCheck)
-            rest = rest.dropFirst(block.count)
+        for block in files.chunks(of: ImmichAssetSearch.largestCheck) {
             let assets = block.map {
                 JSONValue.object(["id": .string($0.id), "checksum": .string($0.checksum.base64)])
             }
