@@ -23,9 +23,9 @@ package struct TreeHashing: Sendable {
     /// `.sourceChanged`, `.cancelled`.
     package typealias Outcome = Result<Digest, PhotoSyncError>
 
-    private let hashes: HashCache?
+    fileprivate let hashes: HashCache?
+    fileprivate let now: @Sendable () -> Date
     private let threads: Int
-    private let now: @Sendable () -> Date
 
     /// - Parameters:
     ///   - hashes: Cache of digests, read and updated; nil to read all files.
@@ -47,7 +47,7 @@ package struct TreeHashing: Sendable {
         control: TransferControl = TransferControl(),
         onRead: @escaping @Sendable (Int) -> Void = { _ in }
     ) async -> [Outcome] {
-        let work = HashWork(paths: paths, hashes: hashes, now: now, control: control, onRead: onRead)
+        let work = HashWork(self, paths, control: control, onRead: onRead)
         await BlockingWork.run { work.lookUp() }
         let count = min(threads, work.unknownCount)
         await withBoundedTasks(0..<count, limit: count) { _ in await BlockingWork.run { work.hashUnknown() } }
@@ -56,7 +56,7 @@ package struct TreeHashing: Sendable {
 
     /// The digest of one file. Blocks. Stopping `control` stops reading with `.cancelled`.
     func digest(of path: [UInt8], control: TransferControl) -> Outcome {
-        let work = HashWork(paths: [path], hashes: hashes, now: now, control: control, onRead: { _ in })
+        let work = HashWork(self, [path], control: control, onRead: { _ in })
         work.lookUp()
         work.hashUnknown()
         return work.outcomes[0]
@@ -99,9 +99,8 @@ package struct TreeHashing: Sendable {
 }
 
 private final class HashWork: Sendable {
+    private let hashing: TreeHashing
     private let paths: [[UInt8]]
-    private let hashes: HashCache?
-    private let now: @Sendable () -> Date
     private let control: TransferControl
     private let onRead: @Sendable (Int) -> Void
     private let state: Mutex<State>
@@ -113,15 +112,13 @@ private final class HashWork: Sendable {
     }
 
     init(
-        paths: [[UInt8]],
-        hashes: HashCache?,
-        now: @escaping @Sendable () -> Date,
+        _ hashing: TreeHashing,
+        _ paths: [[UInt8]],
         control: TransferControl,
         onRead: @escaping @Sendable (Int) -> Void
     ) {
+        self.hashing = hashing
         self.paths = paths
-        self.hashes = hashes
-        self.now = now
         self.control = control
         self.onRead = onRead
         state = Mutex(State(outcomes: [TreeHashing.Outcome?](repeating: nil, count: paths.count)))
@@ -135,7 +132,7 @@ private final class HashWork: Sendable {
 
     func lookUp() {
         let identities = paths.map { control.isStopRequested ? nil : FileIdentity(ofRegularFile: $0) }
-        var known = (hashes?.digests(of: identities.compactMap(\.self)) ?? []).makeIterator()
+        var known = (hashing.hashes?.digests(of: identities.compactMap(\.self)) ?? []).makeIterator()
         var unknown: [Int] = []
         var outcomes: [TreeHashing.Outcome?] = []
         outcomes.reserveCapacity(paths.count)
@@ -170,9 +167,9 @@ private final class HashWork: Sendable {
 
     private func hash(_ path: [UInt8], with reader: FileReader) -> TreeHashing.Outcome {
         do {
-            let began = now()
+            let began = hashing.now()
             let digest = try reader.digest(of: path)
-            hashes?.keep(digest.sha256, for: digest.identity, readingBegan: began)
+            hashing.hashes?.keep(digest.sha256, for: digest.identity, readingBegan: began)
             return .success(digest)
         } catch {
             return .failure(error)
