@@ -112,6 +112,11 @@ extension PhotoSyncError {
         do { return try work() } catch { throw PhotoSyncError(error) }
     }
 
+    /// Like `storing`, for work that does not wait.
+    static func stored<Value>(_ value: @autoclosure () throws(StoreError) -> Value) throws(PhotoSyncError) -> Value {
+        do { return try value() } catch { throw PhotoSyncError(error) }
+    }
+
     /// Changes or reads the stores, and converts their errors.
     static func storing<Value>(
         _ work: () async throws(StoreError) -> Value

@@ -70,7 +70,7 @@ extension SyncAccount {
         deviceName: String,
         in directory: DataDirectory
     ) async throws(PhotoSyncError) -> SyncAccount {
-        let library = try library(in: directory)
+        let library = try PhotoSyncError.stored(LibraryStore(in: directory))
         let client = try client(of: server, apiKey: apiKey.trimmingBlanks())
         let login = try await DeviceRegistration(client: client, library: library, deviceName: deviceName)
             .logIn(apiKey: apiKey)
@@ -85,18 +85,12 @@ extension SyncAccount {
     /// - Returns: nil without a stored login.
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public static func kept(for server: ServerURL, in directory: DataDirectory) throws(PhotoSyncError) -> SyncAccount? {
-        let library = try library(in: directory)
-        let login: Login?
-        do { login = try library.login(for: server.description) } catch { throw PhotoSyncError(error) }
-        guard let login else { return nil }
+        let library = try PhotoSyncError.stored(LibraryStore(in: directory))
+        guard let login = try PhotoSyncError.stored(library.login(for: server.description)) else { return nil }
         return try account(client(of: server, apiKey: login.apiKey), login, in: directory, library)
     }
 
     // MARK: Components
-
-    private static func library(in directory: DataDirectory) throws(PhotoSyncError) -> LibraryStore {
-        do { return try LibraryStore(in: directory) } catch { throw PhotoSyncError(error) }
-    }
 
     private static func client(of server: ServerURL, apiKey: String) throws(PhotoSyncError) -> PhotoSyncClient {
         let http: HTTPClient
@@ -110,8 +104,7 @@ extension SyncAccount {
         in directory: DataDirectory,
         _ library: LibraryStore
     ) throws(PhotoSyncError) -> SyncAccount {
-        let index: SyncIndex
-        do { index = try SyncIndex(in: directory) } catch { throw PhotoSyncError(error) }
+        let index = try PhotoSyncError.stored(SyncIndex(in: directory))
         return SyncAccount(client: client, deviceID: login.deviceID, index: index, library: library)
     }
 }

@@ -31,7 +31,7 @@ public struct DeviceRegistration: Sendable {
         _ = try await user.status(device: nil)
         let device = try await ownDevice(of: user)
         let login = login(key, device: device)
-        try keep(login)
+        try PhotoSyncError.stored(library.keep(login))
         return login
     }
 
@@ -52,11 +52,11 @@ public struct DeviceRegistration: Sendable {
         )
         let key = try Self.checked(response.apiKey)
         let email = response.email ?? email.lowercased()
-        try keep(login(key, device: nil, email: email))
+        try PhotoSyncError.stored(library.keep(login(key, device: nil, email: email)))
         let user = authorized(key)
         let device = try await ownDevice(of: user, response.device)
         let login = login(key, device: device, email: email)
-        try keep(login)
+        try PhotoSyncError.stored(library.keep(login))
         return login
     }
 
@@ -109,12 +109,7 @@ public struct DeviceRegistration: Sendable {
     }
 
     private func token(isRenewed: Bool) throws(PhotoSyncError) -> String {
-        let server = client.server.description
-        do { return try library.deviceToken(for: server, isRenewed: isRenewed) } catch { throw PhotoSyncError(error) }
-    }
-
-    private func keep(_ login: Login) throws(PhotoSyncError) {
-        do { try library.keep(login) } catch { throw PhotoSyncError(error) }
+        try PhotoSyncError.stored(library.deviceToken(for: client.server.description, isRenewed: isRenewed))
     }
 }
 

@@ -123,17 +123,13 @@ struct PhotoDownload {
     }
 
     private mutating func presentCopy() throws(PhotoSyncError) -> Bool {
-        do throws(StoreError) {
-            let copies = try library.copies(ofPhotos: [photo.id], server: context.account.server)
-            guard let copy = copies.first(where: { $0.state == .present && $0.path == plan.copy.path }),
-                LocalCopies.condition(of: copy) == .unchanged
-            else { return false }
-            item.describe(copy)
-            item.state = .present
-            return true
-        } catch {
-            throw PhotoSyncError(error)
-        }
+        let copies = try PhotoSyncError.stored(library.copies(ofPhotos: [photo.id], server: context.account.server))
+        guard let copy = copies.first(where: { $0.state == .present && $0.path == plan.copy.path }),
+            LocalCopies.condition(of: copy) == .unchanged
+        else { return false }
+        item.describe(copy)
+        item.state = .present
+        return true
     }
 
     // MARK: Receiving

@@ -190,9 +190,9 @@ struct ServerFiles: Sendable {
 
     /// Whether a file on this machine has exactly the uploaded bytes, and is damaged.
     private func wasUploadedDamaged(_ photo: PhotoRecord) async throws(PhotoSyncError) -> Bool {
-        let copies = try await PhotoSyncError.storing { () async throws(StoreError) in
-            try account.library.copies(withDigests: [photo.sha256], server: account.server)
-        }
+        let copies = try PhotoSyncError.stored(
+            account.library.copies(withDigests: [photo.sha256], server: account.server)
+        )
         for copy in copies {
             guard let file = try? SourceFile(path: copy.path),
                 let digest = try? await SHA256Digest.ofFile(descriptor: file.descriptor, byteCount: file.status.size),
