@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -71,19 +72,13 @@ public struct ClipMedia: Sendable, Equatable {
             videos.enumerated(),
             limit: ProcessInfo.processInfo.activeProcessorCount
         ) { index, video in
-            do throws(TapesError) {
-                let media = try await read(video.path, index, workplace, ffmpeg)
-                return Result<(id: String, media: ClipMedia?), TapesError>.success((video.id, media))
-            } catch {
-                return .failure(error)
-            }
+            await Result(awaiting: { () async throws(TapesError) in
+                try await read(video.path, index, workplace, ffmpeg)
+            })
         }
         await BlockingWork.run { workplace.remove() }
         var media: [String: ClipMedia] = [:]
-        for result in results {
-            let found = try result.get()
-            media[found.id] = found.media
-        }
+        for (video, result) in zip(videos, results) { media[video.id] = try result.get() }
         return media
     }
 

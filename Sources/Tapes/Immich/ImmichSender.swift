@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -63,7 +64,9 @@ final class ImmichSender: Sendable {
                     case .failure(let error): end(error)
                     }
                 },
-                { [self] file in (file.index, await resolve(file, types)) }
+                { [self] file in
+                    (file.index, await Result(awaiting: { () async throws(AlbumError) in try await send(file, types) }))
+                }
             )
         }
         if Task.isCancelled { throw AlbumError(.cancelled) }
@@ -83,14 +86,6 @@ final class ImmichSender: Sendable {
     private func sentID(_ checksum: ImmichChecksum) -> [UInt8]? { state.withLock { $0.sent[checksum] } }
 
     // MARK: One clip
-
-    private func resolve(_ file: File, _ types: Set<String>?) async -> Sent {
-        do throws(AlbumError) {
-            return .success(try await send(file, types))
-        } catch {
-            return .failure(error)
-        }
-    }
 
     private func send(_ file: File, _ types: Set<String>?) async throws(AlbumError) -> AssetResolution {
         guard let source = file.clip.source else { return .unavailable("the clip has no file") }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import MediaCore
 internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
@@ -75,11 +76,7 @@ struct RenderClipReader: Sendable {
             clips.enumerated(),
             limit: ProcessInfo.processInfo.activeProcessorCount
         ) { index, clip in
-            do throws(TapesError) {
-                return Result<RenderClip, TapesError>.success(try await read(clip, number: index))
-            } catch {
-                return .failure(error)
-            }
+            await Result(awaiting: { () async throws(TapesError) in try await read(clip, number: index) })
         }
         var rendered: [RenderClip] = []
         var undecodable: [UndecodableClips.Clip] = []

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import MediaFiles
 public import MediaStore
 internal import MediaSystem
@@ -64,13 +65,14 @@ public struct TapeRendering: Sendable {
         progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)? = nil
     ) async throws(TapesError) {
         let format = try RenderFormat(tape.orientation, options)
-        let shown = clips.filter { $0.source != nil }
-        guard !shown.isEmpty else { throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id) }
+        let shown = try Self.clipsWithFiles(clips, of: tape)
         let ffmpeg = FFmpeg(searchPath: searchPath)
         let protected = originals + clips.flatMap { [$0.source, $0.pairedSource].compactMap { $0 } }
         let (place, workplace) = try await BlockingWork.run { () throws(TapesError) in
             try ffmpeg.requirePrograms()
-            return try prepare(shown, target, options, protected)
+            let place = try RenderTarget(target, replacing: options.isReplacing, originals: protected)
+            for clip in shown { try Self.requireOriginal(clip) }
+            return (place, try TapesError.writing(RenderWorkplace(beside: place.directory, marking: directory)))
         }
         let run = RenderRun(
             tape: tape,
@@ -81,13 +83,7 @@ public struct TapeRendering: Sendable {
             workplace: workplace,
             progress: progress
         )
-        let result: Result<Void, TapesError>
-        do {
-            try await run.make()
-            result = .success(())
-        } catch {
-            result = .failure(error)
-        }
+        let result = await Result(awaiting: run.make)
         try await BlockingWork.run { () throws(TapesError) in
             defer { workplace.remove() }
             try result.get()
@@ -102,34 +98,26 @@ public struct TapeRendering: Sendable {
     ///
     /// - Throws: Like `render`, for clips and programs.
     public func check(_ tape: TapeRecord, clips: [ClipRecord]) async throws(TapesError) {
-        let shown = clips.filter { $0.source != nil }
-        guard !shown.isEmpty else { throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id) }
+        let shown = try Self.clipsWithFiles(clips, of: tape)
         let ffmpeg = FFmpeg(searchPath: searchPath)
         let workplace = try await BlockingWork.run { () throws(TapesError) in
             try ffmpeg.requirePrograms()
             for clip in shown { try Self.requireOriginal(clip) }
             return try RenderWorkplace.temporary(marking: directory)
         }
-        let result: Result<Void, TapesError>
-        do {
-            _ = try await RenderClipReader(tape: tape, ffmpeg: ffmpeg, workplace: workplace).read(shown)
-            result = .success(())
-        } catch {
-            result = .failure(error)
-        }
+        let reader = RenderClipReader(tape: tape, ffmpeg: ffmpeg, workplace: workplace)
+        let result = await Result(awaiting: { () async throws(TapesError) in try await reader.read(shown) })
         await BlockingWork.run { workplace.remove() }
-        try result.get()
+        _ = try result.get()
     }
 
-    private func prepare(
+    private static func clipsWithFiles(
         _ clips: [ClipRecord],
-        _ target: [UInt8],
-        _ options: Options,
-        _ originals: [[UInt8]]
-    ) throws(TapesError) -> (RenderTarget, RenderWorkplace) {
-        let place = try RenderTarget(target, replacing: options.isReplacing, originals: originals)
-        for clip in clips { try Self.requireOriginal(clip) }
-        return (place, try TapesError.writing(RenderWorkplace(beside: place.directory, marking: directory)))
+        of tape: TapeRecord
+    ) throws(TapesError) -> [ClipRecord] {
+        let shown = clips.filter { $0.source != nil }
+        guard !shown.isEmpty else { throw TapesError(.nothingToExport, detail: "no clip has a file", value: tape.id) }
+        return shown
     }
 
     private static func requireOriginal(_ clip: ClipRecord) throws(TapesError) {
