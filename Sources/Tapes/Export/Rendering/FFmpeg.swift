@@ -135,37 +135,6 @@ final class FFmpegReport: Sendable {
     }
 }
 
-/// A filter graph of ffmpeg. It consists of fixed words and numbers, without file names and titles, so that nothing
-/// needs to be escaped.
-struct FilterGraph: Equatable {
-    struct Filter: Equatable {
-        var name: String
-        /// `key=value`.
-        var options: [String]
-
-        init(_ name: String, _ options: String...) {
-            self.name = name
-            self.options = options
-        }
-
-        var text: String { options.isEmpty ? name : "\(name)=\(options.joined(separator: ":"))" }
-    }
-
-    struct Chain: Equatable {
-        var inputs: [String]
-        var filters: [Filter]
-        var output: String
-
-        var text: String {
-            inputs.map { "[\($0)]" }.joined() + filters.map(\.text).joined(separator: ",") + "[\(output)]"
-        }
-    }
-
-    var chains: [Chain]
-
-    var text: String { chains.map(\.text).joined(separator: ";") }
-}
-
 struct MediaProbe: Equatable {
     /// Number of video tracks, not counting cover images.
     var videoStreamCount: Int

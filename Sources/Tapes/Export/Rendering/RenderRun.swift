@@ -44,7 +44,7 @@ struct RenderRun: Sendable {
     ) async throws(TapesError) {
         let recipe = SegmentRecipe(segment: segment, clips: rendered, format: format)
         let arguments =
-            recipe.inputs + ["-filter_complex", recipe.graph.text, "-map", "[v]", "-map", "[a]", "-map_metadata", "-1"]
+            recipe.inputs + ["-filter_complex", recipe.graph, "-map", "[v]", "-map", "[a]", "-map_metadata", "-1"]
             // One track may start long before the first packet of the other.
             + ["-map_chapters", "-1", "-max_muxing_queue_size", "9999"] + Self.videoCoding
             // Audio is encoded after joining: AAC starts with a short silence.

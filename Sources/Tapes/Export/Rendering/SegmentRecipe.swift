@@ -31,36 +31,33 @@ struct SegmentRecipe {
         return max(beginOfFile, min(part.skipped, behind) - Self.leadSeconds * format.frameRate)
     }
 
-    /// From the inputs to `[v]` and `[a]`, both exactly as long as the segment.
-    var graph: FilterGraph {
+    /// The filter graph from the inputs to `[v]` and `[a]`, both exactly as long as the segment. It consists of fixed
+    /// words and numbers, without file names and titles, so that nothing needs to be escaped.
+    var graph: String { chains.joined(separator: ";") }
+
+    var chains: [String] {
         let isTransition = segment.next != nil
-        var chains = parts.enumerated().flatMap { index, part in
+        let single = parts.enumerated().flatMap { index, part in
             [
                 video(part, index, to: isTransition ? "v\(index)" : "v"),
                 sound(part, index, to: isTransition ? "a\(index)" : "a"),
             ]
         }
-        if isTransition {
-            chains.append(
-                .init(
-                    inputs: ["v0", "v1"],
-                    filters: [
-                        .init(
-                            "xfade",
-                            "transition=\(Self.name(of: segment.transition))",
-                            "duration=\(Self.seconds(format.microseconds(ofFrame: segment.count)))",
-                            "offset=0"
-                        )
-                        // `slide` works with full-resolution colors.
-                    ] + Self.form,
-                    output: "v"
-                )
-            )
-            chains.append(
-                .init(inputs: ["a0", "a1"], filters: [.init("acrossfade", "nb_samples=\(sampleCount)")], output: "a")
-            )
-        }
-        return FilterGraph(chains: chains)
+        guard isTransition else { return single }
+        let duration = Self.seconds(format.microseconds(ofFrame: segment.count))
+        return single + [
+            Self.chain(
+                ["v0", "v1"],
+                // `slide` works with full-resolution colors.
+                ["xfade=transition=\(Self.name(of: segment.transition)):duration=\(duration):offset=0"] + Self.form,
+                "v"
+            ),
+            Self.chain(["a0", "a1"], ["acrossfade=nb_samples=\(sampleCount)"], "a"),
+        ]
+    }
+
+    private static func chain(_ inputs: [String], _ filters: [String], _ output: String) -> String {
+        inputs.map { "[\($0)]" }.joined() + filters.joined(separator: ",") + "[\(output)]"
     }
 
     private var sampleCount: Int {
@@ -69,83 +66,71 @@ struct SegmentRecipe {
 
     // MARK: One clip
 
-    private func video(_ part: RenderPlan.Part, _ index: Int, to output: String) -> FilterGraph.Chain {
+    private func video(_ part: RenderPlan.Part, _ index: Int, to output: String) -> String {
         let clip = clips[part.clip]
         let skipped = clip.isStill ? 0 : part.skipped - firstRead(part)
-        let filters: [FilterGraph.Filter] =
-            (clip.isStill ? [.init("trim", "end_frame=1")] : [])
+        let filters: [String] =
+            (clip.isStill ? ["trim=end_frame=1"] : [])
             // A track that ends before the middle of a frame would yield no frame: pass its last frame anyway.
-            + [.init("fps", "fps=\(format.frameRate)", "start_time=0", "eof_action=pass")]
+            + ["fps=fps=\(format.frameRate):start_time=0:eof_action=pass"]
             + Self.rotation(clip.quarterTurns)
             // Makes pixels square.
-            + [.init("scale", "w=iw*sar", "h=ih"), .init("setsar", "1")]
+            + ["scale=w=iw*sar:h=ih", "setsar=1"]
             + scale(clip.scaleMode)
             + [
                 // Repeats the last frame for a still, and for a file that ends too early.
-                .init("tpad", "stop_mode=clone", "stop=-1"),
-                .init("trim", "start_frame=\(skipped)", "end_frame=\(skipped + segment.count)"),
-                .init("setpts", "PTS-STARTPTS"),
+                "tpad=stop_mode=clone:stop=-1",
+                "trim=start_frame=\(skipped):end_frame=\(skipped + segment.count)",
+                "setpts=PTS-STARTPTS",
             ] + Self.form
         // `V`: without cover images.
-        return .init(inputs: [clip.isStill ? "\(index):v:0" : "\(index):V:0"], filters: filters, output: output)
+        return Self.chain([clip.isStill ? "\(index):v:0" : "\(index):V:0"], filters, output)
     }
 
     /// The same for all parts, so that they can be joined without encoding.
-    private static let form: [FilterGraph.Filter] = [
-        .init("format", "yuv420p"),
-        .init("setparams", "range=tv", "color_primaries=bt709", "color_trc=bt709", "colorspace=bt709"),
+    private static let form = [
+        "format=yuv420p", "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709",
     ]
 
-    private static func rotation(_ quarterTurns: Int) -> [FilterGraph.Filter] {
+    private static func rotation(_ quarterTurns: Int) -> [String] {
         switch quarterTurns {
-        case 1: [.init("transpose", "clock")]
-        case 2: [.init("hflip"), .init("vflip")]
-        case 3: [.init("transpose", "cclock")]
+        case 1: ["transpose=clock"]
+        case 2: ["hflip", "vflip"]
+        case 3: ["transpose=cclock"]
         default: []
         }
     }
 
-    private func scale(_ mode: TapeRecord.ScaleMode) -> [FilterGraph.Filter] {
+    private func scale(_ mode: TapeRecord.ScaleMode) -> [String] {
         let isFit = mode == .fit
-        let scale = FilterGraph.Filter(
-            "scale",
-            "w=\(format.width)",
-            "h=\(format.height)",
-            "force_original_aspect_ratio=\(isFit ? "decrease" : "increase")",
-            "out_range=tv",
-            "out_color_matrix=bt709"
-        )
         let size = "\(format.width):\(format.height)"
-        return [scale, isFit ? .init("pad", "\(size):(ow-iw)/2:(oh-ih)/2") : .init("crop", size), .init("setsar", "1")]
+        return [
+            "scale=w=\(format.width):h=\(format.height)"
+                + ":force_original_aspect_ratio=\(isFit ? "decrease" : "increase")"
+                + ":out_range=tv:out_color_matrix=bt709",
+            isFit ? "pad=\(size):(ow-iw)/2:(oh-ih)/2" : "crop=\(size)",
+            "setsar=1",
+        ]
     }
 
-    private func sound(_ part: RenderPlan.Part, _ index: Int, to output: String) -> FilterGraph.Chain {
+    private func sound(_ part: RenderPlan.Part, _ index: Int, to output: String) -> String {
         let clip = clips[part.clip]
-        let form = FilterGraph.Filter(
-            "aformat",
-            "sample_fmts=fltp",
-            "sample_rates=\(RenderFormat.sampleRate)",
-            "channel_layouts=stereo"
-        )
+        let rate = RenderFormat.sampleRate
+        let form = "aformat=sample_fmts=fltp:sample_rates=\(rate):channel_layouts=stereo"
         guard clip.hasSound, !clip.isStill else {
-            let silence = FilterGraph.Filter("anullsrc", "r=\(RenderFormat.sampleRate)", "cl=stereo")
-            return .init(
-                inputs: [],
-                filters: [silence, form, .init("atrim", "end_sample=\(sampleCount)")],
-                output: output
-            )
+            return Self.chain([], ["anullsrc=r=\(rate):cl=stereo", form, "atrim=end_sample=\(sampleCount)"], output)
         }
         let skipped = format.sample(ofFrame: part.skipped - firstRead(part))
-        let filters: [FilterGraph.Filter] = [
+        let filters = [
             // Preserves the timing of audio that starts late or has gaps.
-            .init("aresample", "\(RenderFormat.sampleRate)", "async=1", "first_pts=0"),
+            "aresample=\(rate):async=1:first_pts=0",
             form,
-            .init("volume", "\(clip.volume)"),
-            .init("apad"),
-            .init("atrim", "start_sample=\(skipped)", "end_sample=\(skipped + sampleCount)"),
-            .init("asetpts", "N/SR/TB"),
+            "volume=\(clip.volume)",
+            "apad",
+            "atrim=start_sample=\(skipped):end_sample=\(skipped + sampleCount)",
+            "asetpts=N/SR/TB",
         ]
-        return .init(inputs: ["\(index):a:0"], filters: filters, output: output)
+        return Self.chain(["\(index):a:0"], filters, output)
     }
 
     // MARK: Formatting
