@@ -1,4 +1,5 @@
 internal import CaptureSubmission
+internal import MediaCore
 internal import MediaCrypto
 internal import MediaTransport
 
@@ -29,13 +30,7 @@ extension TransferControl {
         _ step: @escaping @Sendable () async throws(CaptureError) -> Value
     ) async throws(CaptureError) -> Value {
         guard !isStopRequested else { throw CaptureError(.cancelled) }
-        let work = Task { () -> Result<Value, CaptureError> in
-            do throws(CaptureError) {
-                return .success(try await step())
-            } catch {
-                return .failure(error)
-            }
-        }
+        let work = Task { await Result(awaiting: step) }
         let observer = observeStop { work.cancel() }
         defer { endObserving(observer) }
         let result = await withTaskCancellationHandler {
