@@ -211,6 +211,13 @@ public struct CaptureVerification: Sendable {
     /// The errors that prevented checking the vault or the server, or the reason why the vault's check failed.
     public var errors: [CaptureError] = []
 
+    /// Whether no check failed.
+    public var isGood: Bool {
+        findings.allSatisfy { if case .failed = $0.finding { false } else { true } }
+    }
+}
+
+extension CaptureVerification {
     /// Checks a record read from a bundle, without store, key or network.
     ///
     /// - Parameters:
@@ -229,22 +236,5 @@ public struct CaptureVerification: Sendable {
                 (.server, .skipped("a bundle is verified without the server")),
             ]
         )
-    }
-
-    init(
-        record: CaptureRecord,
-        findings: [(check: Check, finding: Finding)],
-        remote: RemoteCapture? = nil,
-        errors: [CaptureError] = []
-    ) {
-        self.record = record
-        self.findings = findings
-        self.remote = remote
-        self.errors = errors
-    }
-
-    /// Whether no check failed.
-    public var isGood: Bool {
-        findings.allSatisfy { if case .failed = $0.finding { false } else { true } }
     }
 }
