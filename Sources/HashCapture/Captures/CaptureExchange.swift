@@ -60,22 +60,31 @@ struct CaptureExchange: Sendable {
         let submission = try await sender.sign(payload)
         CaptureFailpoint.payloadSigned.reach()
         try keepSigned(&progress, body: submission.body.bytes, counter: submission.payloadCounter)
+        let digest = try SHA256Digest.of(submission.body.bytes)
+        try await deliver(&progress, digest, counter: submission.requestCounter) { headers throws(CaptureError) in
+            try await sender.client.submit(
+                submission.body,
+                headers: headers,
+                requestID: submission.requestID,
+                profile: sender.device.profile,
+                control: control
+            )
+        }
+    }
+
+    /// Signs a request whose body has this digest, sends it, and stores each step.
+    func deliver(
+        _ progress: inout Progress,
+        _ digest: SHA256Digest,
+        counter: UInt32,
+        _ send: ([HTTPHeader]) async throws(CaptureError) -> SubmissionResponse
+    ) async throws(CaptureError) {
         try checkStop()
         let sentAt = clock()
-        let headers = try await sender.headers(
-            of: SHA256Digest.of(submission.body.bytes),
-            counter: submission.requestCounter,
-            at: time(progress)
-        )
+        let headers = try await sender.headers(of: digest, counter: counter, at: time(progress))
         CaptureFailpoint.requestSigned.reach()
         try keepSubmitted(&progress, at: sentAt)
-        let response = try await sender.client.submit(
-            submission.body,
-            headers: headers,
-            requestID: submission.requestID,
-            profile: sender.device.profile,
-            control: control
-        )
+        let response = try await send(headers)
         CaptureFailpoint.responseReceived.reach()
         try recordOutcome(&progress, response)
         CaptureFailpoint.outcomeRecorded.reach()

@@ -242,15 +242,9 @@ extension CaptureExchange {
         guard (try? upload.photo.currentStatus()) == upload.photo.status else {
             throw CaptureError(.sourceChanged, detail: "the file changed before it was sent", path: upload.photo.path)
         }
-        try checkStop()
-        let sentAt = clock()
-        let headers = try await sender.headers(of: formDigest, counter: counter, at: time(progress))
-        CaptureFailpoint.requestSigned.reach()
-        try keepSubmitted(&progress, at: sentAt)
-        let response = try await send(form, headers, onProgress)
-        CaptureFailpoint.responseReceived.reach()
-        try recordOutcome(&progress, response)
-        CaptureFailpoint.outcomeRecorded.reach()
+        try await deliver(&progress, formDigest, counter: counter) { headers throws(CaptureError) in
+            try await send(form, headers, onProgress)
+        }
     }
 
     private func send(
