@@ -18,7 +18,6 @@ public struct SHA256Digest: Sendable, Hashable, CustomStringConvertible {
     /// 64 lowercase hexadecimal characters.
     public var hex: String { HexText.lowerCase(bytes) }
 
-    /// The hexadecimal form.
     public var description: String { hex }
 }
 

@@ -15,7 +15,6 @@ public struct CaptureMetadata: Sendable, Equatable {
     /// The model of the camera or phone.
     public var deviceModel: String?
 
-    /// Creates metadata; by default, every member is absent.
     public init(location: Location? = nil, timestamp: String? = nil, deviceModel: String? = nil) {
         self.location = location
         self.timestamp = timestamp
@@ -73,15 +72,12 @@ public enum DeviceInfoLevel: String, Sendable, CaseIterable {
 public struct MetadataFlags: Sendable, Equatable {
     /// Whether the payload has a location.
     public var locationIncluded: Bool
-    /// The configured level.
     public var locationLevel: LocationLevel
     /// Whether the payload has a time.
     public var timestampIncluded: Bool
-    /// The configured level.
     public var timestampLevel: TimestampLevel
     /// Whether the payload has a device model.
     public var deviceInfoIncluded: Bool
-    /// The configured level.
     public var deviceInfoLevel: DeviceInfoLevel
 
     /// Whether the levels equal those of other flags.

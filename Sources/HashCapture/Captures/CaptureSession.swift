@@ -22,7 +22,6 @@ public struct CaptureSession: Sendable {
         public var vaultKey: VaultKey
         /// Version of mediactl, for the level `full`; an empty version is sent as `unknown`.
         public var programVersion: String
-        /// This machine's clock.
         public var now: @Sendable () -> Date
 
         /// Creates dependencies; by default the vault's key is a file next to the vault.
@@ -413,9 +412,7 @@ public struct CapturePreview: Sendable {
     public var payload: HashOnlyPayload
     /// Identical to the body to be sent, except for the assertion.
     public var body: HashOnlyBody
-    /// Notices for the user.
     public var notices: [CaptureNotice]
-    /// Duration of the depth analysis.
     public var analysisMilliseconds: Int64
     /// Length of the media; nil for a digest.
     public var mediaBytes: Int64?
@@ -482,7 +479,6 @@ public enum CaptureNotice: Sendable, Equatable {
 /// The state of a capture.
 public struct CaptureOutcome: Sendable {
     public var record: CaptureRecord
-    /// Notices for the user.
     public var notices: [CaptureNotice] = []
     /// The reason why it was not accepted.
     public var error: CaptureError?

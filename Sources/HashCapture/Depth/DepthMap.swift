@@ -6,9 +6,7 @@ internal import MediaSystem
 
 /// Depths of a scene, in meters, row by row from the top left.
 public struct DepthMap: Sendable {
-    /// Columns.
     public let width: Int
-    /// Rows.
     public let height: Int
     /// `width` × `height` samples. Non-finite samples and samples out of range are holes.
     public let samples: [Float]

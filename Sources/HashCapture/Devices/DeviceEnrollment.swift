@@ -10,7 +10,6 @@ public import MediaTransport
 public struct DeviceEnrollment: Sendable {
     let session: CaptureSession
 
-    /// Enrolls with a session's server.
     public init(_ session: CaptureSession) {
         self.session = session
     }

@@ -12,7 +12,6 @@ public struct CaptureFacts: Sendable, Equatable {
     public var city: String?
     /// ISO 3166-1 alpha-2, specified by the user.
     public var country: String?
-    /// The capture time.
     public var capturedAt: Date?
     /// The camera's clock if its zone is unknown, with its digits interpreted as UTC. Only its day can be disclosed.
     public var localTime: Date?
@@ -20,7 +19,6 @@ public struct CaptureFacts: Sendable, Equatable {
     public var utcOffset: Int?
     /// The source of `capturedAt` or `localTime` in a file.
     public var timeSource: CaptureTimeSource?
-    /// Model of the camera.
     public var deviceModel: String?
 
     /// Creates facts; nil means unknown.

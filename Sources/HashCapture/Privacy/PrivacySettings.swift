@@ -9,11 +9,8 @@ internal import MediaTransport
 public struct PrivacySettings: Sendable, Equatable {
     /// Whether full uploads are refused.
     public var isPrivacyModeEnabled = false
-    /// Precision of the disclosed location.
     public var location = LocationLevel.coarse
-    /// Precision of the disclosed time.
     public var timestamp = TimestampLevel.exact
-    /// Detail of the disclosed device.
     public var deviceInfo = DeviceInfoLevel.modelOnly
 
     /// The contract's defaults.

@@ -23,7 +23,6 @@ public struct LegacyClaim: Sendable {
     let account: SyncAccount
     private let queue = StoreQueue()
 
-    /// Prepares a claim.
     public init(_ account: SyncAccount) {
         self.account = account
     }

@@ -54,7 +54,6 @@ public struct Pull: Sendable {
     private let status: @Sendable () async throws(PhotoSyncError) -> SyncStatus
     let queue = StoreQueue()
 
-    /// Prepares a pull.
     public init(_ account: SyncAccount, options: Options = Options()) {
         self.init(
             account,
@@ -276,7 +275,6 @@ public struct PullResult: Sendable, Equatable {
     /// Pages that were listed.
     public var pages: Int64 = 0
     public var restarts: Int = 0
-    /// The changes to the index.
     public var changes: SyncChanges = SyncChanges()
     /// The index as it is now.
     public var counts: PhotoCounts = PhotoCounts()
@@ -359,7 +357,6 @@ public struct SyncReport: Sendable {
     public var failure: PhotoSyncError?
     /// State of the index; nil before the first pull, or if the index has another user's photos.
     public var state: SyncState?
-    /// The index's counts.
     public var counts: PhotoCounts
     /// Whether the server shows the ownership defect.
     public var ownership: Ownership

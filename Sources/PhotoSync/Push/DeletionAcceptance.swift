@@ -10,7 +10,6 @@ public struct DeletionAcceptance: Sendable {
     public struct Item: Sendable {
         /// The result.
         public enum State: String, Sendable, CaseIterable {
-            /// The deletion is accepted.
             case forgotten
             /// Dry run: would be accepted.
             case planned
@@ -21,7 +20,6 @@ public struct DeletionAcceptance: Sendable {
         /// The argument, or a file in the specified directory.
         public var target: [UInt8]
         public var state: State
-        /// The photo's ID on the server.
         public var photoID: String?
         /// The name as uploaded; nil if unknown. Untrusted text.
         public var fileName: String?

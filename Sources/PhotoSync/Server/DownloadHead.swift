@@ -77,9 +77,7 @@ private struct ContentRange {
 
 /// The response to a download.
 public struct DownloadResponse: Sendable {
-    /// Metadata of the stored file.
     public var head: DownloadHead
-    /// Statistics of the transfer.
     public var metrics: TransferMetrics
 }
 

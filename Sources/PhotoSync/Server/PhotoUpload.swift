@@ -3,7 +3,6 @@ public import MediaTransport
 
 /// A photo to upload.
 public struct PhotoUpload: Sendable {
-    /// The open file.
     public var content: FileContent
     /// Its original name, without directories. The server derives the type from its extension.
     public var fileName: String

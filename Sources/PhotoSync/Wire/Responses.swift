@@ -30,16 +30,13 @@ public struct PhotoPage: Sendable, Equatable {
 
 /// A registered device (photosync contract 1.3).
 public struct RegisteredDevice: Sendable, Equatable {
-    /// The ID on the server.
     public var id: String
     public var name: String
     /// `ios` or `android`.
     public var platform: String
-    /// When it was registered.
     public var registeredAt: PhotoTime
     /// When it was last used.
     public var lastSeenAt: PhotoTime
-    /// Whether it is in use.
     public var isActive: Bool
 }
 

@@ -103,7 +103,6 @@ public struct MadeAlbum: Sendable, Equatable {
     public var title: String
     /// The account that owns it.
     public var ownerID: String?
-    /// Its path.
     public var hint: [UInt8]?
 }
 

@@ -81,7 +81,6 @@ public protocol AlbumLibrary: Sendable {
 
 // Defaults for a library whose albums have neither an order nor their own names.
 extension AlbumLibrary {
-    /// Always false.
     public var linksToOriginals: Bool { false }
 
     /// Always nil.

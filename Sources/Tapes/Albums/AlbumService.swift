@@ -61,13 +61,10 @@ public struct AlbumService: Sendable {
     public let store: LibraryStore
     /// Contains the service's locks.
     public let directory: DataDirectory
-    /// The back end in use.
     public let library: any AlbumLibrary
-    /// The operations that the settings allow.
     public let policy: Policy
     /// Called with events (rule R19), for logs. Titles and paths are in `details` only.
     public let report: @Sendable (AlbumEvent) -> Void
-    /// This machine's clock.
     public let now: @Sendable () -> Date
 
     public init(

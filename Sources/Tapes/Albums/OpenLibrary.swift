@@ -147,7 +147,6 @@ public struct AlbumAccess: Sendable, Equatable {
         case authorized
     }
 
-    /// The extent of the granted access.
     public var state: State
     /// Library and account with the permissions, or with mode, owner and device of the root. Contains no secret.
     public var fingerprint: String

@@ -19,7 +19,6 @@ public struct RelinkResult: Sendable, Equatable {
 
     /// The clip before relinking.
     public var clip: ClipRecord
-    /// The state of its original.
     public var state: State
 }
 

@@ -9,7 +9,6 @@ internal import MediaSystem
 public struct TapeEditor: Sendable {
     /// Stores tapes and clips.
     public let store: LibraryStore
-    /// This machine's clock.
     public let now: @Sendable () -> Date
 
     public init(store: LibraryStore, now: @escaping @Sendable () -> Date = { Date() }) {
@@ -247,16 +246,13 @@ extension [UInt8] {
 
 /// Changes to the settings of a tape; nil keeps a setting.
 public struct TapeChange: Sendable, Equatable {
-    /// Orientation of the video.
     public var orientation: TapeRecord.Orientation?
     /// Used for clips without an override.
     public var scaleMode: TapeRecord.ScaleMode?
-    /// Transition between clips.
     public var transition: TapeRecord.Transition?
     /// 100 to 2000 milliseconds.
     public var transitionMilliseconds: Int?
 
-    /// Changes nothing.
     public init() {}
 }
 
@@ -275,7 +271,6 @@ public struct ClipChange: Sendable, Equatable {
     /// Display duration, 1 to 3,600,000 ms. For stills only.
     public var imageMilliseconds: Int64?
 
-    /// Changes nothing.
     public init() {}
 }
 

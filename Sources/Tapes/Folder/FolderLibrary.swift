@@ -24,11 +24,9 @@ public struct FolderLibrary: AlbumLibrary {
         }
     }
 
-    /// The root of the albums.
     public let root: Root
     let directory: DataDirectory
     let store: LibraryStore
-    /// Asks the user to confirm creating the root; nil if the user cannot be prompted.
     let confirm: (@Sendable (_ path: [UInt8]) async -> Bool)?
     /// Maximum duration of one step on the file system (rule R14).
     var stallLimit: Duration = .seconds(30)
@@ -48,10 +46,8 @@ public struct FolderLibrary: AlbumLibrary {
         self.confirm = confirm
     }
 
-    /// `folder`.
     public var kind: String { "folder" }
 
-    /// Always true.
     public var linksToOriginals: Bool { true }
 
     /// Path of the root; invalid UTF-8 and `%` are percent-encoded, so that addresses are unique.

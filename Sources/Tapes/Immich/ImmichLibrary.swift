@@ -17,16 +17,14 @@ public struct ImmichLibrary: AlbumLibrary {
     let client: ImmichClient
     let session = ImmichSession()
     let store: LibraryStore
-    /// Prefixes of local paths, as bytes, with the server's prefixes (contract 6.3, no. 3).
     let pathMap: [(local: [UInt8], server: String)]
-    /// Maximum number of parallel uploads.
     let jobs: Int
-    /// Called with the path of an uploading file, the bytes sent and their total, on another thread.
     let progress: (@Sendable (_ path: [UInt8], _ sent: Int64, _ total: Int64) -> Void)?
 
-    /// `pathMap` has prefixes of local paths, as bytes, with the server's prefixes; `jobs` is the maximum number of parallel
-    /// uploads, at least 1. `progress` is called with the path of an uploading file, the bytes sent and their total, on any
-    /// thread, for several files in parallel. `store` stores checksums, and records which account was at the address.
+    /// `pathMap` has prefixes of local paths, as bytes, with the server's prefixes (contract 6.3, no. 3); `jobs` is the
+    /// maximum number of parallel uploads, at least 1. `progress` is called with the path of an uploading file, the
+    /// bytes sent and their total, on any thread, for several files in parallel. `store` stores checksums, and records
+    /// which account was at the address.
     public init(
         server: ServerURL,
         http: HTTPClient,
@@ -57,10 +55,8 @@ public struct ImmichLibrary: AlbumLibrary {
         return (try? ServerURL("\(server)/api", allowingPath: true)) ?? server
     }
 
-    /// `immich`.
     public var kind: String { "immich" }
 
-    /// The base of every request.
     public var address: String { "\(base)" }
 
     // MARK: Access
