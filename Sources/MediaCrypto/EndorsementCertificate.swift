@@ -43,27 +43,11 @@ public struct EndorsementCertificate: Sendable, Equatable {
     public static func reading(_ file: [UInt8]) throws(CryptoError) -> [EndorsementCertificate] {
         if let certificate = try? EndorsementCertificate(der: file) { return [certificate] }
         let marker = "-----BEGIN CERTIFICATE-----"
-        let blocks = String(decoding: file, as: UTF8.self).components(splitBefore: marker)
-        guard !blocks.isEmpty else { throw CryptoError("not a certificate") }
-        return try blocks.map { block throws(CryptoError) in
-            try PEMBlock.first(in: Array(block.utf8)).certificate()
+        let parts = String(decoding: file, as: UTF8.self).split(separator: marker, omittingEmptySubsequences: false)
+        guard parts.count > 1 else { throw CryptoError("not a certificate") }
+        return try parts.dropFirst().map { part throws(CryptoError) in
+            let block = try PEMBlock.first(in: Array((marker + part).utf8))
+            return try EndorsementCertificate(der: block.copy())
         }
-    }
-}
-
-extension PEMBlock {
-    fileprivate borrowing func certificate() throws(CryptoError) -> EndorsementCertificate {
-        try EndorsementCertificate(der: copy())
-    }
-}
-
-extension String {
-    /// The parts that begin with a marker; text before the first one is ignored.
-    fileprivate func components(splitBefore marker: String) -> [String] {
-        ranges(of: marker).map(\.lowerBound).reversed().reduce(into: [] as [Substring]) { parts, start in
-            let end = parts.last?.startIndex ?? endIndex
-            parts.append(self[start..<end])
-        }
-        .reversed().map(String.init)
     }
 }
