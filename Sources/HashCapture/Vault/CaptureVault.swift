@@ -350,9 +350,7 @@ extension CaptureVault {
     /// - Throws: `.vaultUnusable`, `.storeUnusable` if `hasRecord` throws an error other than `CaptureError`.
     package func adopt(hasRecord: (String) throws -> Bool) throws(CaptureError) {
         guard let captures = try captures() else { return }
-        var names: [String] = []
-        try CaptureError.inVault { try captures.forEachName { names.append(String(decoding: $0, as: UTF8.self)) } }
-        for name in names {
+        for name in try CaptureError.inVault({ try captures.names() }).map({ String(decoding: $0, as: UTF8.self) }) {
             if name.hasPrefix(VaultKeyFile.draftPrefix) {
                 try CaptureError.inVault { try VaultKeyFile.discardDraft(name, in: captures) }
             } else if name.hasPrefix(Self.draftPrefix) {

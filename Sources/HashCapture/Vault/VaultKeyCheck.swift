@@ -30,8 +30,7 @@ extension CaptureVault {
     private func newestCaptures() throws(CaptureError) -> [String] {
         guard let captures = try captures() else { return [] }
         return try CaptureError.inVault {
-            var names: [String] = []
-            try captures.forEachName { names.append(String(decoding: $0, as: UTF8.self)) }
+            let names = try captures.names().map { String(decoding: $0, as: UTF8.self) }
             let kept = try names.filter(CaptureID.isValid).compactMap { name in
                 try captures.status(of: Array(name.utf8)).map { (name: name, time: $0.modificationNanoseconds) }
             }

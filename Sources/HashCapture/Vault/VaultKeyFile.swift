@@ -126,9 +126,7 @@ struct VaultKeyFile {
         guard let captures = try TargetDirectory.open(Array(directory.path(of: .captures).utf8), creating: false) else {
             return false
         }
-        var names: [String] = []
-        try captures.forEachName { names.append(String(decoding: $0, as: UTF8.self)) }
-        return try names.contains { name in
+        return try captures.names().map { String(decoding: $0, as: UTF8.self) }.contains { name in
             let id =
                 name.hasPrefix(CaptureVault.draftPrefix) ? name.dropFirst(CaptureVault.draftPrefix.count) : name[...]
             guard CaptureID.isValid(String(id)), let capture = try captures.subdirectory(name, creating: false) else {

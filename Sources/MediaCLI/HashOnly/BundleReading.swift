@@ -152,8 +152,7 @@ struct BundleReading: Sendable {
     private static func names(in directory: [UInt8]) async throws -> [[UInt8]] {
         do throws(FileWriteError) {
             return try await BlockingWork.run { () throws(FileWriteError) in
-                var names: [[UInt8]] = []
-                try TargetDirectory.open(directory, creating: false)?.forEachName { names.append($0) }
+                let names = try TargetDirectory.open(directory, creating: false)?.names() ?? []
                 return names.sorted { $0.lexicographicallyPrecedes($1) }
             }
         } catch {

@@ -128,6 +128,13 @@ package final class TargetDirectory: Sendable {
         }
     }
 
+    /// All names, in unspecified order.
+    package func names() throws(FileWriteError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        try forEachName { names.append($0) }
+        return names
+    }
+
     /// The status of an entry, without following links; nil if there is no such entry.
     package func status(of name: [UInt8]) throws(FileWriteError) -> FileIdentity? {
         try systemStatus(of: name).map(FileIdentity.init)
@@ -376,9 +383,7 @@ package struct PrivateDirectory: Sendable {
 
     /// Removes it with its files, as far as possible.
     package func remove() {
-        var names: [[UInt8]] = []
-        try? directory.forEachName { names.append($0) }
-        for name in names { try? directory.remove(name) }
+        for name in (try? directory.names()) ?? [] { try? directory.remove(name) }
         try? parent.removeDirectory(name)
     }
 }

@@ -31,12 +31,13 @@ struct AlbumAddition {
             known.insert(entry.link)
             if let source = targets.source(of: entry.target) { places[source] = place }
         }
-        var names: [[UInt8]] = []
+        let names: [[UInt8]]
         do throws(FileWriteError) {
-            try album.directory.forEachName { names.append($0) }
+            names = try album.directory.names()
         } catch {
             // Adding requires no read permission: strays are then unknown, and a taken name is detected on creation.
             guard error.kind == .denied else { throw error }
+            names = []
         }
         for name in names {
             guard let sequence = AlbumName.sequence(of: name), !known.contains(name) else { continue }

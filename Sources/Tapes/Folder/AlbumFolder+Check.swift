@@ -73,10 +73,8 @@ extension AlbumFolder {
         let gone = links.filter { $0.name == nil }
         guard !gone.isEmpty else { return [:] }
         let known = Set(links.compactMap(\.name))
-        var names: [[UInt8]] = []
-        try directory.forEachName { names.append($0) }
         var strays: [[UInt8]: [UInt8]] = [:]
-        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) })
+        for name in try directory.names().sorted(by: { $0.lexicographicallyPrecedes($1) })
         where !known.contains(name) && AlbumManifest.isLinkName(name) && String(validating: name, as: UTF8.self) != nil
         {
             guard let target = try directory.target(ofLink: name),
@@ -243,17 +241,16 @@ extension OpenRoot {
     /// only an unfinished manifest, or nothing if the creation of an album with such a title was not finished. Any
     /// other empty folder may have been created manually or on another machine.
     fileprivate func emptyFolders(requestedTitles titles: [String]) throws(FileWriteError) -> [[UInt8]] {
-        var names: [[UInt8]] = []
-        try directory.forEachName { names.append($0) }
         let prefix = Array(AlbumTitle.prefix.utf8)
+        let names = try directory.names().filter { $0.starts(with: prefix) }
         var empty: [[UInt8]] = []
-        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) where name.starts(with: prefix) {
+        for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             guard try directory.kind(of: name) == .directory, try !directory.isOfOthers(name),
                 let folder = try? directory.subdirectoryForAdding(name)
             else { continue }
-            var content: Set<[UInt8]> = []
+            let content: [[UInt8]]
             do throws(FileWriteError) {
-                try folder.forEachName { content.insert($0) }
+                content = try folder.names()
             } catch {
                 // A folder that cannot be listed may not be empty.
                 guard error.kind == .denied else { throw error }

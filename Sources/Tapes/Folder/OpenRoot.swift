@@ -67,9 +67,9 @@ struct OpenRoot {
         uncertain: inout AlbumError?,
         where isWanted: (AlbumManifest) -> Bool
     ) throws(AlbumError) -> AlbumFolder? {
-        var names: [[UInt8]] = []
+        let names: [[UInt8]]
         do throws(FileWriteError) {
-            try directory.forEachName { names.append($0) }
+            names = try directory.names()
         } catch {
             guard error.kind == .denied else { throw AlbumError(error, needing: level) }
             throw AlbumError(.insufficient(["read"]), detail: "no permission to list the root directory")
