@@ -51,21 +51,7 @@ public struct AlbumFinding: Sendable, Equatable {
     /// Path of the renamed link, its correct name by the order of the tape, or the missing original of a link.
     public var other: [UInt8]?
     /// The library's message for the user. May contain control characters.
-    public var detail: String
-
-    init(
-        _ kind: Kind,
-        clip: ClipRecord? = nil,
-        path: [UInt8]? = nil,
-        other: [UInt8]? = nil,
-        detail: String = ""
-    ) {
-        self.kind = kind
-        self.clip = clip
-        self.path = path
-        self.other = other
-        self.detail = detail
-    }
+    public var detail = ""
 
     /// Whether another, later finding is the same difference: names may have changed in between.
     func isSame(as other: AlbumFinding) -> Bool {

@@ -15,7 +15,7 @@ extension AlbumService {
         } catch {
             switch error.kind {
             case .cancelled: throw TapesError(.cancelled, underlying: error)
-            case .albumMissing: return [AlbumFinding(.albumMissing, path: link.hint)]
+            case .albumMissing: return [AlbumFinding(kind: .albumMissing, path: link.hint)]
             default: return nil
             }
         }
@@ -38,7 +38,7 @@ extension AlbumService {
         let changed = try await OriginalReading.changed(among: needed)
         var result = found
         result.findings += needed.filter { changed.contains($0.id) }
-            .map { AlbumFinding(.originalChanged, clip: $0, path: $0.source) }
+            .map { AlbumFinding(kind: .originalChanged, clip: $0, path: $0.source) }
         return result
     }
 
@@ -57,9 +57,9 @@ extension AlbumService {
         let link = try store.albumLinks(of: tapeID).first { $0.libraryID == opened?.id }
         var findings = clips.compactMap { clip -> AlbumFinding? in
             switch clip.association {
-            case .failed: AlbumFinding(.clipFailed, clip: clip)
+            case .failed: AlbumFinding(kind: .clipFailed, clip: clip)
             case .linked where link != nil: nil
-            case .pending, .unlinkable, .linked: AlbumFinding(.clipPending, clip: clip)
+            case .pending, .unlinkable, .linked: AlbumFinding(kind: .clipPending, clip: clip)
             }
         }
         findings += try await missingOriginals(of: clips, hasAlbum: link != nil)
@@ -72,7 +72,7 @@ extension AlbumService {
             case .found(_, let hint, let count):
                 let hint = hint ?? link.hint
                 if let detail = try await absence(of: linked, in: link.albumID, count: count) {
-                    findings.append(AlbumFinding(.assetsMissing, path: hint, detail: detail))
+                    findings.append(AlbumFinding(kind: .assetsMissing, path: hint, detail: detail))
                 }
                 findings += try await library.check(
                     link.albumID,
@@ -83,15 +83,15 @@ extension AlbumService {
                 )
             case .missing: throw AlbumError(.albumMissing)
             case .damaged(let detail): throw AlbumError(.albumDamaged, detail: detail)
-            case .unknown: findings.append(AlbumFinding(.albumUnknown, path: link.hint))
+            case .unknown: findings.append(AlbumFinding(kind: .albumUnknown, path: link.hint))
             }
         } catch {
             switch error.kind {
             case .albumMissing:
                 try await confirm(opened)
-                findings.append(AlbumFinding(.albumMissing, path: link.hint))
+                findings.append(AlbumFinding(kind: .albumMissing, path: link.hint))
             case .albumDamaged:
-                findings.append(AlbumFinding(.albumUnreadable, path: link.hint, detail: error.detail))
+                findings.append(AlbumFinding(kind: .albumUnreadable, path: link.hint, detail: error.detail))
             default: throw error
             }
         }
@@ -151,7 +151,7 @@ extension AlbumService {
         )
         return needed.flatMap { clip in
             [clip.source, clip.pairedSource].compactMap(\.self).filter(missing.contains).map {
-                AlbumFinding(.originalMissing, clip: clip, path: $0)
+                AlbumFinding(kind: .originalMissing, clip: clip, path: $0)
             }
         }
     }

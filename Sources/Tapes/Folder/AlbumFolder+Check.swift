@@ -24,13 +24,13 @@ extension AlbumFolder {
         }
         guard isThorough else { return findings }
         if links.contains(where: { $0.entry.nextLink != nil }) {
-            findings.append(AlbumFinding(.renamingInterrupted, path: path))
+            findings.append(AlbumFinding(kind: .renamingInterrupted, path: path))
         } else {
             for (index, (link, name)) in zip(links, try names(of: links, for: clips)).enumerated() {
                 guard let current = link.name, current != name else { continue }
                 findings.append(
                     AlbumFinding(
-                        .linkMisnumbered,
+                        kind: .linkMisnumbered,
                         clip: byClip[index],
                         path: directory.path(of: current),
                         other: directory.path(of: name)
@@ -39,9 +39,10 @@ extension AlbumFolder {
             }
         }
         if let kind = try playlistFinding(tape, clips, links) {
-            findings.append(AlbumFinding(kind, path: directory.path(of: LibraryFile.playlist.name)))
+            findings.append(AlbumFinding(kind: kind, path: directory.path(of: LibraryFile.playlist.name)))
         }
-        return findings + (try temporaryFiles().map { AlbumFinding(.temporaryFile, path: directory.path(of: $0)) })
+        findings += try temporaryFiles().map { AlbumFinding(kind: .temporaryFile, path: directory.path(of: $0)) }
+        return findings
     }
 
     /// The links of clips removed from the tape, and of rendered videos.
@@ -60,11 +61,11 @@ extension AlbumFolder {
     ) throws(FileWriteError) -> AlbumFinding {
         let path = entry.map { directory.path(of: $0.link) }
         if let stray, entry != nil {
-            return AlbumFinding(.linkRenamed, clip: clip, path: path, other: directory.path(of: stray))
+            return AlbumFinding(kind: .linkRenamed, clip: clip, path: path, other: directory.path(of: stray))
         }
         let isTaken =
             try entry.map { entry throws(FileWriteError) in try directory.kind(of: entry.link) != nil } ?? false
-        return AlbumFinding(isTaken ? .linkReplaced : .linkMissing, clip: clip, path: path)
+        return AlbumFinding(kind: isTaken ? .linkReplaced : .linkMissing, clip: clip, path: path)
     }
 
     /// Links without an entry, by the original of an entry whose link is missing: the link was renamed manually. The
@@ -191,7 +192,7 @@ extension FolderLibrary {
         }
         return findings
             + others.filter { missing.contains($0.original) }
-            .map { AlbumFinding(.originalMissing, path: $0.path, other: $0.original) }
+            .map { AlbumFinding(kind: .originalMissing, path: $0.path, other: $0.original) }
     }
 
     /// Restores links, numbers and playlist.
@@ -212,7 +213,7 @@ extension FolderLibrary {
     public func leftovers() async throws(AlbumError) -> [AlbumFinding] {
         try await alone(needing: .readWrite) { root, _ throws(AlbumError) in
             try emptyFolders(root).map {
-                AlbumFinding(.emptyFolder, path: root.directory.path(of: $0))
+                AlbumFinding(kind: .emptyFolder, path: root.directory.path(of: $0))
             }
         }
     }

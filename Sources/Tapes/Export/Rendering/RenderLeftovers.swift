@@ -31,7 +31,7 @@ public struct RenderLeftovers: Sendable {
     ///
     /// - Throws: `TapesError` `.storeUnusable`.
     public func find() throws(TapesError) -> [AlbumFinding] {
-        try search().items.map { AlbumFinding(.renderLeftover, path: $0.path) }
+        try search().items.map { AlbumFinding(kind: .renderLeftover, path: $0.path) }
     }
 
     /// Removes the files found, and returns those that may still exist. Blocks.
