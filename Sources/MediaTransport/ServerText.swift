@@ -13,6 +13,19 @@ package enum ServerText {
     }
 }
 
+extension HTTPResponseHead {
+    /// Describes a refusal without a message.
+    package var refusalSummary: String {
+        let form =
+            switch mediaType {
+            case nil, "application/json", "text/plain": "without a reason"
+            case "text/html": "an HTML page"
+            case let type?: "content of type \(ServerText.sentence(type))"
+            }
+        return "status \(status), \(form)"
+    }
+}
+
 extension StringProtocol {
     /// Without leading and trailing blanks and line breaks (RFC 9110 section 5.5).
     package func trimmingBlanks() -> String {

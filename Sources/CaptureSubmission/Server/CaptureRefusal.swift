@@ -62,7 +62,7 @@ struct CaptureRefusal {
         let outcome = OutcomeTable.outcome(of: head.status, from: .captures, to: tableCall, mark: serverCode)
         return CaptureError(
             outcome.code,
-            detail: sentence.isEmpty ? "status \(head.status), \(form)" : sentence,
+            detail: sentence.isEmpty ? head.refusalSummary : sentence,
             httpStatus: head.status,
             serverCode: serverCode,
             isRetryable: outcome.isRetryable || (call == .submission && isForeign(outcome.code)),
@@ -80,15 +80,6 @@ struct CaptureRefusal {
         case .redirected: head.value(of: "Location").map(ServerText.sentence)
         case .clockWrong: head.value(of: "Date").map(ServerText.sentence)
         default: nil
-        }
-    }
-
-    /// A description of a response without a message.
-    private var form: String {
-        switch head.mediaType {
-        case nil, "application/json", "text/plain": "without a reason"
-        case "text/html": "an HTML page"
-        case let type?: "content of type \(ServerText.sentence(type))"
         }
     }
 }

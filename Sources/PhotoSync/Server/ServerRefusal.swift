@@ -72,7 +72,7 @@ struct ServerRefusal {
         let outcome = outcome(of: call)
         var error = PhotoSyncError(
             outcome.code,
-            detail: sentence.isEmpty ? "status \(head.status), \(form)" : KnownSecrets.masked(sentence),
+            detail: sentence.isEmpty ? head.refusalSummary : KnownSecrets.masked(sentence),
             httpStatus: head.status,
             isRetryable: outcome.isRetryable,
             value: (300..<400).contains(head.status)
@@ -100,14 +100,5 @@ struct ServerRefusal {
         let isOutage = isPlainText && isDatabaseError && !call.isLogin
         let mark = isSetupGate ? "Setup required" : isOutage ? "Database error" : sentence
         return OutcomeTable.outcome(of: head.status, from: .photoSync, to: tableCall, mark: mark)
-    }
-
-    private var form: String {
-        switch head.mediaType {
-        case nil: "without a reason"
-        case "text/html": "an HTML page"
-        case "application/json", "text/plain": "without a reason"
-        case let type?: "content of type \(ServerText.sentence(type))"
-        }
     }
 }
