@@ -42,12 +42,8 @@ public struct PhotoSyncClient: Sendable {
         return ServerHealth(status: status, isSetUp: ServerHealth.isSetUp(setup))
     }
 
-    /// `GET /api/sync/status` (contract section 4). Also validates the key.
-    ///
-    /// - Parameter device: The device whose photos are counted separately. Only this call sends it in a header field
-    ///   (contract 1.1).
-    /// - Returns: The counts.
-    /// - Throws: `PhotoSyncError`.
+    /// `GET /api/sync/status` (contract section 4). Also validates the key. The photos of `device` are counted
+    /// separately; only this call sends it in a header field (contract 1.1).
     public func status(device: String?) async throws(PhotoSyncError) -> SyncStatus {
         let headers = device.map { [HTTPHeader("X-Device-ID", $0)] } ?? []
         return try SyncStatus(reading: await json(of: request(.get, "/api/sync/status", headers: headers)))
@@ -55,15 +51,12 @@ public struct PhotoSyncClient: Sendable {
 
     /// `POST /api/sync/photos` (contract section 5). Parses a page without checking its consistency.
     ///
-    /// - Parameters:
-    ///   - cursor: The start of the page; nil for the first page.
-    ///   - limit: Clamped to 1 to 500, since the server interprets other values differently.
-    ///   - device: The device whose `lastSyncAt` the server updates; nil updates none.
-    ///   - since: Only photos uploaded at or after this time. Sent in UTC, since the server ignores offsets (trap 4).
-    ///   - control: Cancels the request.
-    /// - Returns: The page.
-    /// - Throws: `PhotoSyncError`: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedResponse`
-    ///   for a page that contains an invalid value or is longer than 16 MiB.
+    /// `cursor` is nil for the first page. `limit` is clamped to 1 to 500, since the server interprets other values
+    /// differently. The server updates the `lastSyncAt` of `device`. `since` is sent in UTC, since the server ignores
+    /// offsets (trap 4).
+    ///
+    /// - Throws: `.invalidDate` for a `since` outside the years 0000 to 9999, `.unexpectedResponse` for a page that
+    ///   contains an invalid value or is longer than 16 MiB.
     public func photos(
         cursor: String?,
         limit: Int = 500,
@@ -81,13 +74,8 @@ public struct PhotoSyncClient: Sendable {
         return try PhotoPageParser.page(in: await json(of: request, control: control))
     }
 
-    /// `POST /api/photos/check` (contract 3.7) in blocks of 1,000 digests.
-    ///
-    /// - Parameters:
-    ///   - digests: Any number, 64 lowercase hexadecimal digits each.
-    ///   - control: Cancels the request.
-    /// - Returns: Those digests that are on the server, regardless of their owner.
-    /// - Throws: `PhotoSyncError`.
+    /// `POST /api/photos/check` (contract 3.7) in blocks of 1,000 digests, 64 lowercase hexadecimal digits each. Returns
+    /// those that are on the server, regardless of their owner.
     public func existing(
         _ digests: [String],
         control: TransferControl = TransferControl()
@@ -101,24 +89,15 @@ public struct PhotoSyncClient: Sendable {
         return existing
     }
 
-    /// `POST /api/sync/claim-legacy` (contract section 7) for all legacy photos of the user.
+    /// `POST /api/sync/claim-legacy` (contract section 7): assigns all legacy photos of the user to a device. Returns the
+    /// number of claimed photos; also 0 if the response to an earlier attempt was lost: count again to be sure.
     ///
-    /// - Parameter device: The user's device to which the photos are assigned.
-    /// - Returns: The number of claimed photos. Also 0 if the response to an earlier attempt was lost: count again to
-    ///   be sure.
-    /// - Throws: `PhotoSyncError`: `.invalidDevice` if the device is not the user's.
+    /// - Throws: `.invalidDevice` if the device is not the user's.
     public func claimAll(device: String) async throws(PhotoSyncError) -> Int64 {
         try await claim(["deviceId": .string(device), "claimAll": true])
     }
 
-    /// `POST /api/sync/claim-legacy` for some photos, which must be in the user's own listing.
-    ///
-    /// - Parameters:
-    ///   - ids: 1 to 500 distinct IDs.
-    ///   - device: The user's device to which the photos are assigned.
-    /// - Returns: The number of claimed photos. Also 0 if the response to an earlier attempt was lost: count again to
-    ///   be sure.
-    /// - Throws: `PhotoSyncError`: `.invalidDevice` if the device is not the user's.
+    /// Like `claimAll`, for 1 to 500 distinct IDs of photos, which must be in the user's own listing.
     public func claim(_ ids: [String], device: String) async throws(PhotoSyncError) -> Int64 {
         try await claim([
             "deviceId": .string(device), "claimAll": false, "photoIds": .array(ids.map(JSONValue.string)),
@@ -129,14 +108,8 @@ public struct PhotoSyncClient: Sendable {
         try ClaimResponse.claimed(in: await json(of: request(.post, "/api/sync/claim-legacy", body: body)))
     }
 
-    /// `POST /api/devices/register` (contract 1.3). For a known token the server returns its device, regardless of the
-    /// owner.
-    ///
-    /// - Parameters:
-    ///   - name: Shown to the user in other clients.
-    ///   - token: The device's identity: a random, stored value.
-    /// - Returns: The device.
-    /// - Throws: `PhotoSyncError`.
+    /// `POST /api/devices/register` (contract 1.3). `name` is shown to the user in other clients; `token` is the device's
+    /// identity: a random, stored value. For a known token the server returns its device, regardless of the owner.
     public func registerDevice(name: String, token: String) async throws(PhotoSyncError) -> RegisteredDevice {
         let body: JSONObject = [
             "deviceName": .string(name), "platform": .string(RegisteredDevice.ownPlatform), "fcmToken": .string(token),
@@ -150,15 +123,10 @@ public struct PhotoSyncClient: Sendable {
     }
 
     /// `POST /api/mobile/auth/login` (contract 1.2 no. 2). **Revokes the user's key everywhere else.** Not retried.
+    /// `email` is sent in lowercase, as the server stores it; the device is described as for `registerDevice`.
     ///
-    /// - Parameters:
-    ///   - email: Sent in lowercase, as the server stores it.
-    ///   - password: Secret.
-    ///   - deviceName: Shown to the user in other clients.
-    ///   - deviceToken: The device's identity: a random, stored value.
-    /// - Returns: The new key and the device.
-    /// - Throws: `PhotoSyncError`: `.notLoggedIn` for a wrong address or password, `.keyNotRotated` if the server
-    ///   cannot issue a key for a second user (trap 9).
+    /// - Throws: `.notLoggedIn` for a wrong address or password, `.keyNotRotated` if the server cannot issue a key for a
+    ///   second user (trap 9).
     public func logIn(
         email: String,
         password: String,
@@ -278,16 +246,12 @@ extension PhotoSyncClient {
 
 extension PhotoSyncClient {
     /// `POST /api/photos/upload` (contract section 3), streamed from the file, without retries. Repeating an upload is
-    /// safe, since the server identifies the bytes by their hash.
+    /// safe, since the server identifies the bytes by their hash. `progress` receives the bytes of the whole body,
+    /// multipart framing included.
     ///
-    /// - Parameters:
-    ///   - photo: The photo to upload.
-    ///   - control: Cancels the upload.
-    ///   - progress: Bytes of the whole body, multipart framing included.
-    /// - Returns: The server's receipt.
-    /// - Throws: `PhotoSyncError`; `.bodyTooSlow` after the server's 30 seconds (contract 3.4), `.invalidDevice` for a
-    ///   device unknown to the server, `.sourceChanged` if the file became shorter, `.invalidDate` for a time outside
-    ///   the years 0000 to 9999.
+    /// - Throws: `.bodyTooSlow` after the server's 30 seconds (contract 3.4), `.invalidDevice` for a device unknown to
+    ///   the server, `.sourceChanged` if the file became shorter, `.invalidDate` for a time outside the years 0000 to
+    ///   9999.
     public func upload(
         _ photo: PhotoUpload,
         control: TransferControl = TransferControl(),
@@ -311,16 +275,13 @@ extension PhotoSyncClient {
     /// `GET /api/photos/{id}/download` (contract section 6), without retries: the caller resumes after a failure.
     ///
     /// Only the bytes of a 200 or 206 reach the receiver. Its `begin` receives the head first (`DownloadHead` parses
-    /// it) and may refuse the response by throwing a `PhotoSyncError`, which is rethrown here.
+    /// it) and may refuse the response by throwing a `PhotoSyncError`, which is rethrown here. It is called on the
+    /// transfer loop's thread.
     ///
-    /// - Parameters:
-    ///   - id: The photo.
-    ///   - offset: Number of bytes already present; 0 requests the whole file.
-    ///   - ifRange: `Last-Modified` of the response that provided those bytes. If the file has changed since, the
-    ///     response is a 200 with the whole file.
-    ///   - receiver: Receives the bytes, on the transfer loop's thread.
-    ///   - control: Cancels the download.
-    ///   - progress: Called with the bytes of this response.
+    /// `offset` is the number of bytes already present; 0 requests the whole file. `ifRange` is the `Last-Modified` of
+    /// the response that provided those bytes: if the file has changed since, the response is a 200 with the whole file.
+    /// `progress` is called with the bytes of this response.
+    ///
     /// - Returns: A head with status 200, 206, or 416 (nothing after the offset; the receiver is not called).
     /// - Throws: `PhotoSyncError`, with the photo's ID. A truncated response is a retryable `.transport`.
     public func download(
