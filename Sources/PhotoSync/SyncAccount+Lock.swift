@@ -2,15 +2,9 @@ internal import MediaStore
 internal import MediaTransport
 
 extension SyncAccount {
-    /// Waits until no other process does the same work for this server.
+    /// Waits until no other process does the same work for this server. The caller keeps the lock until the work is
+    /// done. `onWait` is called repeatedly during the wait, with the ID of the other process, 0 if unknown.
     ///
-    /// - Parameters:
-    ///   - work: The work to lock.
-    ///   - timeout: How long to wait.
-    ///   - queue: Runs the work on the lock file.
-    ///   - control: A stop ends the wait.
-    ///   - onWait: Called repeatedly during the wait, with the ID of the other process, 0 if unknown.
-    /// - Returns: The lock, which the caller keeps until the work is done.
     /// - Throws: `PhotoSyncError`: `.busy` after `timeout`, with the ID of the other process; `.cancelled` on a stop.
     func lock(
         _ work: SyncLock.Work,

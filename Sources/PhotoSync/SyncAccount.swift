@@ -55,14 +55,9 @@ public struct SyncAccount: Sendable {
 
 /// Opens an account in one call, with a new HTTP client, and index and library in one directory.
 extension SyncAccount {
-    /// Verifies a key, registers this machine as a device of its user, and stores both (`DeviceRegistration`).
+    /// Verifies a key, registers this machine as a device of its user, and stores both (`DeviceRegistration`). The key is
+    /// stored in `library.sqlite`, mode 0600. `directory` contains index and library.
     ///
-    /// - Parameters:
-    ///   - server: The server, with or without a path.
-    ///   - apiKey: The issued key; surrounding whitespace is ignored. Stored in `library.sqlite`, mode 0600.
-    ///   - deviceName: This machine's name in other clients, for example its host name.
-    ///   - directory: Contains index and library.
-    /// - Returns: The account.
     /// - Throws: `PhotoSyncError`; an earlier login is kept then.
     public static func logIn(
         to server: ServerURL,
@@ -77,12 +72,8 @@ extension SyncAccount {
         return try account(client, login, in: directory, library)
     }
 
-    /// The account of an earlier login. Sends no request.
+    /// The account of an earlier login; nil without one. Sends no request.
     ///
-    /// - Parameters:
-    ///   - server: The server.
-    ///   - directory: Contains index and library.
-    /// - Returns: nil without a stored login.
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public static func kept(for server: ServerURL, in directory: DataDirectory) throws(PhotoSyncError) -> SyncAccount? {
         let library = try PhotoSyncError.stored(LibraryStore(in: directory))

@@ -27,12 +27,9 @@ public struct LegacyClaim: Sendable {
         self.account = account
     }
 
-    /// Lists the user's legacy photos from a new server listing, oldest upload first.
+    /// Lists the user's legacy photos from a new server listing, oldest upload first, and returns their number. `body` is
+    /// called with batches of up to 500 photos, after the whole listing has been verified.
     ///
-    /// - Parameters:
-    ///   - control: Cancels the listing.
-    ///   - body: Called with batches of up to 500 photos, after the whole listing has been verified.
-    /// - Returns: The number of legacy photos.
     /// - Throws: `PhotoSyncError`: the errors of `Pull.run` for an invalid listing, and errors thrown by `body`.
     public func list(
         control: TransferControl = TransferControl(),
@@ -84,12 +81,9 @@ public struct LegacyClaim: Sendable {
     /// Claims the planned photos in blocks of 500, then lists again to count them, since the counts in the server's
     /// responses are not reliable.
     ///
-    /// Safe to repeat: photos claimed earlier stay claimed and are counted as already claimed.
+    /// Safe to repeat: photos claimed earlier stay claimed and are counted as already claimed. `control` stops the claim
+    /// between two blocks.
     ///
-    /// - Parameters:
-    ///   - plan: The photos to claim.
-    ///   - control: Stops the claim between two blocks.
-    /// - Returns: The counts after the claim.
     /// - Throws: `PhotoSyncError`: `.noDevice`, `.invalidDevice` if the server's list of the user's devices does not
     ///   contain this machine, and the errors of `Pull.run` for an invalid listing. Earlier blocks may already be
     ///   claimed.

@@ -7,11 +7,8 @@ public struct DeviceRegistration: Sendable {
     let library: LibraryStore
     let deviceName: String
 
-    /// - Parameters:
-    ///   - client: The server; its key is used to log in, if it has one.
-    ///   - library: Stores the login and the device token.
-    ///   - deviceName: This machine's name in other clients, for example its host name. Control characters are removed,
-    ///     and the name is truncated to 100 characters.
+    /// `library` stores the login and the device token. `deviceName` is this machine's name in other clients, for example
+    /// its host name. Control characters are removed, and the name is truncated to 100 characters.
     public init(client: PhotoSyncClient, library: LibraryStore, deviceName: String) {
         self.client = client
         self.library = library
@@ -21,9 +18,8 @@ public struct DeviceRegistration: Sendable {
     /// Verifies a key with `GET /api/sync/status`, registers this machine with its token, and stores key and device ID.
     ///
     /// A token that belongs to another user's device (it is not in the user's own list) is replaced by a new one.
+    /// Whitespace around the key is ignored. Returns the stored login.
     ///
-    /// - Parameter apiKey: The issued key; surrounding whitespace is ignored.
-    /// - Returns: The stored login.
     /// - Throws: `PhotoSyncError`; nothing is stored, and an earlier login is kept.
     public func logIn(apiKey: String) async throws(PhotoSyncError) -> Login {
         let key = try Self.checked(apiKey.trimmingBlanks())

@@ -50,13 +50,10 @@ public struct Download: Sendable {
     /// A modified local copy is kept, and its photo is reported as `.present` with the error `.sourceChanged`; a photo
     /// selected by its ID is instead downloaded under another name.
     ///
-    /// - Parameters:
-    ///   - selection: The photos of the index to download.
-    ///   - directory: Absolute path, as bytes; created if missing.
-    ///   - control: Cancels running downloads and starts no others.
-    ///   - onItem: Called with the result of each photo; from any thread, one call at a time.
-    ///   - progress: Called from any thread, one call at a time.
-    /// - Returns: The counts. Failures of single photos are items, not errors.
+    /// `directory` is an absolute path, as bytes; it is created if missing. A stop cancels running downloads. `onItem` is
+    /// called with the result of each photo; it and `progress` are called from any thread, one call at a time. Failures
+    /// of single photos are items, not errors.
+    ///
     /// - Throws: `PhotoSyncError` for errors that end the whole run: `.neverSynchronized`, `.targetUnusable`,
     ///   `.unauthorized`, `.cancelled` …
     public func run(
@@ -84,15 +81,8 @@ public struct Download: Sendable {
     /// directories. If its file exists, it is `.present` and not requested again. Each file is written under a
     /// temporary name, checked to be a complete JPEG, and renamed without replacing anything.
     ///
-    /// - Parameters:
-    ///   - selection: The photos of the index whose thumbnails to download.
-    ///   - includesPresent: Whether `.missing` and `.since` include photos that have a copy on this machine.
-    ///   - directory: Absolute path, as bytes; created if missing.
-    ///   - control: Cancels running requests and starts no others.
-    ///   - onItem: Called with the result of each photo; from any thread, one call at a time.
-    ///   - progress: Called from any thread, one call at a time.
-    /// - Returns: The counts. Failures of single thumbnails are items, not errors.
-    /// - Throws: `PhotoSyncError`, as `run`.
+    /// `includesPresent`: whether `.missing` and `.since` include photos that have a copy on this machine. The other
+    /// parameters and the errors are those of `run`.
     public func runThumbnails(
         _ selection: Selection,
         includesPresent: Bool = true,

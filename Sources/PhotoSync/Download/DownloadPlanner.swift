@@ -39,11 +39,7 @@ actor DownloadPlanner {
         self.isDryRun = isDryRun
     }
 
-    /// Plans photos and stores the plan.
-    ///
-    /// - Parameter wanted: Photos, with their names in the library.
-    /// - Returns: The plans, in the order of the photos.
-    /// - Throws: `StoreError`.
+    /// Plans photos, given with their names in the library, in their order, and stores the plan.
     func plan(_ wanted: [(photo: PhotoRecord, names: [PhotoCopy])]) async throws(StoreError) -> [PlannedDownload] {
         try loadReserved()
         var plans = wanted.map { planAgain($0.photo, names: $0.names) }

@@ -35,13 +35,9 @@ final class DownloadReceiver: ResponseReceiver {
     private let onBegin: @Sendable (DownloadHead) -> Void
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - photo: The photo as listed.
-    ///   - file: Contains the bytes before `offset`.
-    ///   - offset: The requested offset.
-    ///   - expectedTotal: Total length of the file from which those bytes came.
-    ///   - pipeline: Hash pipeline that has processed the bytes before `offset`.
-    ///   - onBegin: Called with the head of an accepted response, on the transfer loop's thread.
+    /// `file` contains, and `pipeline` has processed, the bytes before the requested `offset`; `expectedTotal` is the
+    /// total length of the file from which those bytes came. `onBegin` is called with the head of an accepted response,
+    /// on the transfer loop's thread.
     init(
         _ photo: PhotoRecord,
         to file: PartialFile,

@@ -31,12 +31,9 @@ struct DownloadSession: Sendable {
     }
 
     /// Plans the candidates block by block, and processes each planned photo in a task, at most `jobs` in parallel.
-    ///
-    /// - Parameters:
-    ///   - plan: Reports photos that are not to be downloaded, and returns the others.
-    ///   - canceled: The result for a photo that was not started.
-    ///   - process: Returns the result for a photo. If its error ends the run, the running ones are canceled.
-    /// - Returns: The error that stopped the run.
+    /// `plan` reports photos that are not to be downloaded, and returns the others. `canceled` is the result for a photo
+    /// that was not started. If an error of `process` ends the run, the running ones are canceled. Returns the error that
+    /// stopped the run.
     func forEach<Work: Sendable>(
         plan: (CandidateFeed.Block) async throws(PhotoSyncError) -> [Work],
         canceled: (Work) -> DownloadItem,
@@ -183,11 +180,9 @@ extension SyncAccount {
         throw PhotoSyncError(.neverSynchronized, detail: "no complete listing of \(server)")
     }
 
-    /// Whether all recorded copies in a directory are missing, as if its disk were not mounted, and a photo of the
-    /// server has no other copy. Blocks.
+    /// Whether all recorded copies in a directory (an absolute path, as bytes) are missing, as if its disk were not
+    /// mounted, and a photo of the server has no other copy. False if the directory has no recorded copy. Blocks.
     ///
-    /// - Parameter directory: Absolute path, as bytes.
-    /// - Returns: False if the directory has no recorded copy.
     /// - Throws: `PhotoSyncError` `.storeUnusable`.
     public func hasLostCopies(in directory: [UInt8]) throws(PhotoSyncError) -> Bool {
         struct Found: Error {}

@@ -77,11 +77,9 @@ public struct Pull: Sendable {
         self.status = status
     }
 
-    /// If the index has fewer photos than the server after an incremental run, a full run follows.
+    /// If the index has fewer photos than the server after an incremental run, a full run follows. A stop cancels the
+    /// current request; stored pages are kept, and the next pull resumes there. `progress` is called after each page.
     ///
-    /// - Parameters:
-    ///   - control: A stop cancels the current request; stored pages are kept, and the next pull resumes there.
-    ///   - progress: Called after each page.
     /// - Returns: The result of a complete listing; an incomplete one is an error.
     /// - Throws: `PhotoSyncError`: `.stubServer`, `.listingIncomplete`, `.repeatedCursor`, `.cancelled`; `.busy` if
     ///   another process lists this server for longer than `lockTimeout` …

@@ -16,10 +16,7 @@ extension SyncAccount {
 
     /// Removes the records of repairs that were interrupted before they deleted a photo; if the photo is deleted later,
     /// the record would cause a push to upload it again. A repair that began during the listing may have deleted a
-    /// photo that was already listed, so its record is kept.
-    ///
-    /// - Parameter began: When the full listing began.
-    /// - Throws: `StoreError`.
+    /// photo that was already listed, so its record is kept. `began` is when the full listing began.
     func removeUndoneDeletions(before began: Date) throws {
         let expected = try library.deletions(of: server, state: .purged).filter { $0.foundAt < began }.map(\.photoID)
         guard !expected.isEmpty else { return }

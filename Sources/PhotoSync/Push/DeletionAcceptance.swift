@@ -36,11 +36,9 @@ public struct DeletionAcceptance: Sendable {
         self.hashes = hashes
     }
 
-    /// Accepts the deletions of photos by ID, by file, or of all files in a directory.
+    /// Accepts the deletions of photos by ID, by file, or of all files in a directory. The file of a recorded copy may be
+    /// missing. A dry run stores nothing.
     ///
-    /// - Parameters:
-    ///   - targets: IDs, and paths as bytes. The file of a recorded copy may be missing.
-    ///   - isDryRun: Whether to store nothing.
     /// - Returns: One item per photo, and one per argument that is not a deleted photo. Files of a directory that were
     ///   not deleted on the server are omitted.
     /// - Throws: `PhotoSyncError` `.storeUnusable`, `.busy`.

@@ -68,12 +68,10 @@ public struct Push: Sendable {
     /// Walks directories, hashes files, uploads missing photos, and confirms in the user's own listing that the user
     /// owns them. Local files are never modified.
     ///
-    /// - Parameters:
-    ///   - paths: Files and directories, as bytes.
-    ///   - control: Cancels running uploads and starts no others.
-    ///   - onItem: Called with the result of each file as soon as it is known; from any thread, one call at a time.
-    ///   - progress: Called from any thread, one call at a time.
-    /// - Returns: The counts. Failures of single files are items, not errors.
+    /// `paths` are files and directories, as bytes. A stop cancels running uploads. `onItem` is called with the result of
+    /// each file as soon as it is known; it and `progress` are called from any thread, one call at a time. Failures of
+    /// single files are items, not errors.
+    ///
     /// - Throws: `PhotoSyncError` for errors that end the whole run: `.ownershipDefect` after the first upload to a
     ///   server that does not record owners, `.noDevice`, `.unauthorized`, `.setupRequired`, `.cancelled`; `.busy` if
     ///   another process pushes to this server for longer than `lockTimeout` …

@@ -4,13 +4,8 @@ internal import MediaSystem
 /// Determines which of the missing photos are new. The others are not uploaded without a decision of the user.
 extension PushRun {
     /// Reports photos that were deleted on the server, and copies that changed since they were uploaded or downloaded.
-    ///
-    /// - Parameters:
-    ///   - missing: Photos whose bytes are not on the server.
-    ///   - known: Photos of the index with these bytes.
-    ///   - block: The block in which the photos are pending.
-    /// - Returns: The photos to upload.
-    /// - Throws: The errors of the pull, and of the stores.
+    /// The bytes of `missing` are not on the server; `known` are photos of the index with these bytes. Returns the photos
+    /// to upload.
     func admit(
         _ missing: [PhotoToSend],
         _ known: [String: PhotoRecord],

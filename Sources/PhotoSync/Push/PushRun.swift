@@ -299,12 +299,9 @@ struct PushBlock {
 }
 
 extension PushRun {
-    /// Looks up uploaded photos, and photos that already were on the server, in the user's own listing.
+    /// Looks up uploaded photos, and photos that already were on the server, in the user's own listing. Those of
+    /// `existing` are owned by the user if listed, otherwise by another user or no one (trap 11).
     ///
-    /// - Parameters:
-    ///   - existing: Photos whose bytes are on the server; owned by the user if listed, otherwise by another user or no
-    ///     one (trap 11).
-    ///   - block: The block in which the photos are pending.
     /// - Throws: The errors of the pull; all photos then remain pending.
     func confirm(_ existing: [PhotoToSend], _ block: inout PushBlock) async throws {
         guard !unconfirmed.isEmpty || !existing.isEmpty else { return }

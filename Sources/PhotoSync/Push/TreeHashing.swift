@@ -27,21 +27,17 @@ package struct TreeHashing: Sendable {
     fileprivate let now: @Sendable () -> Date
     private let threads: Int
 
-    /// - Parameters:
-    ///   - hashes: Cache of digests, read and updated; nil to read all files.
-    ///   - threads: Number of files read in parallel; nil for one per core.
-    ///   - now: This machine's clock.
+    /// `hashes` is read and updated; nil to read all files. `threads` is the number of files read in parallel; nil for one
+    /// per core.
     package init(hashes: HashCache?, threads: Int? = nil, now: @escaping @Sendable () -> Date = { Date() }) {
         self.hashes = hashes
         self.now = now
         self.threads = max(1, threads ?? ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    /// - Parameters:
-    ///   - paths: At most a few thousand, since all outcomes are kept; `forEachBlock` takes any number.
-    ///   - control: A stop stops reading after the current block; files without a digest are then `.cancelled`.
-    ///   - onRead: Called with the number of bytes read, block by block; from any thread, also concurrently.
-    /// - Returns: The outcomes, in the order of the paths.
+    /// The outcomes of at most a few thousand files, in their order; `forEachBlock` takes any number. A stop stops reading
+    /// after the current block; files without a digest are then `.cancelled`. `onRead` is called with the number of bytes
+    /// read, block by block; from any thread, also concurrently.
     package func digests(
         of paths: [[UInt8]],
         control: TransferControl = TransferControl(),
@@ -62,15 +58,9 @@ package struct TreeHashing: Sendable {
         return work.outcomes[0]
     }
 
-    /// Hashes any number of files; each block is hashed while `body` processes the previous one.
-    ///
-    /// - Parameters:
-    ///   - paths: The files.
-    ///   - blockSize: Files per block.
-    ///   - control: As for `digests`; no block is started after a stop.
-    ///   - onRead: As for `digests`.
-    ///   - body: Receives a block's range in `paths` and its outcomes. An error that it throws stops the hashing.
-    /// - Throws: Errors thrown by `body`.
+    /// Like `digests`, for any number of files; each block of `blockSize` files is hashed while `body` processes the
+    /// previous one. No block is started after a stop. `body` receives a block's range in `paths` and its outcomes; an
+    /// error that it throws stops the hashing.
     package func forEachBlock(
         of paths: [[UInt8]],
         blockSize: Int = 1_000,

@@ -62,11 +62,9 @@ public struct Repair: Sendable {
 
     /// Lists all photos again, checks the file of each, and finds originals of those that are missing, empty, or of a
     /// wrong length; with `ServerCheck.contents`, also originals of damaged ones. Photos that an interrupted repair, or
-    /// the server itself, has deleted come first, if they have an original. Changes nothing.
+    /// the server itself, has deleted come first, if they have an original. Changes nothing. `progress` is called with
+    /// the photos checked.
     ///
-    /// - Parameters:
-    ///   - control: Cancels the requests.
-    ///   - progress: Called with the photos checked.
     /// - Returns: The damaged photos, with or without an original.
     /// - Throws: `PhotoSyncError`: the errors of `Verification.run`; `.ownershipDefect` for a server that would not
     ///   list the photos as the user's own.
@@ -160,10 +158,6 @@ public struct Repair: Sendable {
 
     /// Repairs the planned photos one at a time. A stop waits for the current photo.
     ///
-    /// - Parameters:
-    ///   - plan: The result of `plan`.
-    ///   - control: A stop starts no further photo.
-    ///   - onItem: Called with the result of each photo.
     /// - Returns: Whether the index has the repaired photos under their new IDs only; otherwise a full pull is
     ///   required.
     /// - Throws: `PhotoSyncError` for errors that would make all photos fail, such as `.unauthorized`;

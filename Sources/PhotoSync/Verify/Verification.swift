@@ -29,12 +29,8 @@ public struct Verification: Sendable {
     }
 
     /// Lists all photos of the server, and checks every copy and, if requested, every file of the server.
+    /// `onDifference` is called from any thread, one call at a time.
     ///
-    /// - Parameters:
-    ///   - control: Cancels the comparison.
-    ///   - onDifference: Called for each difference; from any thread, one call at a time.
-    ///   - progress: Called with the photos and copies checked.
-    /// - Returns: The counts of the comparison.
     /// - Throws: `PhotoSyncError`: the errors of `Pull.run` for an invalid listing, `.neverSynchronized`, `.cancelled`.
     public func run(
         control: TransferControl = TransferControl(),

@@ -154,9 +154,7 @@ extension PhotoTime {
         self.init(text: text, microseconds: microseconds)
     }
 
-    /// A time in UTC with `Z`; nil outside the years 0000 to 9999.
-    ///
-    /// - Parameter microseconds: Since 1970.
+    /// A time in UTC with `Z`, given since 1970; nil outside the years 0000 to 9999.
     package init?(microseconds: Int64) {
         guard let text = RFC3339.text(microseconds: microseconds) else { return nil }
         self.init(text: text, microseconds: microseconds)
