@@ -11,10 +11,6 @@ extension CaptureSession {
     /// unusable, its check is `.skipped` and its error is in `errors`; the other checks still run. The server's check is
     /// also `.skipped`, without an error, if this machine is now registered as another device.
     ///
-    /// - Parameters:
-    ///   - path: The file, as bytes.
-    ///   - isOffline: Whether to skip the server.
-    /// - Returns: Every check with its finding.
     /// - Throws: `CaptureError` `.captureUnknown` if no record has this hash; `.fileNotFound` …; `.cancelled`.
     public func verify(file path: [UInt8], isOffline: Bool) async throws(CaptureError) -> CaptureVerification {
         try await verify(try await find(.file(path)), isOffline: isOffline)
@@ -218,12 +214,8 @@ public struct CaptureVerification: Sendable {
 }
 
 extension CaptureVerification {
-    /// Checks a record read from a bundle, without store, key or network.
-    ///
-    /// - Parameters:
-    ///   - record: The record, from a file of unknown origin.
-    ///   - file: Whether a media file has the record's hash.
-    ///   - members: Whether the other members of the bundle match the body.
+    /// Checks a record read from a bundle, a file of unknown origin, without store, key or network. `file`: whether a media
+    /// file has the record's hash; `members`: whether the other members of the bundle match the body.
     public init(ofBundle record: CaptureRecord, file: Finding, members: Finding) {
         let bundle = CaptureBundle(record)
         let digest = SHA256Digest(hex: record.mediaHash)

@@ -58,13 +58,10 @@ extension CaptureSession {
     /// Submits one capture: stores the media in the vault, stores a record, signs, and submits.
     ///
     /// Cancellation takes effect between any two steps; the record has the progress, and `retry` resumes. Media of this
-    /// machine that the server has accepted, or may have, are not submitted again.
+    /// machine that the server has accepted, or may have, are not submitted again. `progress` is called with the media
+    /// bytes read so far, and their total; `beforeSending` with the notices about a capture that is about to be signed and
+    /// sent.
     ///
-    /// - Parameters:
-    ///   - request: The capture.
-    ///   - control: Cancels a request.
-    ///   - progress: Called with the media bytes read so far, and their total.
-    ///   - beforeSending: Called with the notices about a capture that is about to be signed and sent.
     /// - Returns: The current record. `error` is the reason why it was not accepted.
     /// - Throws: `CaptureError` if there is no record.
     public func capture(
@@ -341,9 +338,6 @@ extension CaptureRecord {
 extension CaptureSession {
     /// Plans the submission: reads the file, but writes nothing and uses no counter or key.
     ///
-    /// Cancellation throws `.cancelled`.
-    ///
-    /// - Parameter request: The capture.
     /// - Returns: The body with a placeholder for the assertion, and the data that become public.
     /// - Throws: `CaptureError`, like `capture` before it writes.
     public func preview(_ request: CaptureRequest) async throws(CaptureError) -> CapturePreview {

@@ -62,15 +62,12 @@ public enum DepthMapFile {
     /// Maximum number of samples, at four bytes of memory each; no camera produces more.
     package static let maximumSampleCount = 100_000_000
 
-    /// Reads a map.
+    /// Reads a map, top row first, from a path, as bytes. `layout` has properties that the file may not specify; if it
+    /// does, they must match.
     ///
     /// The first four bytes of the other three formats, read as a raw sample, are outside the valid range, so a
     /// raw map starting with a valid sample is never mistaken for another format.
     ///
-    /// - Parameters:
-    ///   - path: Path, as bytes.
-    ///   - layout: Properties that the file may not specify; if it does, they must match.
-    /// - Returns: The map, top row first.
     /// - Throws: `CaptureError`: `.depthMapInvalid` for a wrong length, a missing or contradictory size or scale, or a
     ///   truncated or unknown file; `.imageLibrariesMissing` for PNG in a build without libpng; `.fileNotFound`,
     ///   `.fileUnreadable`, `.notRegularFile`.

@@ -98,8 +98,7 @@ extension CaptureFacts {
     /// otherwise the container's UTC time. A local time without a zone is not treated as UTC but stored in `localTime`.
     /// So is the time in the header of a movie, since many cameras write their local time there.
     ///
-    /// - Parameter file: Read in a few places, 64 KiB in total.
-    /// - Returns: The facts, unfiltered.
+    /// The file is read in a few places, 64 KiB in total.
     public static func reading(_ file: SourceFile) -> CaptureFacts {
         var facts = PhotoExif(of: file).map(CaptureFacts.init(of:)) ?? CaptureFacts()
         guard facts.timeSource == nil else { return facts }

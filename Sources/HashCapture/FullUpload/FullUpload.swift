@@ -286,15 +286,11 @@ extension CaptureExchange {
 extension CaptureSession {
     /// Uploads the media itself (contract section 7). Refused while privacy mode is enabled.
     ///
-    /// The media is also stored in the vault. The upload is repeated only by another call.
+    /// The media, a JPEG photo of at most 10 MiB with a depth map, is also stored in the vault. The upload is repeated only
+    /// by another call. `isAsserted`: whether to sign the photo; false for a device whose key the server does not have,
+    /// since it would record the signature as a failure. `progress` is called with the bytes of the whole body,
+    /// `beforeSending` with the notices about an upload that is about to start.
     ///
-    /// - Parameters:
-    ///   - request: A JPEG photo of at most 10 MiB, with a depth map.
-    ///   - isAsserted: Whether to sign the photo; false for a device whose key the server does not have, since it would
-    ///     record the signature as a failure.
-    ///   - control: Cancels the upload.
-    ///   - progress: Called with the bytes of the whole body.
-    ///   - beforeSending: Called with the notices about an upload that is about to start.
     /// - Returns: The current record. `error` is the reason why it was not accepted.
     /// - Throws: `CaptureError` `.privacyModeOn`, and others if there is no record.
     public func sendMedia(

@@ -13,10 +13,6 @@ extension AlbumService {
     /// Cancellation interrupts the wait for another task that changes the album; in that case, nothing is removed. It
     /// does not interrupt the removal itself, which would leave assets without clips in the album.
     ///
-    /// - Parameters:
-    ///   - clipIDs: The clips.
-    ///   - tapeID: Their tape.
-    /// - Returns: The removed clips, and the result for the album.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func removeClips(
         _ clipIDs: [String],
@@ -122,10 +118,6 @@ extension AlbumService {
     /// If the flag is not set, no request is sent to the library. Cancellation interrupts the wait for another task
     /// that changes the album; in that case, nothing is deleted. It does not interrupt the deletion itself.
     ///
-    /// - Parameters:
-    ///   - tapeID: The tape.
-    ///   - keepingAlbum: Whether to keep its albums.
-    /// - Returns: The tape, and the results for its albums.
     /// - Throws: `TapesError` `.tapeNotFound`, `.storeUnusable`, `.cancelled`.
     public func deleteTape(_ tapeID: String, keepingAlbum: Bool) async throws(TapesError) -> TapeDeletion {
         try await lockedToTheEnd(tapeID) { () async throws(TapesError) in

@@ -184,13 +184,10 @@ extension AlbumService {
     /// Ensures that a tape has an album with every pending clip: steps 3 to 8 of rule R2, after the clips were
     /// committed.
     ///
-    /// Cancellation throws `.cancelled`; results confirmed by the library are stored.
+    /// A deleted or empty tape is skipped. `isRequested`: whether the user explicitly requested it (`reconcile --apply`,
+    /// `library grant`); earlier refusals and backoff are then ignored. After a cancellation, results confirmed by the
+    /// library are stored.
     ///
-    /// - Parameters:
-    ///   - tapeID: The tape; a deleted or empty one is skipped.
-    ///   - isRequested: Whether the user explicitly requested it (`reconcile --apply`, `library grant`): earlier refusals
-    ///     and backoff are then ignored.
-    /// - Returns: The result.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func associate(_ tapeID: String, isRequested: Bool = false) async throws(TapesError) -> AlbumOutcome {
         TapeFailpoint.clipsCommitted.reach()

@@ -29,15 +29,11 @@ extension TapeEditor {
     ///
     /// The video of a live photo is searched for by its name in the directory of the still.
     ///
-    /// Cancellation throws `.cancelled`; nothing is changed.
+    /// An empty list stands for all tapes. `includesChanged`: whether to also search for the former content of originals
+    /// that were changed or replaced.
     ///
-    /// - Parameters:
-    ///   - tapes: Tapes whose clips to relink; all tapes if empty.
-    ///   - directories: Directories to search, as bytes.
-    ///   - includesChanged: Whether to also search for the former content of originals that were changed or replaced.
-    ///   - isDryRun: Whether to change nothing.
     /// - Returns: A result for each clip that has a source.
-    /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
+    /// - Throws: `TapesError` `.storeUnusable`; `.cancelled`, and then nothing is changed.
     public func relink(
         _ tapes: [TapeRecord],
         in directories: [[UInt8]],

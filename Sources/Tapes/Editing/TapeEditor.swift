@@ -370,9 +370,8 @@ extension TapeEditor {
     /// Computes missing or outdated checksums of a clip: SHA-1 and SHA-256 in one read.
     ///
     /// A file that changes while it is read gets no checksums, nor does one whose file system does not respond for 30
-    /// seconds (rule R14). Cancellation throws `.cancelled`.
+    /// seconds (rule R14).
     ///
-    /// - Parameter clip: A clip from the store.
     /// - Returns: The stored clip; unchanged if its original cannot be read.
     /// - Throws: `TapesError` `.storeUnusable`, `.cancelled`.
     public func checksum(_ clip: ClipRecord) async throws(TapesError) -> ClipRecord {

@@ -17,13 +17,11 @@ public enum TapeExport: String, Sendable, CaseIterable {
     /// OpenTimelineIO: order, trims, transitions and audio; see `TapeTimeline`.
     case otio
 
-    /// Generates the content of the file.
+    /// Generates the content of the file: UTF-8, except that the paths in a playlist may contain arbitrary bytes.
     ///
-    /// - Parameters:
-    ///   - tape: The tape.
-    ///   - clips: Its clips in order. For a timeline, a video has the duration of its current file.
-    ///   - media: Properties of their files by clip ID, for a timeline; without them, its times are in milliseconds.
-    /// - Returns: UTF-8, except that the paths in a playlist may contain arbitrary bytes.
+    /// `clips` are in order. For a timeline, a video has the duration of its current file, and `media` contains the
+    /// properties of the files by clip ID; without them, its times are in milliseconds.
+    ///
     /// - Throws: `TapesError` `.nothingToExport` if no clip of the tape has a path; for a timeline, `.trimTooLong`
     ///   with the file of a video that is not longer than its trims.
     public func bytes(
@@ -206,12 +204,9 @@ extension TapeRecord {
 
 /// The target file of an export, for playlists and videos.
 public enum ExportTarget {
-    /// Rejects a target if writing it would lose data. Blocks.
+    /// Rejects a target if writing it would lose data. None of the `originals`, those of all tapes, is ever replaced, under
+    /// any name (rule R6). Blocks.
     ///
-    /// - Parameters:
-    ///   - path: The target, as bytes.
-    ///   - isReplacing: Whether an existing file may be replaced.
-    ///   - originals: Paths of the originals of all tapes. None is ever replaced, under any name (rule R6).
     /// - Throws: `TapesError` `.targetUnusable` for an original, and for anything other than a regular file, such as a
     ///   link, a directory or a device; `.targetExists`.
     public static func check(

@@ -44,13 +44,10 @@ public struct TapeRendering: Sendable {
     ///
     /// Cancellation kills ffmpeg, removes its output, and throws `.cancelled`.
     ///
-    /// - Parameters:
-    ///   - tape: The tape.
-    ///   - clips: Its clips in order.
-    ///   - target: Path of the video, as bytes; its extension selects the container (`.mp4`, `.mov`, `.mkv`).
-    ///   - options: Options of the rendering.
-    ///   - originals: Originals of other tapes, which are never replaced either.
-    ///   - progress: Called with the finished milliseconds and their total, on another thread.
+    /// The extension of the target, a path as bytes, selects the container (`.mp4`, `.mov`, `.mkv`). `originals` are those
+    /// of other tapes, which are never replaced either. `progress` is called with the finished milliseconds and their
+    /// total, on another thread.
+    ///
     /// - Throws: `TapesError` `.programMissing` with the program; `.nothingToExport`; `.fileNotFound`,
     ///   `.fileUnreadable`, `.notRegularFile`, `.emptyFile` with the original; `.trimTooLong` if its file is shorter
     ///   than before; `.clipUndecodable` with `UndecodableClips`; `.outOfRange` for options; `.targetExists`,
