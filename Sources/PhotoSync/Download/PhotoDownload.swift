@@ -170,14 +170,17 @@ struct PhotoDownload {
                 forget()
                 continue
             }
-            switch try await judge(receiver) {
-            case .photo(let digest):
-                try await finish(file, digest: digest)
-                return
-            case .unverified(let digest, let reason):
-                try await finishUnverified(file, digest: digest, reason: reason)
-                return
-            case .corrupt: forget()
+            let (digest, evidence) = try await receiver.judge()
+            switch evidence {
+            case .photo: return try await finish(file, digest: digest)
+            case .otherPhoto(let stamp):
+                throw PhotoSyncError(.wrongPhoto, detail: "the file contains the ID \(stamp)", value: stamp)
+            case .unverified(let reason), .unchecked(let reason):
+                // With the length of the uploaded bytes but other content, it was damaged in transfer.
+                guard receiver.result.position == photo.fileSize else {
+                    return try await finishUnverified(file, digest: digest, reason: reason)
+                }
+                forget()
             }
             guard !isSecondChance else {
                 throw PhotoSyncError(.checksumMismatch, detail: "two downloads had different bytes")
@@ -286,28 +289,6 @@ extension PhotoSyncError {
 }
 
 extension PhotoDownload {
-    // MARK: Evaluation
-
-    enum Judgment {
-        /// The photo, as uploaded or as rewritten by the server.
-        case photo(digest: String)
-        /// The file could not be identified as the photo.
-        case unverified(digest: String, reason: String)
-        /// Same length as the uploaded bytes, but different content.
-        case corrupt
-    }
-
-    private func judge(_ receiver: DownloadReceiver) async throws(PhotoSyncError) -> Judgment {
-        let (digest, evidence) = try await receiver.judge()
-        switch evidence {
-        case .photo: return .photo(digest: digest)
-        case .otherPhoto(let stamp):
-            throw PhotoSyncError(.wrongPhoto, detail: "the file contains the ID \(stamp)", value: stamp)
-        case .unverified(let reason), .unchecked(let reason):
-            return receiver.result.position == photo.fileSize ? .corrupt : .unverified(digest: digest, reason: reason)
-        }
-    }
-
     /// Refines a 404 for a photo that is still in the server's database: its file is missing (contract, new fact 2).
     func explained(_ error: PhotoSyncError) async -> PhotoSyncError {
         guard error.code == .notFound else { return error }
