@@ -68,19 +68,17 @@ struct TPMSession: Sendable {
         case nil:
             throw Self.unusable("it stores no certificate of its endorsement key; specify it with --ek-certificate")
         }
-        try await run("tpm2_createek", ["-Q", "-c", "ek.ctx", "-G", algorithm, "-u", "ek.pub"])
-        try await freeSlots()
+        try await load("tpm2_createek", ["-Q", "-c", "ek.ctx", "-G", algorithm, "-u", "ek.pub"])
         return certificates
     }
 
     /// Creates an attestation key below the endorsement key. Returns its TPMT_PUBLIC.
     func makeAttestationKey() async throws(CaptureError) -> [UInt8] {
-        try await run(
+        try await load(
             "tpm2_createak",
             ["-Q", "-C", "ek.ctx", "-c", "ak.ctx", "-G", "ecc", "-g", "sha256", "-s", "ecdsa", "-u", "ak.pub"]
                 + ["-n", "ak.name"]
         )
-        try await freeSlots()
         return TPM2Structure.unsized(try bytes("ak.pub"))
     }
 
@@ -104,27 +102,23 @@ struct TPMSession: Sendable {
 
     /// Creates a signing key and stores it in the TPM. Returns its handle, such as `0x81020000`.
     func makeKey() async throws(CaptureError) -> String {
-        try await run("tpm2_createprimary", ["-Q", "-C", "o", "-G", "ecc", "-c", "parent.ctx"])
-        try await freeSlots()
-        try await run(
+        try await load("tpm2_createprimary", ["-Q", "-C", "o", "-G", "ecc", "-c", "parent.ctx"])
+        try await load(
             "tpm2_create",
             ["-Q", "-C", "parent.ctx", "-G", "ecc256:ecdsa-sha256", "-a", Self.signingAttributes]
                 + ["-u", "new.pub", "-r", "new.priv"]
         )
-        try await freeSlots()
-        try await run(
+        try await load(
             "tpm2_load",
             ["-Q", "-C", "parent.ctx", "-u", "new.pub", "-r", "new.priv", "-c", "new.ctx"]
         )
-        try await freeSlots()
         let taken = try await lines("tpm2_getcap", ["handles-persistent"])
         guard let free = Self.ownerHandles.first(where: { !taken.contains($0) }) else {
             throw Self.unusable("it has no free handle")
         }
         let handle = "0x" + String(free, radix: 16)
         do throws(CaptureError) {
-            try await run("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", "new.ctx", handle])
-            try await freeSlots()
+            try await load("tpm2_evictcontrol", ["-Q", "-C", "o", "-c", "new.ctx", handle])
         } catch {
             // A stop may come after the key was stored.
             await removeKey(handle)
@@ -156,8 +150,7 @@ struct TPMSession: Sendable {
     /// The public part of a key, and its TPMT_PUBLIC.
     func publicKey(_ handle: String) async throws(CaptureError) -> (key: VerifyingKey, area: [UInt8]) {
         try await run("tpm2_readpublic", ["-Q", "-c", handle, "-o", "key.pub"])
-        try await run("tpm2_readpublic", ["-Q", "-c", handle, "-f", "pem", "-o", "key.pem"])
-        try await freeSlots()
+        try await load("tpm2_readpublic", ["-Q", "-c", handle, "-f", "pem", "-o", "key.pem"])
         guard let key = VerifyingKey.reading(try bytes("key.pem")) else {
             throw Self.unusable("the key \(handle) is not on the curve P-256")
         }
@@ -166,23 +159,21 @@ struct TPMSession: Sendable {
 
     /// An attestation that a key is in this TPM, signed by the attestation key.
     func certify(_ handle: String) async throws(CaptureError) -> (statement: [UInt8], signature: [UInt8]) {
-        try await run(
+        try await load(
             "tpm2_certify",
             ["-Q", "-C", "ak.ctx", "-c", handle, "-g", "sha256", "-o", "certify.attest", "-s", "certify.sig"]
         )
-        try await freeSlots()
         return (TPM2Structure.unsized(try bytes("certify.attest")), try bytes("certify.sig"))
     }
 
     /// An attestation that contains the challenge, signed by the attestation key. It also contains a digest of PCR 0,
     /// since a quote requires a PCR; its value is not used.
     func quote(_ challenge: [UInt8]) async throws(CaptureError) -> (statement: [UInt8], signature: [UInt8]) {
-        try await run(
+        try await load(
             "tpm2_quote",
             ["-Q", "-c", "ak.ctx", "-l", "sha256:0", "-q", HexText.lowerCase(challenge), "-g", "sha256"]
                 + ["-m", "quote.attest", "-s", "quote.sig"]
         )
-        try await freeSlots()
         return (TPM2Structure.unsized(try bytes("quote.attest")), try bytes("quote.sig"))
     }
 
@@ -191,6 +182,12 @@ struct TPMSession: Sendable {
     /// A TPM has room for three loaded keys. A resource manager (/dev/tpmrm0) frees them automatically.
     private func freeSlots() async throws(CaptureError) {
         try await run("tpm2_flushcontext", ["-Q", "-t"])
+    }
+
+    /// Runs a tool that loads keys, and frees their slots.
+    private func load(_ tool: String, _ arguments: [String]) async throws(CaptureError) {
+        try await run(tool, arguments)
+        try await freeSlots()
     }
 
     /// The handles listed by a tool, one `- 0x81000001` per line.
