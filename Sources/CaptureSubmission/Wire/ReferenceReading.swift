@@ -6,7 +6,7 @@ internal import MediaTransport
 enum ReferenceReading {
     /// - Returns: nil if the server responds with 422.
     static func signedValue(of body: JSONObject) -> JSONValue? {
-        let body = Members(body)
+        let body = Members(values: body)
         guard let depth = body.object("depth_analysis").flatMap(depthAnalysis),
             let metadata = body.object("metadata").flatMap(metadata),
             let flags = body.object("metadata_flags").flatMap(flags),
@@ -102,11 +102,7 @@ enum ReferenceReading {
 
 /// Reads members of an object as the types that the reference server expects.
 private struct Members {
-    private let values: JSONObject
-
-    init(_ values: JSONObject) {
-        self.values = values
-    }
+    let values: JSONObject
 
     func text(_ name: String) -> JSONValue? { values[name]?.text.map(JSONValue.string) }
 

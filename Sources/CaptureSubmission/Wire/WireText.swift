@@ -8,12 +8,8 @@ struct WireText {
     private let profile: CaptureProfile
     private var bytes: [UInt8] = []
 
-    private init(_ profile: CaptureProfile) {
-        self.profile = profile
-    }
-
     static func bytes(of value: JSONValue, for profile: CaptureProfile) -> [UInt8] {
-        var text = WireText(profile)
+        var text = WireText(profile: profile)
         text.append(value)
         return text.bytes
     }

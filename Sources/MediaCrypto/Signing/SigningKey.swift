@@ -324,12 +324,6 @@ struct PEMBlock: ~Copyable {
     private let bytes: UnsafeMutablePointer<UInt8>
     private let count: Int
 
-    private init(label: String, bytes: UnsafeMutablePointer<UInt8>, count: Int) {
-        self.label = label
-        self.bytes = bytes
-        self.count = count
-    }
-
     deinit {
         CRYPTO_clear_free(bytes, count, nil, 0)
     }
