@@ -262,8 +262,7 @@ extension PhotoSyncClient {
             file: photo.content,
             name: "file",
             fileName: photo.partName,
-            fileType: "application/octet-stream",
-            tap: photo.tap
+            fileType: "application/octet-stream"
         )
         var request = try request(.post, "/api/photos/upload", repeatability: .atMostOnce)
         request.headers.append(HTTPHeader("Content-Type", form.contentType))

@@ -11,8 +11,6 @@ public struct PhotoUpload: Sendable {
     public var takenAt: PhotoTime?
     /// The origin device; nil creates a legacy photo.
     public var deviceID: String?
-    /// Receives the bytes of the file as they are sent.
-    public var tap: (any ByteTap)?
 
     /// The text parts, in order.
     func fields() throws(PhotoSyncError) -> [(name: String, value: String)] {
