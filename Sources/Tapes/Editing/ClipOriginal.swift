@@ -255,7 +255,7 @@ enum AbsolutePath {
 
     private static func isPlainDirectory(_ path: [UInt8]) -> Bool {
         var status = stat()
-        guard !path.contains(0), lstat(path.map(CChar.init(bitPattern:)) + [0], &status) == 0 else { return false }
+        guard !path.contains(0), lstat(path.cString, &status) == 0 else { return false }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 }

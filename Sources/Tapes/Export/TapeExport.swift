@@ -217,7 +217,7 @@ public enum ExportTarget {
         var named = stat()
         guard !path.contains(0) else { throw TapesError(.targetUnusable, detail: "the name contains NUL", path: path) }
         // Other problems are detected when the file is written.
-        guard lstat(path.map(CChar.init(bitPattern:)) + [0], &named) == 0 else { return }
+        guard lstat(path.cString, &named) == 0 else { return }
         if let file = FileIdentity(ofRegularFile: path), originals.contains(where: { file.isFile(at: $0) }) {
             throw TapesError(.targetUnusable, detail: "it is an original of a tape", path: path)
         }

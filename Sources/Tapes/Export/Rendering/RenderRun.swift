@@ -301,7 +301,7 @@ struct RenderWorkplace: Sendable {
         let isTame = last.count <= 8 && last.allSatisfy { Self.letters.contains($0) }
         let name = "\(number)" + (isTame ? ".\(String(decoding: last, as: UTF8.self))" : "")
         let path = links.directory.path(of: Array(name.utf8))
-        guard symlink(original.map(CChar.init(bitPattern:)) + [0], path.map(CChar.init(bitPattern:)) + [0]) == 0 else {
+        guard symlink(original.cString, path.cString) == 0 else {
             let kind: FileWriteError.Kind = errno == ENOSPC || errno == EDQUOT ? .full : .io(errno: errno)
             throw FileWriteError(kind, path: path)
         }
