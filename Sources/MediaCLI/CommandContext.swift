@@ -58,3 +58,31 @@ extension ContextCommand {
 extension ContextCommand where Connection == NoConnectionOptions {
     var connection: NoConnectionOptions { NoConnectionOptions() }
 }
+
+/// A command for a photo or capture server, or about logins. Its server is not in the token store, so that a printed
+/// command has the `--server` of the command that prints it.
+protocol ServerCommand: ContextCommand {}
+
+/// A command for files on an upload server. At the end of a hint, it has the `--server` and `--user` of the command that
+/// prints it.
+protocol UploadServerCommand: ContextCommand {
+    var credentials: CredentialOptions { get }
+    var connection: ConnectionOptions { get }
+}
+
+extension ParsableCommand {
+    static func subcommand(_ name: some StringProtocol) -> (any ParsableCommand.Type)? {
+        configuration.subcommands.first { $0._commandName == name }
+    }
+
+    /// The command at the beginning of a text that follows `mediactl`, for example `sync, then …`; nil if there is none.
+    static func printed(_ text: Substring) -> (any ParsableCommand.Type)? {
+        let names = text.prefixMatch(of: /[a-z-]+(?: [a-z-]+)*/)?.0.split(separator: " ") ?? []
+        var command: (any ParsableCommand.Type)?
+        for name in names {
+            guard let next = (command ?? self).subcommand(name) else { break }
+            command = next
+        }
+        return command.map { $0.configuration.defaultSubcommand ?? $0 }
+    }
+}

@@ -8,7 +8,7 @@ internal import MediaCrypto
 internal import MediaStore
 internal import MediaTransport
 
-struct HashOnlyRegister: ContextCommand {
+struct HashOnlyRegister: ServerCommand {
     static let schema = "mediactl.hash-only-register/1"
     static let configuration = CommandConfiguration(
         commandName: "register",

@@ -7,7 +7,7 @@ internal import MediaCrypto
 internal import MediaFiles
 internal import MediaTransport
 
-struct HashOnlySend: ContextCommand {
+struct HashOnlySend: ServerCommand {
     static let schema = "mediactl.hash-only-send/1"
     static let configuration = CommandConfiguration(
         commandName: "send",

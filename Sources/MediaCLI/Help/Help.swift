@@ -43,10 +43,7 @@ struct Help: ContextCommand {
         }
         var command: any ParsableCommand.Type = MediactlCommand.self
         for topic in topics {
-            let next = command.configuration.subcommands.first { $0._commandName == topic }
-            guard let next else {
-                throw unknown(topic, below: command)
-            }
+            guard let next = command.subcommand(topic) else { throw unknown(topic, below: command) }
             command = next
         }
         console.context.output.write(HelpText.of(command) + "\n")

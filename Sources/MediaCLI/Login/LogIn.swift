@@ -7,7 +7,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
 
-struct LogIn: ContextCommand {
+struct LogIn: ServerCommand {
     static let schema = "mediactl.login/1"
     static let configuration = CommandConfiguration(
         commandName: "login",

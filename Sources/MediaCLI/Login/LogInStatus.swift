@@ -5,7 +5,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct LogInStatus: ContextCommand {
+struct LogInStatus: ServerCommand {
     static let schema = "mediactl.login-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",

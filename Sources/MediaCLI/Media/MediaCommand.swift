@@ -19,11 +19,6 @@ struct MediaCommand: ParsableCommand {
     )
 }
 
-protocol MediaServerCommand: ContextCommand {
-    var credentials: CredentialOptions { get }
-    var connection: ConnectionOptions { get }
-}
-
 struct MediaSession: Sendable {
     let settings: SettingsSession
     let server: ServerURL
@@ -32,7 +27,7 @@ struct MediaSession: Sendable {
     /// Reads the settings and finds the credentials. Sends nothing.
     ///
     /// - Throws: `SettingsError`, `CredentialError`; `UserFacingError` if no server is configured.
-    static func open(_ console: Console, for command: some MediaServerCommand) async throws -> MediaSession {
+    static func open(_ console: Console, for command: some UploadServerCommand) async throws -> MediaSession {
         let settings = try await SettingsSession.open(console, global: command.global, connection: command.connection)
         let server = try settings.requireServer()
         let servers = try ServerSession(settings, credentials: command.credentials)

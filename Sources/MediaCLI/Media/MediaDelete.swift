@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct MediaDelete: MediaServerCommand {
+struct MediaDelete: UploadServerCommand {
     static let schema = "mediactl.media-delete/1"
     static let configuration = CommandConfiguration(
         commandName: "delete",

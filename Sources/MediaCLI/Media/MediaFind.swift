@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import GigHive
 
-struct MediaFind: MediaServerCommand {
+struct MediaFind: UploadServerCommand {
     static let schema = "mediactl.media-find/1"
     static let configuration = CommandConfiguration(
         commandName: "find",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import GigHive
 
-struct MediaList: MediaServerCommand {
+struct MediaList: UploadServerCommand {
     static let schema = "mediactl.media-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",

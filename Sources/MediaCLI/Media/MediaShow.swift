@@ -3,7 +3,7 @@ internal import GigHive
 internal import MediaCore
 internal import MediaTransport
 
-struct MediaShow: MediaServerCommand {
+struct MediaShow: UploadServerCommand {
     static let schema = "mediactl.media-show/1"
     static let configuration = CommandConfiguration(
         commandName: "show",

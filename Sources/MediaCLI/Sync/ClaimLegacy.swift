@@ -5,7 +5,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
 
-struct ClaimLegacy: ContextCommand {
+struct ClaimLegacy: ServerCommand {
     static let schema = "mediactl.claim-legacy/1"
     static let configuration = CommandConfiguration(
         commandName: "claim-legacy",

@@ -9,7 +9,7 @@ internal import PhotoSync
 internal import Synchronization
 
 /// `mediactl sync` and `mediactl sync DIR`.
-struct SyncDirectory: ContextCommand {
+struct SyncDirectory: ServerCommand {
     static let schema = "mediactl.sync/1"
     static let configuration = CommandConfiguration(
         commandName: "two-way",

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-struct SyncDownload: ContextCommand {
+struct SyncDownload: ServerCommand {
     static let schema = "mediactl.sync-download/1"
     static let configuration = CommandConfiguration(
         commandName: "download",

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-struct SyncForget: ContextCommand {
+struct SyncForget: ServerCommand {
     static let schema = "mediactl.sync-forget/1"
     static let configuration = CommandConfiguration(
         commandName: "forget",

@@ -4,7 +4,7 @@ internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
 
-struct SyncList: ContextCommand {
+struct SyncList: ServerCommand {
     static let schema = "mediactl.sync-list/1"
     static let configuration = CommandConfiguration(
         commandName: "list",

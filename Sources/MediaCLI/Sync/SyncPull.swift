@@ -4,7 +4,7 @@ internal import MediaStore
 internal import PhotoSync
 internal import Synchronization
 
-struct SyncPull: ContextCommand {
+struct SyncPull: ServerCommand {
     static let schema = "mediactl.sync-pull/1"
     static let configuration = CommandConfiguration(
         commandName: "pull",

@@ -5,7 +5,7 @@ internal import MediaStore
 internal import PhotoSync
 internal import Synchronization
 
-struct SyncPush: ContextCommand {
+struct SyncPush: ServerCommand {
     static let schema = "mediactl.sync-push/1"
     static let configuration = CommandConfiguration(
         commandName: "push",

@@ -6,7 +6,7 @@ internal import MediaStore
 internal import MediaTransport
 internal import PhotoSync
 
-struct SyncRepair: ContextCommand {
+struct SyncRepair: ServerCommand {
     static let schema = "mediactl.sync-repair/1"
     static let configuration = CommandConfiguration(
         commandName: "repair",

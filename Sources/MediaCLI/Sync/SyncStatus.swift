@@ -5,7 +5,7 @@ internal import MediaStore
 internal import PhotoSync
 
 /// `mediactl sync status`. The type `SyncStatus` is the server's response.
-struct SyncStatusCommand: ContextCommand {
+struct SyncStatusCommand: ServerCommand {
     static let schema = "mediactl.sync-status/1"
     static let configuration = CommandConfiguration(
         commandName: "status",

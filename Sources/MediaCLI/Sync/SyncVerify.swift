@@ -5,7 +5,7 @@ internal import MediaStore
 internal import PhotoSync
 internal import Synchronization
 
-struct SyncVerify: ContextCommand {
+struct SyncVerify: ServerCommand {
     static let schema = "mediactl.sync-verify/1"
     static let configuration = CommandConfiguration(
         commandName: "verify",

@@ -5,7 +5,7 @@ internal import MediaCore
 internal import MediaStore
 internal import MediaTransport
 
-struct UploadsDelete: ContextCommand {
+struct UploadsDelete: UploadServerCommand {
     static let schema = "mediactl.uploads-delete/1"
     static let configuration = CommandConfiguration(
         commandName: "delete",

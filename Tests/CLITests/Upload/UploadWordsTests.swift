@@ -228,6 +228,7 @@ import Testing
                 "to continue: mediactl upload a.mp4 --data-dir 'd d'"
             ),
             ("another mediactl process; see mediactl help", "another mediactl process; see mediactl help"),
+            ("mediactl config show prints its source", "mediactl --data-dir 'd d' config show prints its source"),
             ("the event \"mediactl smoke test\"", "the event \"mediactl smoke test\""),
             ("the event \"mediactl uploads\"", "the event \"mediactl uploads\""),
             ("/mnt/mediactl tapes/a.mp4", "/mnt/mediactl tapes/a.mp4"),

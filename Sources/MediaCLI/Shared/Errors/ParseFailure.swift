@@ -246,18 +246,11 @@ struct MistypedLine {
         var command: any ParsableCommand.Type = MediactlCommand.self
         for word in words where !word.hasPrefix("-") {
             guard !isUnexpected(word) else { break }
-            guard let next = Self.command(word, below: command) else { continue }
+            guard let next = command.subcommand(word) else { continue }
             names.append(word)
             command = next
         }
         return (names, command)
-    }
-
-    private static func command(
-        _ name: String,
-        below command: any ParsableCommand.Type
-    ) -> (any ParsableCommand.Type)? {
-        command.configuration.subcommands.first { $0._commandName == name }
     }
 
     // MARK: Commands
@@ -279,7 +272,7 @@ struct MistypedLine {
         var command: any ParsableCommand.Type = MediactlCommand.self
         for (index, word) in words.enumerated() where !word.hasPrefix("-") {
             guard !command.configuration.subcommands.isEmpty else { return nil }
-            if let next = Self.command(word, below: command) {
+            if let next = command.subcommand(word) {
                 names.append(word)
                 command = next
             } else if index == 0 || !words[index - 1].hasPrefix("-") {
@@ -300,14 +293,14 @@ struct MistypedLine {
         guard let word = words.first else { return nil }
         if word == "version", command == MediactlCommand.self { return "--version" }
         let names = synonyms[word, default: []]
-        if let name = names.first(where: { Self.command($0, below: command) != nil }) { return name }
+        if let name = names.first(where: { command.subcommand($0) != nil }) { return name }
         for name in [word] + names {
-            if let parent = commands.first(where: { Self.command(name, below: $0) != nil }) {
+            if let parent = commands.first(where: { $0.subcommand(name) != nil }) {
                 return "\(parent._commandName) \(name)"
             }
         }
         guard let name = Spelling.nearest(to: word, among: commands.map { $0._commandName }) else { return nil }
-        guard words.count > 1, let next = Self.command(name, below: command) else { return name }
+        guard words.count > 1, let next = command.subcommand(name) else { return name }
         let below = next.configuration.subcommands.map { $0._commandName }
         return Spelling.nearest(to: words[1], among: below).map { "\(name) \($0)" } ?? name
     }

@@ -298,27 +298,14 @@ struct HintOptions: Sendable {
     /// `--profile`
     var profile: String?
 
-    /// The commands that are printed without their server.
-    private static let connecting = [
-        "sync", "claim-legacy", "login", "hash-only register", "hash-only send", "hash-only FILE",
-    ]
-
     private var isEmpty: Bool { (server ?? user ?? dataDirectory ?? settingsFile ?? profile) == nil }
 
-    /// Whether this line may have a command that needs more options.
-    private func completes(_ line: String) -> Bool {
-        if (dataDirectory ?? settingsFile ?? profile) != nil { return line.contains("mediactl ") }
-        return server != nil && Self.connecting.contains { line.contains("mediactl \($0)") }
-    }
-
-    /// Adds `--data-dir`, `--config` and `--profile` to each command of a line that reads tokens, journal, index or
-    /// logins, and `--server` to those of photo and capture servers and to logins. They are accepted before the name of
-    /// the command, so that its end need not be found. Quoted titles and paths are unchanged.
+    /// Adds `--data-dir`, `--config` and `--profile` to each command of a line, and `--server` to each `ServerCommand`.
+    /// They are accepted before the name of the command, so that its end need not be found. Quoted titles and paths are
+    /// unchanged.
     func addingPlaces(to line: String) -> String {
-        guard completes(line) else { return line }
-        let command =
-            /(?:^|[ (])mediactl (?=(?:uploads?|media|sync|claim-legacy|hash-only|tapes|login|logout|store)(?![A-Za-z0-9_-]))/
-        let starts = line.ranges(of: command)
+        guard !isEmpty, line.contains("mediactl ") else { return line }
+        let starts = line.ranges(of: /(?:^|[ (])mediactl (?=[a-z])/)
         var completed = ""
         var end = line.startIndex
         for (index, start) in starts.enumerated() {
@@ -326,10 +313,10 @@ struct HintOptions: Sendable {
             end = start.upperBound
             // A repeated command line already has them.
             let words = line[end..<(index + 1 < starts.count ? starts[index + 1].lowerBound : line.endIndex)]
-            let address = Self.connecting.contains(where: { words.hasPrefix($0) }) ? server : nil
+            guard let command = MediactlCommand.printed(words), command != Help.self else { continue }
             let options = [
                 ("--data-dir", dataDirectory), ("--config", settingsFile), ("--profile", profile),
-                ("--server", address),
+                ("--server", command is any ServerCommand.Type ? server : nil),
             ]
             for (name, value) in options {
                 guard let value, !words.contains("\(name) "), !words.contains("\(name)=") else { continue }
@@ -339,11 +326,12 @@ struct HintOptions: Sendable {
         return completed + line[end...]
     }
 
-    /// Adds the missing options to the command at the end of a hint, if it connects to a server.
+    /// Adds the missing options to the command at the end of a hint, if it is an `UploadServerCommand`.
     func added(to hint: String) -> String {
-        let form =
-            /mediactl (media (?:show|list|find|delete)|uploads delete)(?: (?:[0-9a-f]+|--[a-z0-9-]+|keep|remove))*$/
-        guard let match = hint.firstMatch(of: form) else { return hint }
+        let form = /mediactl ([a-z]+(?: [a-z]+)*)(?: (?:[0-9a-f]+|--[a-z0-9-]+|keep|remove))*$/
+        guard let match = hint.firstMatch(of: form),
+            MediactlCommand.printed(match.1) is any UploadServerCommand.Type
+        else { return hint }
         var options = server.map { " --server \(ShellWord.quoted($0))" } ?? ""
         if let user {
             // A hint for the administrator requires the login of another user.
