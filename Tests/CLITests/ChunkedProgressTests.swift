@@ -8,7 +8,7 @@ import Testing
     /// Uploads over tus get no delete token from some servers (gighive-d4 contract section 3).
     @Test func theWaitDoesNotMentionATokenThatWillNotArrive() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         display.handle(0, .limited(TusLimits(isWithoutToken: true)))
         display.handle(0, .finalizing)

@@ -19,8 +19,7 @@ import Testing
         let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(isTerminal: true),
-            mode: .terminal,
-            writesRecords: false
+            mode: .terminal
         )
         display.begin(0, path: Array("a\u{1b}.mp4".utf8), byteCount: 1_000_000)
         display.handle(0, progress(.sending, 0))
@@ -42,7 +41,7 @@ import Testing
 
     @Test func aWaitHasItsAttemptItsReasonAndACountdown() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(isTerminal: true), mode: .terminal, writesRecords: false)
+        let display = ProgressDisplay(test.console(isTerminal: true), mode: .terminal)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         let cause = GigHiveError(.serverUnavailable, httpStatus: 503)
         func expectLine(_ ending: String) {
@@ -64,8 +63,7 @@ import Testing
         let test = try TestConsole()
         let display = ProgressDisplay(
             test.console(isTerminal: true, columns: 30),
-            mode: .terminal,
-            writesRecords: false
+            mode: .terminal
         )
         display.begin(
             0,
@@ -81,7 +79,7 @@ import Testing
 
     @Test func plainPrintsALineEveryTenSecondsOrTenPercent() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         display.handle(0, progress(.sending, 50_000))
         #expect(test.errors.isEmpty)
@@ -101,7 +99,7 @@ import Testing
 
     @Test func silentPrintsNothingButHandlesSIGUSR1() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(), mode: .silent, writesRecords: false)
+        let display = ProgressDisplay(test.console(), mode: .silent)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         test.advance(.seconds(60))
         display.handle(0, progress(.sending, 500_000))
@@ -115,9 +113,8 @@ import Testing
     @Test func recordsComeOncePerSecondAndPhase() throws {
         let test = try TestConsole()
         let display = ProgressDisplay(
-            test.console(OutputPreferences(isJSON: true)),
-            mode: .silent,
-            writesRecords: true
+            test.console(OutputPreferences(isJSON: true, writesProgress: true)),
+            mode: .silent
         )
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 1_000_000)
         display.handle(0, progress(.sending, 1))
@@ -134,7 +131,7 @@ import Testing
 
     @Test func waitingIsReportedOnce() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         #expect(!display.isPastLastByte)
         display.handle(0, progress(.processing, 10, of: 10))
@@ -147,7 +144,7 @@ import Testing
     /// SIGTERM and SIGHUP come from programs: there is no user to press a key.
     @Test func waitingIsLimitedWithoutAUser() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         display.stop(waitingFor: .seconds(30))
         #expect(test.errors.isEmpty)
@@ -157,7 +154,7 @@ import Testing
 
     @Test func noTokenIsPromisedDuringTheQuery() throws {
         let test = try TestConsole()
-        let display = ProgressDisplay(test.console(), mode: .plain, writesRecords: false)
+        let display = ProgressDisplay(test.console(), mode: .plain)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         display.handle(0, .resolving(for: .seconds(330)))
         test.forget()
@@ -169,7 +166,7 @@ import Testing
     @Test func messagesGoAboveTheDrawnLine() throws {
         let test = try TestConsole()
         let console = test.console(environment: ["TERM": "xterm"], isTerminal: true)
-        let display = ProgressDisplay(console, mode: .terminal, writesRecords: false)
+        let display = ProgressDisplay(console, mode: .terminal)
         display.begin(0, path: Array("a.mp4".utf8), byteCount: 10)
         console.warning("w")
         #expect(
@@ -197,7 +194,6 @@ import Testing
         ProgressDisplay(
             test.console(environment: ["TERM": "xterm"], isTerminal: true, columns: columns, rows: rows),
             mode: .terminal,
-            writesRecords: false,
             fileCount: 4,
             byteCount: 4_000_000
         )
@@ -260,7 +256,6 @@ import Testing
         let display = ProgressDisplay(
             test.console(),
             mode: .plain,
-            writesRecords: false,
             fileCount: 3,
             byteCount: 3_000_000
         )
@@ -290,7 +285,6 @@ import Testing
         let display = ProgressDisplay(
             test.console(),
             mode: .silent,
-            writesRecords: false,
             fileCount: 2,
             byteCount: 20
         )

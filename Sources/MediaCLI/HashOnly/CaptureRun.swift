@@ -33,9 +33,9 @@ final class CaptureRun: Sendable {
     private let statistics = ItemStatistics<CaptureItem.State>()
     private let stage = Mutex<Stage?>(nil)
 
-    init(_ settings: SettingsSession, writesRecords: Bool) {
+    init(_ settings: SettingsSession) {
         console = settings.console
-        display = RunDisplay(settings.console, writesRecords: writesRecords)
+        display = RunDisplay(settings.console)
         finishTimeout = settings.settings.finishTimeout.value
     }
 

@@ -54,8 +54,7 @@ struct HashOnlyRetry: ContextCommand {
         let run = RetryRun(
             context: context,
             isDryRun: dryRun,
-            choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary,
-            writesProgressRecords: global.progressEvents
+            choice: resend ? .resend : asHashOnly ? .adoptAsHashOnly : .ordinary
         )
         return try await run.run(try records(context))
     }
@@ -93,7 +92,6 @@ struct RetryRun: Sendable {
     let context: CaptureContext
     let isDryRun: Bool
     let choice: CaptureSession.RetryChoice
-    let writesProgressRecords: Bool
 
     private var console: Console { context.console }
 
@@ -107,7 +105,7 @@ struct RetryRun: Sendable {
         let isOneServer = origins.count == 1
         // No other server is contacted, so the connection options can only be for this one.
         if isOneServer, let origin = origins.first { context.settings.trusts.name(origin) }
-        let run = CaptureRun(context.settings, writesRecords: writesProgressRecords)
+        let run = CaptureRun(context.settings)
         let jobs = records.map { record in
             CaptureRun.Job(path: record.path, readsMedia: false) { [context, choice, isDryRun] control, _ in
                 guard !isDryRun else { return CaptureItem(planned: record) }

@@ -83,8 +83,7 @@ struct HashOnlySend: ServerCommand {
         let run = SubmissionRun(
             settings: settings,
             requests: requests,
-            kind: dryRun ? .preview : sendMedia ? .media : .proof,
-            writesProgressRecords: global.progressEvents
+            kind: dryRun ? .preview : sendMedia ? .media : .proof
         )
         return try await run.run()
     }
@@ -339,7 +338,6 @@ struct SubmissionRun: Sendable {
     let settings: SettingsSession
     let requests: [CaptureRequest]
     let kind: Kind
-    let writesProgressRecords: Bool
 
     private var console: Console { settings.console }
     private var profile: CaptureProfile { settings.settings.captureProfile.value }
@@ -368,7 +366,7 @@ struct SubmissionRun: Sendable {
 
     private func run(_ context: CaptureContext, _ server: String) async throws -> ExitCode {
         let session = try kind == .preview ? context.session() : context.confidential(try context.session())
-        let run = CaptureRun(settings, writesRecords: writesProgressRecords)
+        let run = CaptureRun(settings)
         let isDone = await run.run(requests.map { job($0, session, server) }) { report($0) }
         return run.conclude(
             isDone: isDone,

@@ -90,8 +90,7 @@ struct SyncDirectory: ServerCommand {
             directory: SyncedDirectory(directory, in: console.context),
             pull: listing.options(session, isDryRun: dryRun),
             isDryRun: dryRun,
-            isConfirmed: yes,
-            writesProgressRecords: global.progressEvents
+            isConfirmed: yes
         )
         return try await run.run()
     }
@@ -123,7 +122,6 @@ struct DirectoryRun: Sendable {
     let pull: Pull.Options
     let isDryRun: Bool
     let isConfirmed: Bool
-    let writesProgressRecords: Bool
 
     private static let question = "Upload and download them?"
 
@@ -190,7 +188,6 @@ struct DirectoryRun: Sendable {
             console: part("pull", SyncPull.schema),
             account: account,
             options: pull,
-            writesProgressRecords: writesProgressRecords,
             prompter: session.settings.prompter,
             isUnattended: isConfirmed
         )
@@ -240,7 +237,6 @@ struct DirectoryRun: Sendable {
                 account: account,
                 hashes: session.settings.hashCache(),
                 options: Push.Options(isDryRun: isDryRun, retry: session.retryPolicy),
-                writesProgressRecords: writesProgressRecords,
                 onItem: onItem
             )
             parts.add(try await run.run([directory.path]))
@@ -266,7 +262,6 @@ struct DirectoryRun: Sendable {
             account: account,
             hashes: session.settings.hashCache(),
             options: Download.Options(isDryRun: isDryRun, retry: session.retryPolicy),
-            writesProgressRecords: writesProgressRecords,
             base: directory.base,
             isOmitted: isOmitted
         )

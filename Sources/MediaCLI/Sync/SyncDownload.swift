@@ -85,7 +85,6 @@ struct SyncDownload: ServerCommand {
             account: account,
             hashes: session.settings.hashCache(),
             options: Download.Options(jobs: jobs, isDryRun: dryRun, retry: session.retryPolicy),
-            writesProgressRecords: global.progressEvents,
             base: base(in: console.context),
             kind: thumbnails ? .thumbnails(includesPresent: !missing) : .photos
         )
@@ -116,7 +115,6 @@ struct DownloadRun: Sendable {
     let account: SyncAccount
     let hashes: HashCache
     let options: Download.Options
-    let writesProgressRecords: Bool
     /// The absolute path of the working directory if the target is relative to it; text output then shows relative
     /// paths.
     var base: [UInt8] = []
@@ -131,7 +129,7 @@ struct DownloadRun: Sendable {
             "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
             "jobs": JSONValue(options.jobs),
         ])
-        let run = LongRun<DownloadReading>(console, writesRecords: writesProgressRecords)
+        let run = LongRun<DownloadReading>(console)
         let statistics = ItemStatistics<DownloadItem.State>()
         return try await console.context.interruption.handling({ _ in }) {
             let download = Download(account, hashes: hashes, options: options)

@@ -83,7 +83,6 @@ struct ListingOptions: ParsableArguments {
             console: console,
             account: try await session.account(key),
             options: options(session, isDryRun: isDryRun),
-            writesProgressRecords: global.progressEvents,
             prompter: session.settings.prompter
         )
         return try await run.run()
@@ -95,7 +94,6 @@ struct PullRun: Sendable {
     let console: Console
     let account: SyncAccount
     let options: Pull.Options
-    let writesProgressRecords: Bool
     let prompter: Prompter
     /// Whether `--yes` was specified: nothing may wait for input.
     var isUnattended = false
@@ -112,7 +110,7 @@ struct PullRun: Sendable {
             "server": .string(account.server), "device_id": JSONValue(account.deviceID),
             "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
         ])
-        let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
+        let run = LongRun<ListingReading>(console)
         let waiting = LockNotice(console, "listing the photos of this server")
         return try await console.context.interruption.handling({ _ in }) {
             let pull = Pull(account, options: options)

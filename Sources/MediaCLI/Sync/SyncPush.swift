@@ -88,7 +88,6 @@ struct SyncPush: ServerCommand {
                 restores: restore,
                 usesDefaultExcludes: !noDefaultExcludes
             ),
-            writesProgressRecords: global.progressEvents,
             prompter: session.settings.prompter
         )
         return try await run.run(paths.map { RawArguments.bytes(of: $0) })
@@ -101,7 +100,6 @@ struct PushRun: Sendable {
     let account: SyncAccount
     let hashes: HashCache
     let options: Push.Options
-    let writesProgressRecords: Bool
     /// Prompts before uploading changed files; if nil, they are only reported.
     var prompter: Prompter?
     var onItem: @Sendable (PushItem) -> Void = { _ in }
@@ -112,7 +110,7 @@ struct PushRun: Sendable {
             "server": .string(account.server), "device_id": JSONValue(account.deviceID),
             "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
         ])
-        let run = LongRun<PushReading>(console, writesRecords: writesProgressRecords)
+        let run = LongRun<PushReading>(console)
         let statistics = PushStatistics()
         return try await console.context.interruption.handling({ _ in }) {
             do {

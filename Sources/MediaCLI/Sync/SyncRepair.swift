@@ -47,8 +47,7 @@ struct SyncRepair: ServerCommand {
             check: serverContent ? .content(in: session.settings.locations.cacheDirectory) : .lengths,
             retry: session.retryPolicy,
             confirmation: confirmation,
-            isDryRun: dryRun,
-            writesProgressRecords: global.progressEvents
+            isDryRun: dryRun
         )
         return try await run.run()
     }
@@ -62,7 +61,6 @@ struct RepairRun: Sendable {
     let retry: RetryPolicy
     let confirmation: Confirmation
     let isDryRun: Bool
-    let writesProgressRecords: Bool
 
     static let question = "Repair them?"
 
@@ -72,7 +70,7 @@ struct RepairRun: Sendable {
             "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
         ])
         let repair = Repair(account, check: check, retry: retry)
-        let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
+        let run = LongRun<ListingReading>(console)
         let statistics = ItemStatistics<Repair.Item.State>()
         let plan = try await console.context.interruption.handling({ _ in }) {
             try await run.run(reporting: { (_: Repair.Item) in }) { dependencies in

@@ -48,8 +48,7 @@ struct SyncVerify: ServerCommand {
             account: account,
             hashes: session.settings.hashCache(),
             readsContent: readContent,
-            serverCheck: serverCheck(session.settings.locations.cacheDirectory),
-            writesProgressRecords: global.progressEvents
+            serverCheck: serverCheck(session.settings.locations.cacheDirectory)
         )
         return try await run.run()
     }
@@ -82,7 +81,6 @@ struct VerifyRun: Sendable {
     let hashes: HashCache
     let readsContent: Bool
     var serverCheck = ServerCheck.none
-    let writesProgressRecords: Bool
 
     /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
@@ -90,7 +88,7 @@ struct VerifyRun: Sendable {
             "server": .string(account.server), "read_content": .bool(readsContent),
             "server_check": .string(serverCheck.word),
         ])
-        let run = LongRun<ListingReading>(console, writesRecords: writesProgressRecords)
+        let run = LongRun<ListingReading>(console)
         let statistics = VerifyStatistics()
         return try await console.context.interruption.handling({ _ in }) {
             let verification = Verification(

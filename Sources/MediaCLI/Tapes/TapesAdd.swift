@@ -60,7 +60,7 @@ extension TapeAddingCommand {
     func add(at position: Int?, in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
-        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let display = RunDisplay<TapeReading>(console)
         let isAlbumLeft = adding.noAlbum || adding.dryRun
         let run = TapeAdditionRun(
             session: session,

@@ -31,7 +31,7 @@ struct TapesDuplicate: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
-        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let display = RunDisplay<TapeReading>(console)
         let service = noAlbum || dryRun ? nil : try await session.service(connection.key, progress: display)
         try console.requireOutput()
         let title = ErrorCatalog.quoted(tape.title)

@@ -96,7 +96,7 @@ struct TapesExport: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
-        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let display = RunDisplay<TapeReading>(console)
         let isAlbumLeft = noAlbum || dryRun || (!addToAlbum && tape.association != .pending)
         try console.requireOutput()
         let run = TapeExportRun(

@@ -146,7 +146,7 @@ struct TapesLibraryGrant: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         try console.requireOutput()
-        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let display = RunDisplay<TapeReading>(console)
         let service = try await session.service(connection.key, progress: display)
         let run = LibraryRun(session: session, service: service)
         let level: AccessLevel = readWrite ? .readWrite : .addOnly

@@ -43,7 +43,7 @@ struct TapesReconcile: ContextCommand {
 
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
-        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let display = RunDisplay<TapeReading>(console)
         let service =
             apply || verify
             ? try await session.service(connection.key, progress: display) : try session.localService()

@@ -36,7 +36,7 @@ struct TapesRepair: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let named = try tapes.map { try session.tape($0) }.uniqued { $0.id }
-        let display = RunDisplay<TapeReading>(console, writesRecords: global.progressEvents)
+        let display = RunDisplay<TapeReading>(console)
         let service = try await session.service(connection.key, progress: display)
         let work = TapeFindings(session: session, service: service, tapes: named)
         try console.start(["dry_run": .bool(dryRun)])

@@ -63,7 +63,7 @@ struct TapesSession: Sendable {
         guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .folder else {
             return .skipped
         }
-        let display = RunDisplay<TapeReading>(console, writesRecords: false)
+        let display = RunDisplay<TapeReading>(console)
         return try await AlbumWork(console: console, service: try localService(), display: display)
             .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
     }

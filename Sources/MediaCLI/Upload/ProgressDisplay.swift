@@ -37,22 +37,14 @@ final class ProgressDisplay: Sendable {
     }
 
     private let console: Console
-    private let writesRecords: Bool
     private let fileCount: Int?
     private let state: Mutex<State>
     private let limitsNote = Once()
 
     /// A display for `fileCount` files, nil if unknown, with `byteCount` bytes in total. If `mode` is nil, the
     /// console's mode is used.
-    init(
-        _ console: Console,
-        mode: DisplayMode? = nil,
-        writesRecords: Bool,
-        fileCount: Int? = 1,
-        byteCount: Int64 = 0
-    ) {
+    init(_ console: Console, mode: DisplayMode? = nil, fileCount: Int? = 1, byteCount: Int64 = 0) {
         self.console = console
-        self.writesRecords = writesRecords
         self.fileCount = fileCount
         state = Mutex(
             State(
@@ -237,7 +229,9 @@ final class ProgressDisplay: Sendable {
         let now = console.context.elapsed()
         let due: Due = state.withLock { state in
             // In a batch of many small files, most events follow the last check too quickly to be shown.
-            if isBatch, !writesRecords, let last = state.lastLook, now - last < .milliseconds(100) { return Due() }
+            if isBatch, !console.writesProgress, let last = state.lastLook, now - last < .milliseconds(100) {
+                return Due()
+            }
             state.lastLook = now
             return self.due(&state, at: now)
         }
@@ -254,7 +248,7 @@ final class ProgressDisplay: Sendable {
         let files = state.indices.compactMap { state.running[$0]?.reading(at: now) }
         update(&state, files, at: now)
         guard isBatch || !files.isEmpty else { return due }
-        if writesRecords {
+        if console.writesProgress {
             due.records = dueRecords(&state, now)
         }
         let isSending = isBatch || files.first?.phase == .sending

@@ -121,7 +121,6 @@ struct Upload: ContextCommand {
             anotherUploader: { [client = plan.uploader.client] in uploader(client) },
             sending: sending,
             shard: shard,
-            writesProgressRecords: global.progressEvents,
             continuation: Continuation(
                 arguments: console.context.arguments,
                 pathCount: paths.count,

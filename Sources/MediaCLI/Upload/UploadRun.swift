@@ -15,7 +15,6 @@ struct UploadRun: Sendable {
     let anotherUploader: @Sendable () -> Uploader
     let sending: SendingOptions
     let shard: ShardChoice?
-    let writesProgressRecords: Bool
     let continuation: Continuation
     let jobs: Int
     var tape: UploadTape?
@@ -35,7 +34,7 @@ struct UploadRun: Sendable {
     }
 
     private func display(fileCount: Int?, byteCount: Int64 = 0) -> ProgressDisplay {
-        ProgressDisplay(console, writesRecords: writesProgressRecords, fileCount: fileCount, byteCount: byteCount)
+        ProgressDisplay(console, fileCount: fileCount, byteCount: byteCount)
     }
 
     /// Runs the batch and writes its records, text, report and summary.

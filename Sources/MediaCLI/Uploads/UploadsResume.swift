@@ -68,7 +68,6 @@ struct UploadsResume: ContextCommand {
             ),
             corrections: details.given,
             isDryRun: dryRun,
-            writesProgressRecords: global.progressEvents,
             hasEventLink: guest.eventLink.map { $0 != "ask" } ?? false
         )
         return try await run.run(records)
@@ -83,7 +82,6 @@ struct ResumptionRun: Sendable {
     /// Replaced details, keyed by field name.
     let corrections: [String: String]
     let isDryRun: Bool
-    let writesProgressRecords: Bool
     /// Whether the command line contains an event link.
     let hasEventLink: Bool
 
@@ -143,7 +141,6 @@ struct ResumptionRun: Sendable {
     ) async -> CredentialError? {
         let display = ProgressDisplay(
             console,
-            writesRecords: writesProgressRecords,
             fileCount: records.count,
             byteCount: records.reduce(0) { $0 + $1.sizeBytes }
         )

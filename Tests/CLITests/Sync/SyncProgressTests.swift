@@ -12,7 +12,7 @@ import Testing
     @Test func pullShowsCountRateAndTimeLeft() throws {
         let test = try TestConsole()
         let console = test.console(environment: ["TERM": "xterm"], isTerminal: true)
-        let display = RunDisplay<ListingReading>(console, writesRecords: false)
+        let display = RunDisplay<ListingReading>(console)
         display.update(pull(0, of: 1000))
         test.advance(.seconds(2))
         display.update(pull(400, of: 1000))
@@ -54,7 +54,7 @@ import Testing
 
     @Test func plainLinesComeEveryTenSecondsOrTenPercent() throws {
         let test = try TestConsole()
-        let display = RunDisplay<ListingReading>(test.console(), writesRecords: false)
+        let display = RunDisplay<ListingReading>(test.console())
         display.update(pull(50, of: 1000))
         test.advance(.seconds(2))
         display.update(pull(60, of: 1000))
@@ -71,8 +71,7 @@ import Testing
     @Test func quietShowsNothing() throws {
         let test = try TestConsole()
         let display = RunDisplay<ListingReading>(
-            test.console(OutputPreferences(isQuiet: true), isTerminal: true),
-            writesRecords: false
+            test.console(OutputPreferences(isQuiet: true), isTerminal: true)
         )
         display.update(pull(50, of: 1000))
         test.advance(.seconds(60))
@@ -83,8 +82,7 @@ import Testing
     @Test func recordsComeOnceASecond() throws {
         let test = try TestConsole()
         let display = RunDisplay<ListingReading>(
-            test.console(OutputPreferences(isJSON: true, isQuiet: true)),
-            writesRecords: true
+            test.console(OutputPreferences(isJSON: true, writesProgress: true, isQuiet: true))
         )
         for photos in 1...10 {
             display.update(pull(Int64(photos), of: nil))
@@ -97,8 +95,7 @@ import Testing
     @Test func statusIsPrintedOnRequest() async throws {
         let test = try TestConsole()
         let display = RunDisplay<ListingReading>(
-            test.console(OutputPreferences(isQuiet: true)),
-            writesRecords: false
+            test.console(OutputPreferences(isQuiet: true))
         )
         await display.during {
             test.interruption.receiveStatusRequest()

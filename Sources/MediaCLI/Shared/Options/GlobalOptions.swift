@@ -36,6 +36,7 @@ struct GlobalOptions: ParsableArguments {
     var outputPreferences: OutputPreferences {
         OutputPreferences(
             isJSON: json,
+            writesProgress: progressEvents,
             isQuiet: quiet,
             verbosity: verbose,
             color: color.flatMap(ColorMode.init(rawValue:))
@@ -53,6 +54,8 @@ extension NameSpecification {
 
 struct OutputPreferences: Sendable {
     var isJSON = false
+    /// `--progress-events`
+    var writesProgress = false
     var isQuiet = false
     var verbosity = 0
     /// From the command line; if nil, the settings apply.

@@ -11,6 +11,8 @@ final class Console: Sendable {
     /// For example `mediactl.upload/1`.
     let schema: String
     let isJSON: Bool
+    /// Whether to write records of the progress.
+    let writesProgress: Bool
     let isQuiet: Bool
     let verbosity: Int
     let screen: ScreenArea
@@ -31,6 +33,7 @@ final class Console: Sendable {
         self.context = context
         self.schema = schema
         isJSON = preferences.isJSON
+        writesProgress = preferences.writesProgress
         isQuiet = preferences.isQuiet
         verbosity = preferences.verbosity
         color = Mutex(preferences.color ?? .auto)
@@ -51,7 +54,8 @@ final class Console: Sendable {
     ) {
         context = whole.context
         self.schema = schema
-        (isJSON, isQuiet, verbosity) = (whole.isJSON, whole.isQuiet, whole.verbosity)
+        (isJSON, writesProgress) = (whole.isJSON, whole.writesProgress)
+        (isQuiet, verbosity) = (whole.isQuiet, whole.verbosity)
         screen = whole.screen
         color = Mutex(whole.color.withLock { $0 })
         self.onSummary = onSummary

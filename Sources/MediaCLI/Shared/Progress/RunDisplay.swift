@@ -30,9 +30,9 @@ final class RunDisplay<Reading: RunReading>: Sendable {
     private let writesRecords: Bool
     private let state: Mutex<State>
 
-    init(_ console: Console, writesRecords: Bool) {
+    init(_ console: Console, writesRecords: Bool = true) {
         self.console = console
-        self.writesRecords = writesRecords
+        self.writesRecords = writesRecords && console.writesProgress
         let now = console.context.elapsed()
         state = Mutex(State(began: now, schedule: ProgressSchedule(DisplayMode(for: console), at: now)))
     }
@@ -117,9 +117,9 @@ struct LongRun<Reading: RunReading>: Sendable {
     let console: Console
     let display: RunDisplay<Reading>
 
-    init(_ console: Console, writesRecords: Bool) {
+    init(_ console: Console) {
         self.console = console
-        display = RunDisplay(console, writesRecords: writesRecords)
+        display = RunDisplay(console)
     }
 
     struct Dependencies<Item: Sendable>: Sendable {
