@@ -107,7 +107,7 @@ struct ClaimRun: Sendable {
     func list() async throws -> ExitCode {
         try console.requireOutput()
         let pages = PhotoTable(console, device: account.deviceID)
-        let run = LongRun<ListingReading>(console)
+        let run = LongRun<PullProgress>(console)
         return try await console.context.interruption.handling({ _ in }) {
             // Blocks are printed where they are read, one at a time: a queue of them would keep all photos in memory.
             let count = try await run.run(reporting: { (_: Never) in }) { dependencies in

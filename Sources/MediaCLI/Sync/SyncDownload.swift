@@ -129,7 +129,7 @@ struct DownloadRun: Sendable {
             "dry_run": .bool(options.isDryRun), "thumbnails": .bool(kind != .photos),
             "jobs": JSONValue(options.jobs),
         ])
-        let run = LongRun<DownloadReading>(console)
+        let run = LongRun<DownloadProgress>(console)
         let statistics = ItemStatistics<DownloadItem.State>()
         return try await console.context.interruption.handling({ _ in }) {
             let download = Download(account, hashes: hashes, options: options)
@@ -140,22 +140,24 @@ struct DownloadRun: Sendable {
                         selection,
                         to: directory,
                         control: dependencies.control,
-                        onItem: dependencies.onItem
-                    ) { dependencies.progress(DownloadReading(progress: $0)) }
+                        onItem: dependencies.onItem,
+                        progress: dependencies.progress
+                    )
                 case .thumbnails(let includesPresent):
                     try await download.runThumbnails(
                         selection,
                         includesPresent: includesPresent,
                         to: directory,
                         control: dependencies.control,
-                        onItem: dependencies.onItem
-                    ) { dependencies.progress(DownloadReading(progress: $0)) }
+                        onItem: dependencies.onItem,
+                        progress: dependencies.progress
+                    )
                 }
             }
             let isStopped = result == nil || statistics.count(.cancelled) > 0
             let ending = console.ending(statistics.exitCode(isStopped: isStopped))
             conclude(statistics)
-            let bytes = result?.bytesReceived ?? run.display.latest?.progress.bytesReceived
+            let bytes = result?.bytesReceived ?? run.display.latest?.bytesReceived
             return ending.runSummary(summary(statistics, bytes), after: run.display.elapsed)
         }
     }
@@ -232,37 +234,35 @@ extension DownloadItem {
     }
 }
 
-struct DownloadReading: RunReading {
-    var progress: DownloadProgress
-
-    var amount: Int64 { progress.bytesReceived }
+extension DownloadProgress: RunReading {
+    var amount: Int64 { bytesReceived }
     /// By bytes; files on a server may differ slightly in size from the uploaded ones. The sizes of thumbnails are
     /// unknown.
     var percent: Int64? {
-        progress.bytes > 0
-            ? Progress.percent(progress.bytesReceived, of: progress.bytes)
-            : Progress.percent(progress.photosDone, of: progress.photos)
+        bytes > 0
+            ? Progress.percent(bytesReceived, of: bytes)
+            : Progress.percent(photosDone, of: photos)
     }
 
     func line(rate: Double?) -> String {
-        let count = max(progress.photos, progress.photosDone)
-        var parts = ["\(progress.photosDone) of \(Formats.count(count, "photo"))"]
-        if progress.bytes > 0 {
-            let received = min(progress.bytesReceived, progress.bytes)
-            parts.append("\(Formats.bytes(received)) of \(Formats.bytes(progress.bytes))")
+        let count = max(photos, photosDone)
+        var parts = ["\(photosDone) of \(Formats.count(count, "photo"))"]
+        if bytes > 0 {
+            let received = min(bytesReceived, bytes)
+            parts.append("\(Formats.bytes(received)) of \(Formats.bytes(bytes))")
         }
         if let percent {
             parts.append("\(percent)%")
         }
-        guard progress.bytes > 0 else { return parts.joined(separator: "  ") }
-        parts += Progress.rest(progress.bytesReceived, of: progress.bytes, rate: rate) { Formats.bytes($0) }
+        guard bytes > 0 else { return parts.joined(separator: "  ") }
+        parts += Progress.rest(bytesReceived, of: bytes, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }
 
     func record(elapsed: Duration) -> JSONObject {
         [
-            "photos": .integer(progress.photos), "photos_done": .integer(progress.photosDone),
-            "bytes": .integer(progress.bytes), "bytes_received": .integer(progress.bytesReceived),
+            "photos": .integer(photos), "photos_done": .integer(photosDone),
+            "bytes": .integer(bytes), "bytes_received": .integer(bytesReceived),
             "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
         ]
     }

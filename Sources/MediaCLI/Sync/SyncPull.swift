@@ -110,14 +110,14 @@ struct PullRun: Sendable {
             "server": .string(account.server), "device_id": JSONValue(account.deviceID),
             "full": .bool(options.isFull), "dry_run": .bool(options.isDryRun),
         ])
-        let run = LongRun<ListingReading>(console)
+        let run = LongRun<PullProgress>(console)
         let waiting = LockNotice(console, "listing the photos of this server")
         return try await console.context.interruption.handling({ _ in }) {
             let pull = Pull(account, options: options)
             let result = try await run.run(reporting: { (_: Never) in }) { dependencies in
                 try await pull.run(control: dependencies.control) {
                     waiting.note($0.waitsForProcess)
-                    dependencies.progress(ListingReading(progress: $0))
+                    dependencies.progress($0)
                 }
             }
             let ending = console.ending(result == nil ? .partly : .success)
@@ -166,8 +166,8 @@ struct PullRun: Sendable {
         }
     }
 
-    private func summary(_ result: PullResult?, _ display: RunDisplay<ListingReading>) -> JSONObject {
-        let progress = display.latest?.progress
+    private func summary(_ result: PullResult?, _ display: RunDisplay<PullProgress>) -> JSONObject {
+        let progress = display.latest
         return [
             "server": .string(account.server), "dry_run": .bool(options.isDryRun), "complete": .bool(result != nil),
             "full": JSONValue(result?.isFull), "resumed": JSONValue(result?.isResumed),
@@ -206,31 +206,29 @@ final class LockNotice: Sendable {
     }
 }
 
-struct ListingReading: RunReading {
-    var progress: PullProgress
-
-    var amount: Int64 { progress.photos }
-    var percent: Int64? { Progress.percent(progress.photos, of: progress.expected) }
+extension PullProgress: RunReading {
+    var amount: Int64 { photos }
+    var percent: Int64? { Progress.percent(photos, of: expected) }
 
     func line(rate: Double?) -> String {
-        guard progress.waitsForProcess == nil else { return "waiting for another mediactl process" }
+        guard waitsForProcess == nil else { return "waiting for another mediactl process" }
         var parts: [String]
-        if let expected = progress.expected, let percent {
-            parts = ["\(min(progress.photos, expected)) of \(Formats.count(expected, "photo"))", "\(percent)%"]
+        if let expected, let percent {
+            parts = ["\(min(photos, expected)) of \(Formats.count(expected, "photo"))", "\(percent)%"]
         } else {
-            parts = [Formats.count(progress.photos, "photo")]
+            parts = [Formats.count(photos, "photo")]
         }
-        parts += Progress.rest(progress.photos, of: progress.expected, rate: rate) { "\($0)" }
-        if progress.attempt > 1 {
-            parts.append("restarted, attempt \(progress.attempt)")
+        parts += Progress.rest(photos, of: expected, rate: rate) { "\($0)" }
+        if attempt > 1 {
+            parts.append("restarted, attempt \(attempt)")
         }
         return parts.joined(separator: "  ")
     }
 
     func record(elapsed: Duration) -> JSONObject {
         [
-            "photos": .integer(progress.photos), "pages": .integer(progress.pages),
-            "expected": JSONValue(progress.expected), "attempt": JSONValue(progress.attempt),
+            "photos": .integer(photos), "pages": .integer(pages),
+            "expected": JSONValue(expected), "attempt": JSONValue(attempt),
             "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
         ]
     }

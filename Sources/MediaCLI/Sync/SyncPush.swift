@@ -110,7 +110,7 @@ struct PushRun: Sendable {
             "server": .string(account.server), "device_id": JSONValue(account.deviceID),
             "dry_run": .bool(options.isDryRun), "jobs": JSONValue(options.jobs),
         ])
-        let run = LongRun<PushReading>(console)
+        let run = LongRun<PushProgress>(console)
         let statistics = PushStatistics()
         return try await console.context.interruption.handling({ _ in }) {
             do {
@@ -118,7 +118,7 @@ struct PushRun: Sendable {
                 let isStopped = result == nil || statistics.items.count(.cancelled) > 0
                 let ending = console.ending(statistics.items.exitCode(isStopped: isStopped))
                 conclude(statistics, paths)
-                let bytesSent = result ?? run.display.latest?.progress.bytesSent
+                let bytesSent = result ?? run.display.latest?.bytesSent
                 return ending.runSummary(summary(statistics, bytesSent), after: run.display.elapsed)
             } catch {
                 warn(statistics, paths)
@@ -130,7 +130,7 @@ struct PushRun: Sendable {
     /// Uploads new photos and, after confirmation, those that changed since they were uploaded.
     ///
     /// - Returns: Bytes sent; nil if the run was stopped.
-    private func work(_ paths: [[UInt8]], _ run: LongRun<PushReading>, _ statistics: PushStatistics) async throws
+    private func work(_ paths: [[UInt8]], _ run: LongRun<PushProgress>, _ statistics: PushStatistics) async throws
         -> Int64?
     {
         let held = HeldItems()
@@ -157,7 +157,7 @@ struct PushRun: Sendable {
     private func upload(
         _ paths: [[UInt8]],
         _ options: Push.Options,
-        _ run: LongRun<PushReading>,
+        _ run: LongRun<PushProgress>,
         reporting report: @escaping @Sendable (PushItem) -> Void
     ) async throws -> Int64? {
         let push = Push(account, hashes: hashes, options: options)
@@ -165,7 +165,7 @@ struct PushRun: Sendable {
         return try await run.run(reporting: report) { dependencies in
             try await push.run(paths, control: dependencies.control, onItem: dependencies.onItem) {
                 waiting.note($0.waitsForProcess)
-                dependencies.progress(PushReading(progress: $0))
+                dependencies.progress($0)
             }
         }?.bytesSent
     }
@@ -332,43 +332,41 @@ extension PushItem {
     private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalog.userFacingError(of: error).exitCode }
 }
 
-struct PushReading: RunReading {
-    var progress: PushProgress
-
+extension PushProgress: RunReading {
     /// Files are read before any is sent; the rate is that of the current phase.
-    private var isSending: Bool { progress.bytesToSend > 0 && progress.filesHashed >= progress.filesFound }
-    var amount: Int64 { isSending ? progress.bytesSent : progress.bytesHashed }
-    var percent: Int64? { isSending ? Progress.percent(progress.bytesSent, of: progress.bytesToSend) : nil }
+    private var isSending: Bool { bytesToSend > 0 && filesHashed >= filesFound }
+    var amount: Int64 { isSending ? bytesSent : bytesHashed }
+    var percent: Int64? { isSending ? Progress.percent(bytesSent, of: bytesToSend) : nil }
 
     /// Everything is sent; the listing is being searched for the uploads.
-    private var isConfirming: Bool { isSending && progress.filesSent >= progress.filesToSend }
+    private var isConfirming: Bool { isSending && filesSent >= filesToSend }
 
     func line(rate: Double?) -> String {
-        guard progress.waitsForProcess == nil else { return "waiting for another mediactl process" }
+        guard waitsForProcess == nil else { return "waiting for another mediactl process" }
         var parts: [String]
         if isSending, let percent {
-            let sent = min(progress.bytesSent, progress.bytesToSend)
+            let sent = min(bytesSent, bytesToSend)
             parts = [
-                "\(progress.filesSent) of \(Formats.count(progress.filesToSend, "photo")) uploaded",
-                "\(Formats.bytes(sent)) of \(Formats.bytes(progress.bytesToSend))", "\(percent)%",
+                "\(filesSent) of \(Formats.count(filesToSend, "photo")) uploaded",
+                "\(Formats.bytes(sent)) of \(Formats.bytes(bytesToSend))", "\(percent)%",
             ]
         } else {
             parts = [
-                "\(progress.filesHashed) of \(Formats.count(progress.filesFound, "file")) checked",
-                "\(Formats.bytes(progress.bytesHashed)) read",
+                "\(filesHashed) of \(Formats.count(filesFound, "file")) checked",
+                "\(Formats.bytes(bytesHashed)) read",
             ]
         }
         guard !isConfirming else { return (parts + ["verifying the uploads"]).joined(separator: "  ") }
-        parts += Progress.rest(amount, of: isSending ? progress.bytesToSend : nil, rate: rate) { Formats.bytes($0) }
+        parts += Progress.rest(amount, of: isSending ? bytesToSend : nil, rate: rate) { Formats.bytes($0) }
         return parts.joined(separator: "  ")
     }
 
     func record(elapsed: Duration) -> JSONObject {
         [
-            "files_found": JSONValue(progress.filesFound), "files_hashed": JSONValue(progress.filesHashed),
-            "files_to_send": JSONValue(progress.filesToSend), "files_sent": JSONValue(progress.filesSent),
-            "bytes_hashed": .integer(progress.bytesHashed), "bytes_to_send": .integer(progress.bytesToSend),
-            "bytes_sent": .integer(progress.bytesSent), "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
+            "files_found": JSONValue(filesFound), "files_hashed": JSONValue(filesHashed),
+            "files_to_send": JSONValue(filesToSend), "files_sent": JSONValue(filesSent),
+            "bytes_hashed": .integer(bytesHashed), "bytes_to_send": .integer(bytesToSend),
+            "bytes_sent": .integer(bytesSent), "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
         ]
     }
 }

@@ -70,13 +70,11 @@ struct RepairRun: Sendable {
             "server": .string(account.server), "server_check": .string(check.word), "dry_run": .bool(isDryRun),
         ])
         let repair = Repair(account, check: check, retry: retry)
-        let run = LongRun<ListingReading>(console)
+        let run = LongRun<PullProgress>(console)
         let statistics = ItemStatistics<Repair.Item.State>()
         let plan = try await console.context.interruption.handling({ _ in }) {
             try await run.run(reporting: { (_: Repair.Item) in }) { dependencies in
-                try await repair.plan(control: dependencies.control) {
-                    dependencies.progress(ListingReading(progress: $0))
-                }
+                try await repair.plan(control: dependencies.control, progress: dependencies.progress)
             }
         }
         guard let plan else { return finish(statistics, run, isStopped: true) }
@@ -149,7 +147,7 @@ struct RepairRun: Sendable {
 
     private func finish(
         _ statistics: ItemStatistics<Repair.Item.State>,
-        _ run: LongRun<ListingReading>,
+        _ run: LongRun<PullProgress>,
         isStopped: Bool = false,
         code: ExitCode? = nil
     ) -> ExitCode {

@@ -88,7 +88,7 @@ struct VerifyRun: Sendable {
             "server": .string(account.server), "read_content": .bool(readsContent),
             "server_check": .string(serverCheck.word),
         ])
-        let run = LongRun<ListingReading>(console)
+        let run = LongRun<PullProgress>(console)
         let statistics = VerifyStatistics()
         return try await console.context.interruption.handling({ _ in }) {
             let verification = Verification(
@@ -98,9 +98,11 @@ struct VerifyRun: Sendable {
                 serverCheck: serverCheck
             )
             let result = try await run.run(reporting: { report($0, statistics) }) { dependencies in
-                try await verification.run(control: dependencies.control, onDifference: dependencies.onItem) {
-                    dependencies.progress(ListingReading(progress: $0))
-                }
+                try await verification.run(
+                    control: dependencies.control,
+                    onDifference: dependencies.onItem,
+                    progress: dependencies.progress
+                )
             }
             let ending = console.ending(result == nil || statistics.kinds.total > 0 ? .partly : .success)
             if let result {

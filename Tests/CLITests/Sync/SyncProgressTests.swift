@@ -4,15 +4,15 @@ import Testing
 @testable import PhotoSync
 
 @Suite struct SyncProgressTests {
-    private func pull(_ photos: Int64, of expected: Int64?, attempt: Int = 1) -> ListingReading {
-        ListingReading(progress: PullProgress(photos: photos, pages: 1, expected: expected, attempt: attempt))
+    private func pull(_ photos: Int64, of expected: Int64?, attempt: Int = 1) -> PullProgress {
+        PullProgress(photos: photos, pages: 1, expected: expected, attempt: attempt)
     }
 
     // Hand calculation: 400 photos in 2 s are 200/s, and the 600 others take 3 s.
     @Test func pullShowsCountRateAndTimeLeft() throws {
         let test = try TestConsole()
         let console = test.console(environment: ["TERM": "xterm"], isTerminal: true)
-        let display = RunDisplay<ListingReading>(console)
+        let display = RunDisplay<PullProgress>(console)
         display.update(pull(0, of: 1000))
         test.advance(.seconds(2))
         display.update(pull(400, of: 1000))
@@ -25,9 +25,8 @@ import Testing
         #expect(pull(1100, of: 1000).line(rate: 5) == "1000 of 1000 photos  100%  5/s")
         var progress = DownloadProgress()
         (progress.photos, progress.photosDone, progress.bytes, progress.bytesReceived) = (2, 1, 1000, 1200)
-        let reading = DownloadReading(progress: progress)
-        #expect(reading.percent == 100)
-        #expect(reading.line(rate: nil) == "1 of 2 photos  1.00 kB of 1.00 kB  100%")
+        #expect(progress.percent == 100)
+        #expect(progress.line(rate: nil) == "1 of 2 photos  1.00 kB of 1.00 kB  100%")
     }
 
     @Test func incrementalPullHasNoTotal() {
@@ -38,23 +37,23 @@ import Testing
     @Test func pushReadsAndThenUploads() {
         var progress = PushProgress()
         (progress.filesFound, progress.filesHashed, progress.bytesHashed) = (10, 4, 2_000_000)
-        #expect(PushReading(progress: progress).line(rate: 1e6) == "4 of 10 files checked  2.00 MB read  1.00 MB/s")
+        #expect(progress.line(rate: 1e6) == "4 of 10 files checked  2.00 MB read  1.00 MB/s")
         (progress.filesHashed, progress.filesToSend, progress.bytesToSend) = (10, 3, 3_000_000)
         (progress.filesSent, progress.bytesSent) = (1, 1_500_000)
         #expect(
-            PushReading(progress: progress).line(rate: 5e5)
+            progress.line(rate: 5e5)
                 == "1 of 3 photos uploaded  1.50 MB of 3.00 MB  50%  500 kB/s  ETA 0:03"
         )
         (progress.filesSent, progress.bytesSent) = (3, 3_000_000)
         #expect(
-            PushReading(progress: progress).line(rate: 5e5)
+            progress.line(rate: 5e5)
                 == "3 of 3 photos uploaded  3.00 MB of 3.00 MB  100%  verifying the uploads"
         )
     }
 
     @Test func plainLinesComeEveryTenSecondsOrTenPercent() throws {
         let test = try TestConsole()
-        let display = RunDisplay<ListingReading>(test.console())
+        let display = RunDisplay<PullProgress>(test.console())
         display.update(pull(50, of: 1000))
         test.advance(.seconds(2))
         display.update(pull(60, of: 1000))
@@ -70,7 +69,7 @@ import Testing
 
     @Test func quietShowsNothing() throws {
         let test = try TestConsole()
-        let display = RunDisplay<ListingReading>(
+        let display = RunDisplay<PullProgress>(
             test.console(OutputPreferences(isQuiet: true), isTerminal: true)
         )
         display.update(pull(50, of: 1000))
@@ -81,7 +80,7 @@ import Testing
 
     @Test func recordsComeOnceASecond() throws {
         let test = try TestConsole()
-        let display = RunDisplay<ListingReading>(
+        let display = RunDisplay<PullProgress>(
             test.console(OutputPreferences(isJSON: true, writesProgress: true, isQuiet: true))
         )
         for photos in 1...10 {
@@ -94,7 +93,7 @@ import Testing
 
     @Test func statusIsPrintedOnRequest() async throws {
         let test = try TestConsole()
-        let display = RunDisplay<ListingReading>(
+        let display = RunDisplay<PullProgress>(
             test.console(OutputPreferences(isQuiet: true))
         )
         await display.during {

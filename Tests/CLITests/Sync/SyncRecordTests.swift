@@ -34,12 +34,8 @@ import Testing
 
     private static let failure = PhotoSyncError(.checksumMismatch, httpStatus: 200, photoID: "p-1")
 
-    private static let listing = ListingReading(
-        progress: PullProgress(photos: 250, pages: 1, expected: 1000, attempt: 1)
-    )
-    private static let endless = ListingReading(
-        progress: PullProgress(photos: 250, pages: 1, expected: nil, attempt: 2)
-    )
+    private static let listing = PullProgress(photos: 250, pages: 1, expected: 1000, attempt: 1)
+    private static let endless = PullProgress(photos: 250, pages: 1, expected: nil, attempt: 2)
 
     private static let rendered: [(schema: String, type: String, members: JSONObject)] =
         PushItem.State.allCases.map { state in
@@ -68,8 +64,8 @@ import Testing
             ("claim-legacy", "item", JSONRenderer.photo(photo(), device: "d-2", isGone: false)),
             ("sync-pull", "progress", listing.record(elapsed: .seconds(1))),
             ("sync-verify", "progress", endless.record(elapsed: .seconds(1))),
-            ("sync-push", "progress", PushReading(progress: PushProgress()).record(elapsed: .zero)),
-            ("sync-download", "progress", DownloadReading(progress: DownloadProgress()).record(elapsed: .zero)),
+            ("sync-push", "progress", PushProgress().record(elapsed: .zero)),
+            ("sync-download", "progress", DownloadProgress().record(elapsed: .zero)),
             (
                 "sync-pull", "error",
                 JSONRenderer.fatal(ErrorCatalog.userFacingError(of: PhotoSyncError(.listingIncomplete)))
