@@ -139,7 +139,7 @@ struct CheckRun: Sendable {
             "server": .string(server), "items": JSONValue(checks.count), "passed": JSONValue(count(.passed)),
             "warned": JSONValue(count(.warned)), "failed": JSONValue(count(.failed)),
             "skipped": JSONValue(count(.skipped)), "duration_ms": .integer(Formats.milliseconds(duration)),
-            "exit_code": JSONRenderer.exitCode(code),
+            "exit_code": .exitCode(code),
         ])
         let warned = count(.warned) > 0 ? ", \(Formats.count(count(.warned), "warning"))" : ""
         let failed = count(.failed) > 0 ? ", \(count(.failed)) failed" : ""
@@ -192,7 +192,7 @@ extension JSONRenderer {
         return [
             "name": .string(check.name), "status": .string(check.status.rawValue), "detail": .string(check.detail),
             "facts": .array(facts), "duration_ms": .integer(Formats.milliseconds(check.duration)),
-            "error": error(userFacingError),
+            "error": .error(userFacingError),
         ]
     }
 }

@@ -312,8 +312,8 @@ extension JSONRenderer {
             "earlier_id": JSONValue(item.preview?.earlierID),
             "body": item.preview.map { .verbatim(String(decoding: $0.body.bytes, as: UTF8.self)) } ?? .null,
             "location_candidates": PlaceChoice(item.preview)?.json ?? .null,
-            "notices": notices(item.notices), "exit_code": exitCode(item.exitCode),
-            "error": error(item.error),
+            "notices": notices(item.notices), "exit_code": .exitCode(item.exitCode),
+            "error": .error(item.error),
         ]
     }
 
@@ -341,8 +341,8 @@ extension JSONRenderer {
             "submissions": JSONValue(record?.submissions), "signing_failures": JSONValue(record?.signingFailures),
             "payload_bytes": JSONValue((record?.body ?? record?.unsignedBody)?.count),
             "analysis_ms": JSONValue(record?.analysisMilliseconds),
-            "created_at": time(record?.createdAt),
-            "submitted_at": time(record?.submittedAt),
+            "created_at": .time(record?.createdAt),
+            "submitted_at": .time(record?.submittedAt),
             "server_capture_id": JSONValue(record?.serverCaptureID),
             "verification_url": JSONValue(record?.verificationURL), "http_status": JSONValue(record?.httpStatus),
         ]

@@ -216,8 +216,8 @@ struct CaptureBundle: Sendable {
             "device_id": JSONValue(record.deviceID),
             "level": JSONValue(record.keyLevel), "counter": JSONValue(assertion.counter.map { Int64($0) }),
             "media_hash": .string(record.mediaHash), "observed": .bool(record.isObserved),
-            "created_at": JSONRenderer.time(record.createdAt),
-            "submitted_at": JSONRenderer.time(record.submittedAt), "body": base64(body),
+            "created_at": .time(record.createdAt),
+            "submitted_at": .time(record.submittedAt), "body": base64(body),
             "signed_bytes": base64(signedBytes), "authenticator_data": base64(assertion.authenticatorData),
             "signature": base64(Self.der(assertion.signature)), "public_key": .string(Self.pem(key)),
         ])

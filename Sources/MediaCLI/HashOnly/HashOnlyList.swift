@@ -63,7 +63,7 @@ extension JSONRenderer {
         [
             "path": .path(record.path), "state": .string(record.state.rawValue),
         ] + capture(record) + [
-            "updated_at": time(record.updatedAt),
+            "updated_at": .time(record.updatedAt),
             "error_code": JSONValue(record.errorCode), "error_detail": JSONValue(record.errorDetail),
         ]
     }

@@ -277,7 +277,7 @@ extension JSONRenderer {
             "events": .array((file?.events ?? []).map(event)), "file_name": JSONValue(file?.fileName),
             "file_type": JSONValue(file?.fileType), "size_bytes": JSONValue(file?.sizeBytes),
             "checksum_sha256": JSONValue(file?.checksumSHA256), "http_status": JSONValue(deletion.result.httpStatus),
-            "exit_code": exitCode(deletion.exitCode), "error": error(deletion.error),
+            "exit_code": .exitCode(deletion.exitCode), "error": .error(deletion.error),
         ]
     }
 }

@@ -59,7 +59,7 @@ extension JSONRenderer {
             "backups": .array(
                 check.backups.map {
                     .object([
-                        "path": .string($0.path), "created_at": time($0.createdAt),
+                        "path": .string($0.path), "created_at": .time($0.createdAt),
                         "size_bytes": .integer($0.byteCount),
                     ])
                 }

@@ -60,14 +60,14 @@ extension JSONRenderer {
             "tokens": JSONValue(report?.tokens),
             "uploads": JSONValue(report?.uploads), "lost": JSONValue(report?.lostCount ?? 0),
             "unread": .array((report?.unread ?? []).map { .string($0.path) }),
-            "kept": .array((report?.kept ?? []).map { .string($0) }), "exit_code": exitCode(code),
+            "kept": .array((report?.kept ?? []).map { .string($0) }), "exit_code": .exitCode(code),
         ]
     }
 
     static func lost(_ token: StoreRepair.LostToken) -> JSONObject {
         [
             "host": .string(token.host), "file_id": .integer(token.fileID),
-            "checksum_sha256": text(token.checksumSHA256),
+            "checksum_sha256": .nonEmpty(token.checksumSHA256),
         ]
     }
 }

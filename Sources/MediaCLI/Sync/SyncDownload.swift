@@ -166,10 +166,7 @@ struct DownloadRun: Sendable {
         if item.state == .planned, isOmitted(item.id) { return }
         statistics.add(item.state, item.exitCode)
         let isShown = ![.present, .unavailable].contains(item.state) || console.verbosity > 0
-        console.result(
-            JSONRenderer.download(item),
-            isShown ? TextRenderer.download(item, below: base, style: console.outputStyle) : []
-        )
+        console.result(item.json, isShown ? item.text(console.outputStyle, below: base) : [])
         // The error that ends the run is printed once, by the run.
         guard let error = item.error, !item.endsRun else { return }
         if item.exitCode != .success, item.state != .cancelled {
@@ -232,6 +229,39 @@ extension DownloadItem {
         case .cancelled: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .interrupt
         }
     }
+
+    var json: JSONObject {
+        [
+            "photo_id": .string(id), "file_name": JSONValue(originalFilename),
+            "state": .string(state.rawValue), "path": .path(path),
+            "size_bytes": JSONValue(sizeBytes), "checksum_sha256": JSONValue(sha256),
+            "server_checksum_sha256": JSONValue(serverSHA256), "bytes_received": .integer(bytesReceived),
+            "resumed": .bool(isResumed), "attempts": JSONValue(attempts),
+            "exit_code": .exitCode(exitCode),
+            "error": .error(error),
+        ]
+    }
+
+    /// `base`, which ends with `/`, is omitted from paths.
+    func text(_ style: Style, below base: [UInt8] = []) -> [String] {
+        let name =
+            path.map { TerminalText.escaped($0.starts(with: base) ? Array($0.dropFirst(base.count)) : $0) }
+            ?? TerminalText.escaped(originalFilename ?? id)
+        let size = sizeBytes.map { "\(Formats.bytes($0)), " } ?? ""
+        return switch state {
+        case .verified: ["\(style.green("downloaded")) \(name) (\(size)verified)"]
+        case .rewritten: ["\(style.green("downloaded")) \(name) (\(size)rewritten by the server)"]
+        case .thumbnail:
+            [
+                "\(style.green("thumbnail")) \(name) (\(size)of \(TerminalText.escaped(originalFilename ?? id)))"
+            ]
+        case .unavailable: error == nil ? ["\(name): no thumbnail on the server"] : []
+        case .planned: ["\(name): would be downloaded"]
+        case .present: ["\(name): already downloaded"]
+        // The summary has their number; most of them were not started.
+        case .failed, .unverified, .undeliverable, .cancelled: []
+        }
+    }
 }
 
 extension DownloadProgress: RunReading {
@@ -265,42 +295,5 @@ extension DownloadProgress: RunReading {
             "bytes": .integer(bytes), "bytes_received": .integer(bytesReceived),
             "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
         ]
-    }
-}
-
-extension JSONRenderer {
-    static func download(_ item: DownloadItem) -> JSONObject {
-        [
-            "photo_id": .string(item.id), "file_name": JSONValue(item.originalFilename),
-            "state": .string(item.state.rawValue), "path": .path(item.path),
-            "size_bytes": JSONValue(item.sizeBytes), "checksum_sha256": JSONValue(item.sha256),
-            "server_checksum_sha256": JSONValue(item.serverSHA256), "bytes_received": .integer(item.bytesReceived),
-            "resumed": .bool(item.isResumed), "attempts": JSONValue(item.attempts),
-            "exit_code": exitCode(item.exitCode),
-            "error": error(item.error),
-        ]
-    }
-}
-
-extension TextRenderer {
-    // `base`, which ends with `/`, is omitted from paths.
-    static func download(_ item: DownloadItem, below base: [UInt8] = [], style: Style) -> [String] {
-        let name =
-            item.path.map { TerminalText.escaped($0.starts(with: base) ? Array($0.dropFirst(base.count)) : $0) }
-            ?? TerminalText.escaped(item.originalFilename ?? item.id)
-        let size = item.sizeBytes.map { "\(Formats.bytes($0)), " } ?? ""
-        return switch item.state {
-        case .verified: ["\(style.green("downloaded")) \(name) (\(size)verified)"]
-        case .rewritten: ["\(style.green("downloaded")) \(name) (\(size)rewritten by the server)"]
-        case .thumbnail:
-            [
-                "\(style.green("thumbnail")) \(name) (\(size)of \(TerminalText.escaped(item.originalFilename ?? item.id)))"
-            ]
-        case .unavailable: item.error == nil ? ["\(name): no thumbnail on the server"] : []
-        case .planned: ["\(name): would be downloaded"]
-        case .present: ["\(name): already downloaded"]
-        // The summary has their number; most of them were not started.
-        case .failed, .unverified, .undeliverable, .cancelled: []
-        }
     }
 }

@@ -46,7 +46,7 @@ struct SyncForget: ServerCommand {
         let statistics = ItemStatistics<DeletionAcceptance.Item.State>()
         for item in items {
             statistics.add(item.state, item.exitCode)
-            console.result(JSONRenderer.acceptance(item), TextRenderer.acceptance(item))
+            console.result(item)
             if let userFacingError = item.userFacingError { console.error(userFacingError) }
         }
         return console.ending(statistics.exitCode(isStopped: false)).summary([
@@ -57,26 +57,22 @@ struct SyncForget: ServerCommand {
     }
 }
 
-extension DeletionAcceptance.Item {
+extension DeletionAcceptance.Item: RunItem {
     fileprivate var userFacingError: UserFacingError? { error.map { ErrorCatalog.userFacingError(of: $0) } }
     fileprivate var exitCode: ExitCode { userFacingError?.exitCode ?? .success }
-}
 
-extension JSONRenderer {
-    static func acceptance(_ item: DeletionAcceptance.Item) -> JSONObject {
+    var json: JSONObject {
         [
-            "target": .path(item.target), "state": .string(item.state.rawValue),
-            "photo_id": JSONValue(item.photoID), "file_name": JSONValue(item.fileName),
-            "exit_code": exitCode(item.exitCode), "error": error(item.userFacingError),
+            "target": .path(target), "state": .string(state.rawValue),
+            "photo_id": JSONValue(photoID), "file_name": JSONValue(fileName),
+            "exit_code": .exitCode(exitCode), "error": .error(userFacingError),
         ]
     }
-}
 
-extension TextRenderer {
-    static func acceptance(_ item: DeletionAcceptance.Item) -> [String] {
-        let target = TerminalText.escaped(item.target)
-        let photo = item.fileName.map { " (\(TerminalText.escaped($0)))" } ?? ""
-        return switch item.state {
+    func text(_ style: Style) -> [String] {
+        let target = TerminalText.escaped(target)
+        let photo = fileName.map { " (\(TerminalText.escaped($0)))" } ?? ""
+        return switch state {
         case .forgotten: ["\(target)\(photo): deletion accepted"]
         case .planned: ["\(target)\(photo): the deletion would be accepted"]
         case .failed: []

@@ -60,7 +60,7 @@ struct SyncList: ServerCommand {
         }
         return console.finish([
             "server": .string(server), "items": JSONValue(table.count),
-            "last_complete_at": JSONRenderer.time(state.lastCompleteAt),
+            "last_complete_at": .time(state.lastCompleteAt),
         ])
     }
 

@@ -194,8 +194,7 @@ struct PushRun: Sendable {
             case .deleted, .excluded: console.verbosity > 0 || options.isDryRun
             default: true
             }
-        let lines = isShown ? TextRenderer.push(item, style: console.outputStyle) : []
-        console.result(JSONRenderer.push(item), lines)
+        console.result(item.json, isShown ? item.text(console.outputStyle) : [])
         // All changed files share one warning at the end. The error that ends the run is printed once, by the run.
         guard let userFacingError = item.userFacingError, item.state != .cancelled, item.state != .changed,
             !item.endsRun
@@ -292,7 +291,7 @@ private final class HeldItems: Sendable {
     func add(_ item: PushItem) { held.withLock { $0.append(item) } }
 }
 
-extension PushItem {
+extension PushItem: RunItem {
     var userFacingError: UserFacingError? {
         if let error {
             var userFacingError = ErrorCatalog.userFacingError(of: error)
@@ -330,6 +329,44 @@ extension PushItem {
     }
 
     private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalog.userFacingError(of: error).exitCode }
+
+    var json: JSONObject {
+        [
+            "path": .path(path), "state": .string(state.rawValue), "size_bytes": JSONValue(sizeBytes),
+            "checksum_sha256": JSONValue(sha256), "photo_id": JSONValue(photoID),
+            "taken_at": JSONValue(takenAt?.text), "bytes_sent": .integer(bytesSent),
+            "attempts": JSONValue(attempts), "exit_code": .exitCode(exitCode),
+            "error": .error(userFacingError),
+        ]
+    }
+
+    func text(_ style: Style) -> [String] {
+        let name = TerminalText.escaped(path)
+        let size = sizeBytes.map { " (\(Formats.bytes($0)))" } ?? ""
+        return switch state {
+        case .uploaded: ["\(style.green("uploaded")) \(name)\(size)"]
+        case .planned: ["\(name): would be uploaded\(size)"]
+        case .present: ["\(name): already on the server"]
+        case .duplicate: ["\(name): duplicate of another file of this run"]
+        case .skipped: ["\(name): skipped\(reason)"]
+        case .changed: ["\(name): \(style.yellow("changed since upload")): edited or damaged?"]
+        case .deleted: ["\(name): deleted on the server, not uploaded again"]
+        case .forgotten: ["\(name): deletion accepted"]
+        case .excluded: ["\(name): excluded by default"]
+        // The summary has the number of the files that were not started.
+        case .cancelled: attempts == 0 ? [] : ["\(name): canceled"]
+        case .unconfirmed, .foreign, .failed: []
+        }
+    }
+
+    private var reason: String {
+        switch error?.code {
+        case .unknownExtension: ", not an accepted type"
+        case .notRegularFile: ", not a regular file"
+        case .isDirectory: ", a link to a directory"
+        default: ""
+        }
+    }
 }
 
 extension PushProgress: RunReading {
@@ -368,47 +405,5 @@ extension PushProgress: RunReading {
             "bytes_hashed": .integer(bytesHashed), "bytes_to_send": .integer(bytesToSend),
             "bytes_sent": .integer(bytesSent), "elapsed_ms": .integer(Formats.milliseconds(elapsed)),
         ]
-    }
-}
-
-extension JSONRenderer {
-    static func push(_ item: PushItem) -> JSONObject {
-        [
-            "path": .path(item.path), "state": .string(item.state.rawValue), "size_bytes": JSONValue(item.sizeBytes),
-            "checksum_sha256": JSONValue(item.sha256), "photo_id": JSONValue(item.photoID),
-            "taken_at": JSONValue(item.takenAt?.text), "bytes_sent": .integer(item.bytesSent),
-            "attempts": JSONValue(item.attempts), "exit_code": exitCode(item.exitCode),
-            "error": error(item.userFacingError),
-        ]
-    }
-}
-
-extension TextRenderer {
-    static func push(_ item: PushItem, style: Style) -> [String] {
-        let name = TerminalText.escaped(item.path)
-        let size = item.sizeBytes.map { " (\(Formats.bytes($0)))" } ?? ""
-        return switch item.state {
-        case .uploaded: ["\(style.green("uploaded")) \(name)\(size)"]
-        case .planned: ["\(name): would be uploaded\(size)"]
-        case .present: ["\(name): already on the server"]
-        case .duplicate: ["\(name): duplicate of another file of this run"]
-        case .skipped: ["\(name): skipped\(reason(item.error?.code))"]
-        case .changed: ["\(name): \(style.yellow("changed since upload")): edited or damaged?"]
-        case .deleted: ["\(name): deleted on the server, not uploaded again"]
-        case .forgotten: ["\(name): deletion accepted"]
-        case .excluded: ["\(name): excluded by default"]
-        // The summary has the number of the files that were not started.
-        case .cancelled: item.attempts == 0 ? [] : ["\(name): canceled"]
-        case .unconfirmed, .foreign, .failed: []
-        }
-    }
-
-    private static func reason(_ code: OutcomeCode?) -> String {
-        switch code {
-        case .unknownExtension: ", not an accepted type"
-        case .notRegularFile: ", not a regular file"
-        case .isDirectory: ", a link to a directory"
-        default: ""
-        }
     }
 }

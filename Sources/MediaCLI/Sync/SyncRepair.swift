@@ -132,7 +132,7 @@ struct RepairRun: Sendable {
 
     private func report(_ item: Repair.Item, _ statistics: ItemStatistics<Repair.Item.State>) {
         statistics.add(item.state, item.exitCode)
-        console.result(JSONRenderer.repair(item), TextRenderer.repair(item, style: console.outputStyle))
+        console.result(item)
         guard let error = item.error else { return }
         // The error that ends the run is printed once, by the run.
         if !item.endsRun { console.error(ErrorCatalog.userFacingError(of: error)) }
@@ -166,7 +166,7 @@ struct RepairRun: Sendable {
     }
 }
 
-extension Repair.Item {
+extension Repair.Item: RunItem {
     var exitCode: ExitCode {
         switch state {
         case .planned, .repaired, .skipped: .success
@@ -175,33 +175,29 @@ extension Repair.Item {
         case .cancelled: .interrupt
         }
     }
-}
 
-extension JSONRenderer {
-    static func repair(_ item: Repair.Item) -> JSONObject {
+    var json: JSONObject {
         [
-            "photo_id": .string(item.photo.id), "file_name": .string(item.photo.originalFilename),
-            "state": .string(item.state.rawValue), "problem": .string(item.problem.rawValue), "path": .path(item.path),
-            "new_photo_id": JSONValue(item.newID), "exit_code": exitCode(item.exitCode), "error": error(item.error),
+            "photo_id": .string(photo.id), "file_name": .string(photo.originalFilename),
+            "state": .string(state.rawValue), "problem": .string(problem.rawValue), "path": .path(path),
+            "new_photo_id": JSONValue(newID), "exit_code": .exitCode(exitCode), "error": .error(error),
         ]
     }
-}
 
-extension TextRenderer {
-    static func repair(_ item: Repair.Item, style: Style) -> [String] {
-        let name = TerminalText.escaped(item.photo.originalFilename)
-        let problem = item.problem.rawValue.replacing("_", with: " ")
-        let original = item.path.map { TerminalText.escaped($0) } ?? ""
-        return switch item.state {
+    func text(_ style: Style) -> [String] {
+        let name = TerminalText.escaped(photo.originalFilename)
+        let problem = problem.rawValue.replacing("_", with: " ")
+        let original = path.map { TerminalText.escaped($0) } ?? ""
+        return switch state {
         case .planned: ["\(name) (\(problem)): would be uploaded again from \(original)"]
         case .repaired: ["\(style.green("repaired")) \(name) (\(problem)) from \(original)"]
-        case .skipped where item.problem == .uploadedDamaged:
+        case .skipped where self.problem == .uploadedDamaged:
             ["\(name): skipped: it was damaged before its upload"]
         case .skipped: ["\(name) (\(problem)): skipped: no longer damaged"]
         case .noOriginal:
             [
-                "\(style.yellow("no original")) \(name) (\(problem), ID \(TerminalText.escaped(item.photo.id))): "
-                    + (item.path == nil
+                "\(style.yellow("no original")) \(name) (\(problem), ID \(TerminalText.escaped(photo.id))): "
+                    + (path == nil
                         ? "no local file has the uploaded bytes" : "\(original) was changed after its upload")
             ]
         case .cancelled: ["\(name): canceled"]

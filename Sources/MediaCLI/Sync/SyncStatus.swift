@@ -69,10 +69,10 @@ extension JSONRenderer {
                     ])
                 }
             ),
-            "last_complete_at": time(report.state?.lastCompleteAt),
-            "last_full_at": time(report.state?.lastFullAt),
+            "last_complete_at": .time(report.state?.lastCompleteAt),
+            "last_full_at": .time(report.state?.lastFullAt),
             "unfinished": .bool(report.state?.hasUnfinishedRun ?? false),
-            "error": error(report.failure),
+            "error": .error(report.failure),
         ]
     }
 }

@@ -163,10 +163,7 @@ struct VerifyRun: Sendable {
 
     private func report(_ difference: SyncDifference, _ statistics: VerifyStatistics) {
         statistics.add(difference)
-        console.result(
-            JSONRenderer.difference(difference),
-            TextRenderer.difference(difference, style: console.outputStyle)
-        )
+        console.result(difference)
     }
 
     private func summary(
@@ -247,40 +244,32 @@ extension ServerCheck {
     }
 }
 
-extension JSONRenderer {
-    static func difference(_ difference: SyncDifference) -> JSONObject {
+extension SyncDifference: RunItem {
+    var json: JSONObject {
         [
-            "kind": .string(difference.kind.rawValue), "photo_id": .string(difference.photoID),
-            "path": .path(difference.path), "expected": JSONValue(difference.expected),
-            "found": JSONValue(difference.found), "uploaded_as": JSONValue(difference.uploadedAs),
+            "kind": .string(kind.rawValue), "photo_id": .string(photoID),
+            "path": .path(path), "expected": JSONValue(expected),
+            "found": JSONValue(found), "uploaded_as": JSONValue(uploadedAs),
         ]
     }
-}
 
-extension TextRenderer {
-    static func difference(_ difference: SyncDifference, style: Style) -> [String] {
-        let kind = difference.kind.rawValue.replacing("_", with: " ")
-        let what = difference.path.map { TerminalText.escaped($0) } ?? TerminalText.escaped(difference.photoID)
-        let values = values(of: difference)
+    func text(_ style: Style) -> [String] {
+        let kind = kind.rawValue.replacing("_", with: " ")
+        let what = path.map { TerminalText.escaped($0) } ?? TerminalText.escaped(photoID)
+        let values = (uploadedAs.map { ["uploaded as photo \(TerminalText.escaped($0))"] } ?? []) + comparison
         let padded = kind.padding(toLength: 17, withPad: " ", startingAt: 0)
         return ["\(style.yellow(padded))  \(what)" + (values.isEmpty ? "" : "  (\(values.joined(separator: ", ")))")]
     }
 
     /// Names and reasons; digests are only in JSON.
-    private static func values(of difference: SyncDifference) -> [String] {
-        let uploaded = difference.uploadedAs.map { ["uploaded as photo \(TerminalText.escaped($0))"] } ?? []
-        return uploaded + comparison(difference)
-    }
-
-    private static func comparison(_ difference: SyncDifference) -> [String] {
-        switch difference.kind {
-        case .notIndexed, .notOnServer:
-            [difference.found ?? difference.expected].compactMap { $0.map { TerminalText.escaped($0) } }
+    private var comparison: [String] {
+        switch kind {
+        case .notIndexed, .notOnServer: [found ?? expected].compactMap { $0.map { TerminalText.escaped($0) } }
         // The name and the reason.
         case .serverMissing, .serverEmpty, .serverDamaged, .uploadedDamaged, .serverUnverified:
-            [difference.expected, difference.found].compactMap { $0.map { TerminalText.escaped($0) } }
+            [expected, found].compactMap { $0.map { TerminalText.escaped($0) } }
         default:
-            [("expected", difference.expected), ("found", difference.found)]
+            [("expected", expected), ("found", found)]
                 .compactMap { name, value in value.map { (name, $0) } }
                 .filter { $0.1.wholeMatch(of: /[0-9a-f]{64}/) == nil }
                 .map { "\($0.0) \(TerminalText.escaped($0.1))" }

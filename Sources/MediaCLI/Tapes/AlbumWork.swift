@@ -210,7 +210,7 @@ extension JSONRenderer {
             "added_to_album": JSONValue(outcome.map { $0.addedClips + ($0.isFiled ? 1 : 0) }),
             "hidden_clips": JSONValue(outcome?.hiddenClips),
             "missing_permissions": .array((outcome?.missingPermissions ?? []).map { .string($0) }),
-            "detail": text(outcome?.detail),
+            "detail": .nonEmpty(outcome?.detail),
         ]
     }
 
@@ -220,8 +220,8 @@ extension JSONRenderer {
             "album_id": JSONValue(link?.albumID), "library_id": JSONValue(link?.libraryID),
             "title_at_creation": JSONValue(link?.titleAtCreation), "owner_id": JSONValue(link?.ownerID),
             "place": .path(link?.hint),
-            "album_created_at": time(link?.createdAt),
-            "verified_at": time(link?.verifiedAt),
+            "album_created_at": .time(link?.createdAt),
+            "verified_at": .time(link?.verifiedAt),
         ]
     }
 }

@@ -113,62 +113,29 @@ struct TapeFindings: Sendable {
         return folders + (try await BlockingWork.run { () throws(TapesError) in try renderings.find() })
     }
 
-    func report(_ item: Item) {
-        console.result(JSONRenderer.found(item), TextRenderer.found(item, style: console.outputStyle))
-    }
+    func report(_ item: Item) { console.result(item) }
 }
 
-extension JSONRenderer {
-    static func found(_ item: TapeFindings.Item) -> JSONObject {
-        let finding = item.finding
-        return [
-            "finding": .string(finding.kind.rawValue), "state": .string(item.state.rawValue),
-            "tape_id": JSONValue(item.tape?.id), "title": JSONValue(item.tape?.title),
-            "clip_id": JSONValue(finding.clip?.id), "number": JSONValue(finding.clip?.number),
-            "path": .path(finding.path), "path_base64": .pathBase64(finding.path), "other_path": .path(finding.other),
-            "other_path_base64": .pathBase64(finding.other), "reason": JSONValue(item.shownReason?.rawValue),
-            "detail": text(item.detail.isEmpty ? finding.detail : item.detail),
-        ]
-    }
-}
-
-extension TextRenderer {
-    static func found(_ item: TapeFindings.Item, style: Style) -> [String] {
-        let tape = item.tape.map { ErrorCatalog.quoted($0.title) + ": " } ?? ""
-        var words = tape + words(for: item.finding)
-        if item.state != .failed, let reason = item.shownReason { words += " (\(reason.words))" }
-        return switch item.state {
-        case .found: [words]
-        case .planned: ["would repair \(words)"]
-        case .repaired: ["\(style.green("repaired")) \(words)"]
-        case .failed:
-            [
-                "\(style.yellow("not repaired")) \(words)"
-                    + (item.shownReason
-                        .map { " (\(item.detail.isEmpty ? $0.words : ErrorCatalog.clean(item.detail)))" } ?? "")
-            ]
-        }
-    }
-
-    private static func words(for finding: AlbumFinding) -> String {
-        let path = finding.path.map { TerminalText.escaped($0) } ?? ""
-        let name = finding.path.map { TerminalText.escaped($0.nameOfPath) } ?? ""
-        let other = finding.other.map { TerminalText.escaped($0.nameOfPath) } ?? ""
-        let clip = finding.clip.map { "clip \($0.number) (\(self.name(of: $0)))" } ?? "clip"
-        return switch finding.kind {
+extension AlbumFinding {
+    fileprivate var words: String {
+        let path = self.path.map { TerminalText.escaped($0) } ?? ""
+        let name = self.path.map { TerminalText.escaped($0.nameOfPath) } ?? ""
+        let other = self.other.map { TerminalText.escaped($0.nameOfPath) } ?? ""
+        let clip = self.clip.map { "clip \($0.number) (\(TextRenderer.name(of: $0)))" } ?? "clip"
+        return switch kind {
         case .albumMissing: "album missing" + (path.isEmpty ? "" : ": \(path)")
-        case .albumUnreadable: "album unreadable: \(ErrorCatalog.clean(finding.detail))"
-        case .assetsMissing: "assets missing from the album, or in the trash: \(ErrorCatalog.clean(finding.detail))"
+        case .albumUnreadable: "album unreadable: \(ErrorCatalog.clean(detail))"
+        case .assetsMissing: "assets missing from the album, or in the trash: \(ErrorCatalog.clean(detail))"
         case .albumUnknown: "album not checked: reading albums is not permitted"
         case .clipFailed: "\(clip) was refused by the library"
         case .clipPending: "\(clip) is not in the album yet"
         case .originalMissing:
-            if finding.clip != nil {
-                "original of clip \(finding.clip?.number ?? 0) is missing: \(path)"
+            if self.clip != nil {
+                "original of clip \(self.clip?.number ?? 0) is missing: \(path)"
             } else {
-                "link without original: \(name) (\(finding.other.map { TerminalText.escaped($0) } ?? ""))"
+                "link without original: \(name) (\(self.other.map { TerminalText.escaped($0) } ?? ""))"
             }
-        case .originalChanged: "original of clip \(finding.clip?.number ?? 0) has changed since it was added: \(path)"
+        case .originalChanged: "original of clip \(self.clip?.number ?? 0) has changed since it was added: \(path)"
         case .linkMissing: "link missing for \(clip)" + (name.isEmpty ? "" : ": \(name)")
         case .linkRenamed: "link renamed: \(name) is now \(other)"
         case .linkReplaced: "link replaced: \(name) is another file"
@@ -180,6 +147,36 @@ extension TextRenderer {
         case .temporaryFile: "temporary file left by an interrupted command: \(name)"
         case .emptyFolder: "empty album folder left by an interrupted command: \(path)"
         case .renderLeftover: "files left by an interrupted rendering: \(path)"
+        }
+    }
+}
+
+extension TapeFindings.Item: RunItem {
+    var json: JSONObject {
+        [
+            "finding": .string(finding.kind.rawValue), "state": .string(state.rawValue),
+            "tape_id": JSONValue(tape?.id), "title": JSONValue(tape?.title),
+            "clip_id": JSONValue(finding.clip?.id), "number": JSONValue(finding.clip?.number),
+            "path": .path(finding.path), "path_base64": .pathBase64(finding.path), "other_path": .path(finding.other),
+            "other_path_base64": .pathBase64(finding.other), "reason": JSONValue(shownReason?.rawValue),
+            "detail": .nonEmpty(detail.isEmpty ? finding.detail : detail),
+        ]
+    }
+
+    func text(_ style: Style) -> [String] {
+        let tape = tape.map { ErrorCatalog.quoted($0.title) + ": " } ?? ""
+        var words = tape + finding.words
+        if state != .failed, let reason = shownReason { words += " (\(reason.words))" }
+        return switch state {
+        case .found: [words]
+        case .planned: ["would repair \(words)"]
+        case .repaired: ["\(style.green("repaired")) \(words)"]
+        case .failed:
+            [
+                "\(style.yellow("not repaired")) \(words)"
+                    + (shownReason
+                        .map { " (\(detail.isEmpty ? $0.words : ErrorCatalog.clean(detail)))" } ?? "")
+            ]
         }
     }
 }

@@ -8,8 +8,8 @@ extension JSONRenderer {
     static func tape(_ tape: TapeRecord, isPlanned: Bool = false) -> JSONObject {
         [
             "tape_id": isPlanned ? .null : .string(tape.id), "title": .string(tape.title),
-            "created_at": time(tape.createdAt),
-            "updated_at": time(tape.updatedAt),
+            "created_at": .time(tape.createdAt),
+            "updated_at": .time(tape.updatedAt),
             "received_first_content": .bool(tape.hasReceivedFirstContent),
             "orientation": .string(tape.orientation.rawValue), "scale_mode": .string(tape.scaleMode.rawValue),
             "transition": .string(tape.transition.rawValue), "transition_ms": JSONValue(tape.transitionMilliseconds),
@@ -30,7 +30,7 @@ extension JSONRenderer {
             "volume": clip.volume.map { .verbatim("\($0)") } ?? .null,
             "image_ms": .integer(clip.imageMilliseconds), "association": .string(clip.association.rawValue),
             "reason": JSONValue(clip.reason?.rawValue), "attempts": JSONValue(clip.attempts),
-            "next_attempt_at": time(clip.nextAttemptAt),
+            "next_attempt_at": .time(clip.nextAttemptAt),
         ]
     }
 }

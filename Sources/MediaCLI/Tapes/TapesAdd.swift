@@ -268,7 +268,7 @@ struct TapeAdditionRun: Sendable {
     // MARK: Output
 
     private func report(_ item: AddedClip) {
-        console.result(JSONRenderer.added(item), TextRenderer.added(item, style: console.outputStyle))
+        console.result(item)
         if let error = item.error {
             console.error(ErrorCatalog.userFacingError(of: error))
         }
@@ -333,31 +333,30 @@ struct AddedClip: Sendable {
     }
 }
 
-extension JSONRenderer {
-    static func added(_ item: AddedClip) -> JSONObject {
-        let clip = item.clip
-        let isKept = item.state == .added
+extension AddedClip: RunItem {
+    var json: JSONObject {
+        let isKept = state == .added
         return [
-            "path": .path(item.path), "path_base64": .pathBase64(item.path), "state": .string(item.state.rawValue),
+            "path": .path(path), "path_base64": .pathBase64(path), "state": .string(state.rawValue),
             "clip_id": isKept ? JSONValue(clip?.id) : .null, "position": isKept ? JSONValue(clip?.position) : .null,
             "number": isKept ? JSONValue(clip?.number) : .null,
             "kind": JSONValue(clip?.kind.rawValue), "duration_ms": JSONValue(clip?.durationMilliseconds),
             "association": isKept ? JSONValue(clip?.association.rawValue) : .null,
-            "reason": isKept ? JSONValue(clip?.reason?.rawValue) : .null, "exit_code": exitCode(item.exitCode),
-            "error": error(item.error),
+            "reason": isKept ? JSONValue(clip?.reason?.rawValue) : .null, "exit_code": .exitCode(exitCode),
+            "error": .error(error),
         ]
     }
-}
 
-extension TextRenderer {
-    static func added(_ item: AddedClip, style: Style) -> [String] {
-        let name = TerminalText.escaped(item.path)
-        guard let clip = item.clip else { return [] }
+    func text(_ style: Style) -> [String] {
+        let name = TerminalText.escaped(path)
+        guard let clip else { return [] }
         let length = clip.shownMilliseconds.map { ", \(Formats.clock(.milliseconds($0)))" } ?? ""
-        return switch item.state {
+        return switch state {
         case .added:
-            ["\(style.green("added")) \(name) as clip \(clip.position + 1) (\(words(for: clip.kind))\(length))"]
-        case .planned: ["\(name): would be added (\(words(for: clip.kind))\(length))"]
+            [
+                "\(style.green("added")) \(name) as clip \(clip.position + 1) (\(TextRenderer.words(for: clip.kind))\(length))"
+            ]
+        case .planned: ["\(name): would be added (\(TextRenderer.words(for: clip.kind))\(length))"]
         case .failed: []
         }
     }

@@ -138,7 +138,7 @@ struct TapeDeletionRun: Sendable {
     }
 
     private func report(_ item: Item) {
-        console.result(JSONRenderer.tapeDeletion(item), TextRenderer.tapeDeletion(item, style: console.outputStyle))
+        console.result(item)
         if let error = item.error {
             console.error(ErrorCatalog.userFacingError(of: error))
         }
@@ -168,16 +168,8 @@ struct TapeDeletionRun: Sendable {
     }
 }
 
-extension JSONRenderer {
-    static func tapeDeletion(_ item: TapeDeletionRun.Item) -> JSONObject {
-        [
-            "tape_id": .string(item.tape.id), "title": .string(item.tape.title), "state": .string(item.state.rawValue),
-            "albums": .array(item.albums.map { deletedAlbum($0) }), "exit_code": exitCode(item.exitCode),
-            "error": error(item.error),
-        ]
-    }
-
-    static func deletedAlbum(_ album: TapeDeletion.Album) -> JSONValue {
+extension TapeDeletion.Album {
+    fileprivate var json: JSONValue {
         func object(_ state: String, _ link: AlbumLink, left: Int? = nil, reason: AssociationReason? = nil) -> JSONValue
         {
             .object([
@@ -185,42 +177,50 @@ extension JSONRenderer {
                 "title": .string(link.titleAtCreation), "left": JSONValue(left), "reason": JSONValue(reason?.rawValue),
             ])
         }
-        return switch album {
+        return switch self {
         case .kept(let link): object("kept", link)
         case .deleted(let link): object("deleted", link)
         case .keptForeign(let link, let count): object("kept_foreign", link, left: count)
         case .pending(let link, let reason, _): object("owed", link, reason: reason)
         }
     }
-}
 
-extension TextRenderer {
-    static func tapeDeletion(_ item: TapeDeletionRun.Item, style: Style) -> [String] {
-        let name = ErrorCatalog.quoted(item.tape.title)
-        return switch item.state {
-        case .deleted: ["\(style.green("deleted")) the tape \(name)"] + item.albums.compactMap { words(for: $0) }
-        case .planned: ["the tape \(name) would be deleted"] + item.albums.compactMap { plannedWords(for: $0) }
-        case .declined: ["the tape \(name) was not deleted"]
-        case .failed: []
-        }
-    }
-
-    private static func plannedWords(for album: TapeDeletion.Album) -> String? {
-        guard case .deleted(let link) = album else { return words(for: album) }
+    fileprivate var plannedWords: String? {
+        guard case .deleted(let link) = self else { return words }
         return
             "  and its album \(ErrorCatalog.quoted(link.titleAtCreation)), except for files that mediactl did not create"
     }
 
-    private static func words(for album: TapeDeletion.Album) -> String? {
-        switch album {
+    fileprivate var words: String? {
+        switch self {
         case .pending: nil
         case .kept(let link):
-            "  its album is kept: \(ErrorCatalog.quoted(link.titleAtCreation)) (\(brief(link.albumID)))"
+            "  its album is kept: \(ErrorCatalog.quoted(link.titleAtCreation)) (\(TextRenderer.brief(link.albumID)))"
         case .deleted(let link):
             "  deleted its album \(ErrorCatalog.quoted(link.titleAtCreation)); originals are kept"
         case .keptForeign(let link, let count):
             "  emptied its album \(ErrorCatalog.quoted(link.titleAtCreation)); "
                 + "\(Formats.count(count, "file")) in it \(count == 1 ? "is" : "are") kept"
+        }
+    }
+}
+
+extension TapeDeletionRun.Item: RunItem {
+    var json: JSONObject {
+        [
+            "tape_id": .string(tape.id), "title": .string(tape.title), "state": .string(state.rawValue),
+            "albums": .array(albums.map(\.json)), "exit_code": .exitCode(exitCode),
+            "error": .error(error),
+        ]
+    }
+
+    func text(_ style: Style) -> [String] {
+        let name = ErrorCatalog.quoted(tape.title)
+        return switch state {
+        case .deleted: ["\(style.green("deleted")) the tape \(name)"] + albums.compactMap(\.words)
+        case .planned: ["the tape \(name) would be deleted"] + albums.compactMap(\.plannedWords)
+        case .declined: ["the tape \(name) was not deleted"]
+        case .failed: []
         }
     }
 }

@@ -246,7 +246,7 @@ extension JSONRenderer {
             "key_id": JSONValue(status.identity?.keyID), "name": JSONValue(status.identity?.name),
             "add_only": access(status.addOnly), "read_write": access(status.readWrite),
             "reason": JSONValue(status.reason?.rawValue),
-            "detail": text(status.detail),
+            "detail": .nonEmpty(status.detail),
             "albums_enabled": .bool(settings.albumsEnabled.value), "may_upload": .bool(settings.albumsUpload.value),
             "deletes_albums": .bool(settings.deleteAssociatedAlbum.value),
         ]
@@ -256,7 +256,7 @@ extension JSONRenderer {
         guard let access else { return .null }
         return .object([
             "state": .string(access.state.code), "missing": .array(access.state.missing.map { .string($0) }),
-            "detail": text(access.detail),
+            "detail": .nonEmpty(access.detail),
         ])
     }
 }

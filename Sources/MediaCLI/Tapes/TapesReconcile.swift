@@ -244,19 +244,19 @@ struct ReconcileRun: Sendable {
     // MARK: Output
 
     private func report(_ item: Item) {
-        console.result(JSONRenderer.reconciled(item), TextRenderer.reconciled(item, style: console.outputStyle))
+        console.result(item)
     }
 
     private func finish(_ outcome: ReconcileOutcome?, items: Int, left: Int, _ code: ExitCode) -> ExitCode {
         console.ending(code).runSummary([
             "items": JSONValue(items), "left": JSONValue(left),
             "deleted_albums": JSONValue(outcome?.deletedAlbums ?? 0),
-            "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue), "detail": JSONRenderer.text(outcome?.detail),
+            "stopped_by": JSONValue(outcome?.stoppedBy?.rawValue), "detail": .nonEmpty(outcome?.detail),
         ])
     }
 }
 
-extension ReconcileRun.Item {
+extension ReconcileRun.Item: RunItem {
     fileprivate init(_ tape: TapeRecord, _ outcome: AlbumOutcome) {
         self.init(
             work: .tape,
@@ -294,32 +294,28 @@ extension ReconcileRun.Item {
             isDamaged: detail != nil
         )
     }
-}
 
-extension JSONRenderer {
-    static func reconciled(_ item: ReconcileRun.Item) -> JSONObject {
+    var json: JSONObject {
         [
-            "work": .string(item.work.rawValue), "state": .string(item.state), "tape_id": JSONValue(item.tapeID),
-            "title": JSONValue(item.title), "album_id": JSONValue(item.albumID),
-            "library_id": JSONValue(item.libraryID), "association": JSONValue(item.association?.rawValue),
-            "reason": JSONValue(item.reason?.rawValue), "created": JSONValue(item.isCreated),
-            "pending_clips": JSONValue(item.pendingClips), "detail": JSONValue(item.detail),
+            "work": .string(work.rawValue), "state": .string(state), "tape_id": JSONValue(tapeID),
+            "title": JSONValue(title), "album_id": JSONValue(albumID),
+            "library_id": JSONValue(libraryID), "association": JSONValue(association?.rawValue),
+            "reason": JSONValue(reason?.rawValue), "created": JSONValue(isCreated),
+            "pending_clips": JSONValue(pendingClips), "detail": JSONValue(detail),
         ]
     }
-}
 
-extension TextRenderer {
-    static func reconciled(_ item: ReconcileRun.Item, style: Style) -> [String] {
-        let name = ErrorCatalog.quoted(item.title ?? "")
-        let reason = item.reason.map { " (\($0.words))" } ?? ""
-        guard !item.isDamaged else {
-            return ["the album of \(name) cannot be read: \(ErrorCatalog.clean(item.detail ?? ""))"]
+    func text(_ style: Style) -> [String] {
+        let name = ErrorCatalog.quoted(title ?? "")
+        let reason = reason.map { " (\($0.words))" } ?? ""
+        guard !isDamaged else {
+            return ["the album of \(name) cannot be read: \(ErrorCatalog.clean(detail ?? ""))"]
         }
-        return switch (item.work, item.state) {
+        return switch (work, state) {
         case (.tape, "planned"): ["\(name) would be updated\(reason)"]
         case (.tape, "associated"):
-            ["\(style.green("updated")) \(name)" + (item.isCreated == true ? ", album created" : "")]
-        case (.tape, "partly"): ["\(name): \(Formats.count(item.pendingClips ?? 0, "clip")) not in the album\(reason)"]
+            ["\(style.green("updated")) \(name)" + (isCreated == true ? ", album created" : "")]
+        case (.tape, "partly"): ["\(name): \(Formats.count(pendingClips ?? 0, "clip")) not in the album\(reason)"]
         case (.tape, _): ["\(name): no album\(reason)"]
         case (.deletion, _): ["the album of the deleted tape \(name) would be deleted"]
         case (.verification, "found"): ["\(style.green("found")) the album of \(name)"]

@@ -146,8 +146,8 @@ extension JSONRenderer {
             "transport_reason": JSONValue(result.plannedTransport?.reason),
             "guest_job_id": JSONValue(result.guest?.jobID),
             "warnings": .array(result.warnings.map { warning($0, contact: contact) }),
-            "exit_code": exitCode(result.exitCode),
-            "error": userFacingError.map { error($0) } ?? error(of: result),
+            "exit_code": .exitCode(result.exitCode),
+            "error": .error(userFacingError ?? ErrorCatalog.userFacingError(of: result)),
         ]
     }
 
@@ -166,8 +166,6 @@ extension JSONRenderer {
             "keywords": JSONValue(stored?.keywords ?? sent?.keywords),
         ]
     }
-
-    static func error(of result: UploadResult) -> JSONValue { error(ErrorCatalog.userFacingError(of: result)) }
 
     /// Null for a file that was not uploaded.
     static func transport(of result: UploadResult) -> JSONValue {

@@ -19,7 +19,7 @@ struct UploadReport: Sendable {
     /// One JSON document, with one item per line.
     var text: String {
         let head: JSONObject = [
-            "schema": .string(Self.schema), "created_at": JSONRenderer.time(createdAt),
+            "schema": .string(Self.schema), "created_at": .time(createdAt),
             "server": .string(server), "working_directory": .string(workingDirectory),
             "shard": JSONRenderer.shard(shard), "summary": .object(summary),
         ]
@@ -53,8 +53,8 @@ struct UploadReport: Sendable {
             "participants": JSONValue(details?.participants), "keywords": JSONValue(details?.keywords),
             "location": JSONValue(details?.location), "rating": JSONValue(details?.rating),
             "notes": JSONValue(details?.notes),
-            "exit_code": result.map { JSONRenderer.exitCode($0.exitCode) } ?? .null,
-            "error": result.map { JSONRenderer.error(of: $0) } ?? .null,
+            "exit_code": result.map { .exitCode($0.exitCode) } ?? .null,
+            "error": .error(result.flatMap { ErrorCatalog.userFacingError(of: $0) }),
         ]
     }
 }

@@ -152,7 +152,7 @@ extension JSONRenderer {
             "not_started": JSONValue(counts.notStarted), "skipped": JSONValue(counts.skipped),
             "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
             "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
-            "exit_code": exitCode(code),
+            "exit_code": .exitCode(code),
         ]
     }
 }

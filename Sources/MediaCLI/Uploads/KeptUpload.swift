@@ -231,7 +231,7 @@ extension JSONRenderer {
     static func kept(_ upload: KeptUpload, isTokenShown: Bool) -> JSONObject {
         [
             "host": .string(upload.host), "file_id": .integer(upload.fileID),
-            "created_at": time(upload.createdAt), "event_date": .string(upload.eventDate),
+            "created_at": .time(upload.createdAt), "event_date": .string(upload.eventDate),
             "org_name": .string(upload.orgName), "event_type": .string(upload.eventType),
             "label": JSONValue(upload.label), "file_name": .string(upload.fileName),
             "file_type": JSONValue(upload.fileType), "size_bytes": .integer(upload.sizeBytes),
@@ -243,7 +243,7 @@ extension JSONRenderer {
             "linked_events": .array(upload.otherEvents.map { .object(event($0)) }),
             "transport": JSONValue(upload.transport?.rawValue), "guest": .bool(upload.isGuest),
             "guest_state": JSONValue(upload.guestState?.rawValue),
-            "guest_state_at": time(upload.guestStateAt),
+            "guest_state_at": .time(upload.guestStateAt),
             "superseded": .bool(upload.isSuperseded),
             "delete_token": isTokenShown ? JSONValue(upload.token?.secret) : .null,
         ]

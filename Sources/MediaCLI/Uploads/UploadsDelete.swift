@@ -472,12 +472,12 @@ extension JSONRenderer {
         _ failure: (any Error)?
     ) -> JSONObject {
         [
-            "file_id": .integer(fileID), "host": text(host), "state": .string(state),
+            "file_id": .integer(fileID), "host": .nonEmpty(host), "state": .string(state),
             "event_date": JSONValue(upload?.eventDate), "org_name": JSONValue(upload?.orgName),
             "event_type": JSONValue(upload?.eventType), "label": JSONValue(upload?.label),
             "file_name": JSONValue(upload?.fileName), "checksum_sha256": JSONValue(upload?.checksumSHA256),
             "server": JSONValue(upload?.server), "http_status": JSONValue(httpStatus),
-            "exit_code": exitCode(code), "error": error(failure),
+            "exit_code": .exitCode(code), "error": .error(failure),
         ]
     }
 }

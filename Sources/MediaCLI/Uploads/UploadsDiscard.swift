@@ -92,7 +92,7 @@ struct DiscardingRun: Sendable {
                     guard !rows.isEmpty else { throw error }
                     break
                 }
-                console.result(JSONRenderer.discarded(row), TextRenderer.discarded(row, style: console.outputStyle))
+                console.result(row)
                 if let warning = row.warning {
                     console.warning(
                         "\(ErrorCatalog.quoted(record.path)): \(TextRenderer.warning(warning))"
@@ -198,30 +198,29 @@ struct DiscardedUpload: Sendable {
     }
 }
 
-extension JSONRenderer {
-    static func discarded(_ row: DiscardedUpload) -> JSONObject {
-        let record = row.record
-        return [
-            "upload_id": .string(record.uploadID), "path": .path(record.path), "result": .string(row.end.rawValue),
-            "previous_state": .string(record.state.rawValue), "state": .string((row.state ?? record.state).rawValue),
-            "host": .string(record.host), "server": .string(record.baseURL),
-            "size_bytes": .integer(record.sizeBytes), "exit_code": exitCode(row.exitCode),
-            "kept_until": keptUntil(row.warning), "error": error(row.error),
-        ]
-    }
-
-    /// How long the server keeps the data of a discarded upload; null if it keeps nothing or the time is unknown.
-    private static func keptUntil(_ warning: UploadWarning?) -> JSONValue {
-        guard case .keptByServer(let date?) = warning else { return .null }
-        return time(date)
+extension TextRenderer {
+    /// One line for a prompt.
+    static func brief(_ record: UploadRecord) -> String {
+        "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalog.quoted(record.path))  "
+            + "(\(Formats.bytes(record.sizeBytes)), to \(TerminalText.escaped(record.host)))"
     }
 }
 
-extension TextRenderer {
-    static func discarded(_ row: DiscardedUpload, style: Style) -> [String] {
-        let name = "\(TerminalText.escaped(row.record.uploadID)) \(ErrorCatalog.quoted(row.record.path))"
-        return switch row.end {
-        case .discarded where row.warning != nil: ["removed the local entry of \(name)"]
+extension DiscardedUpload: RunItem {
+    var json: JSONObject {
+        [
+            "upload_id": .string(record.uploadID), "path": .path(record.path), "result": .string(end.rawValue),
+            "previous_state": .string(record.state.rawValue), "state": .string((state ?? record.state).rawValue),
+            "host": .string(record.host), "server": .string(record.baseURL),
+            "size_bytes": .integer(record.sizeBytes), "exit_code": .exitCode(exitCode),
+            "kept_until": keptUntil, "error": .error(error),
+        ]
+    }
+
+    func text(_ style: Style) -> [String] {
+        let name = "\(TerminalText.escaped(record.uploadID)) \(ErrorCatalog.quoted(record.path))"
+        return switch end {
+        case .discarded where warning != nil: ["removed the local entry of \(name)"]
         case .discarded: ["\(style.green("discarded")) \(name)"]
         case .planned: ["\(name) would be discarded"]
         case .declined: ["\(name) was not discarded"]
@@ -229,9 +228,9 @@ extension TextRenderer {
         }
     }
 
-    /// One line for a prompt.
-    static func brief(_ record: UploadRecord) -> String {
-        "  \(TerminalText.escaped(record.uploadID))  \(ErrorCatalog.quoted(record.path))  "
-            + "(\(Formats.bytes(record.sizeBytes)), to \(TerminalText.escaped(record.host)))"
+    /// How long the server keeps the data; null if it keeps nothing or the time is unknown.
+    private var keptUntil: JSONValue {
+        guard case .keptByServer(let date?) = warning else { return .null }
+        return .time(date)
     }
 }

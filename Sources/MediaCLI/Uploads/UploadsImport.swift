@@ -270,7 +270,7 @@ struct ImportStatistics {
             "added": JSONValue(count(.added)),
             "known": JSONValue(count(.known)), "buried": JSONValue(count(.buried)),
             "conflicting": JSONValue(count(.conflicting)), "not_on_server": JSONValue(missing),
-            "exit_code": JSONRenderer.exitCode(code),
+            "exit_code": .exitCode(code),
         ]
     }
 

@@ -285,10 +285,10 @@ extension JSONRenderer {
             "resumable": .bool(row.isResumable), "sent_bytes": JSONValue(row.sentBytes),
             "guest_status": JSONValue(row.guestState?.rawValue),
             "guest_state": JSONValue(row.lastKnown?.state),
-            "guest_state_at": time(row.lastKnown?.notedAt), "next": JSONValue(row.next),
-            "attempts": JSONValue(record.attempts), "created_at": time(record.createdAt),
-            "updated_at": time(record.updatedAt), "exit_code": exitCode(row.exitCode),
-            "error": error(row.userFacingError),
+            "guest_state_at": .time(row.lastKnown?.notedAt), "next": JSONValue(row.next),
+            "attempts": JSONValue(record.attempts), "created_at": .time(record.createdAt),
+            "updated_at": .time(record.updatedAt), "exit_code": .exitCode(row.exitCode),
+            "error": .error(row.userFacingError),
         ]
     }
 }

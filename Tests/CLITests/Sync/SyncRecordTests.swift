@@ -40,23 +40,23 @@ import Testing
     private static let rendered: [(schema: String, type: String, members: JSONObject)] =
         PushItem.State.allCases.map { state in
             let error = state == .failed ? PhotoSyncError(.fileUnreadable) : nil
-            return ("sync-push", "item", JSONRenderer.push(PushItem(path: [0x61], state: state, error: error)))
+            return ("sync-push", "item", PushItem(path: [0x61], state: state, error: error).json)
         }
         + DownloadItem.State.allCases.map { state in
             let error = state == .failed ? failure : nil
             let path: [UInt8]? = state == .failed ? nil : [0x61]
             return (
                 "sync-download", "item",
-                JSONRenderer.download(DownloadItem(id: "p-1", state: state, path: path, error: error))
+                DownloadItem(id: "p-1", state: state, path: path, error: error).json
             )
         }
         + DeletionAcceptance.Item.State.allCases.map { state in
             let error = state == .failed ? PhotoSyncError(.photoNotDeleted) : nil
             let item = DeletionAcceptance.Item(target: [0x61], state: state, error: error)
-            return ("sync-forget", "item", JSONRenderer.acceptance(item))
+            return ("sync-forget", "item", item.json)
         }
         + SyncDifference.Kind.allCases.map {
-            ("sync-verify", "item", JSONRenderer.difference(SyncDifference(kind: $0, photoID: "p-1")))
+            ("sync-verify", "item", SyncDifference(kind: $0, photoID: "p-1").json)
         }
         + [
             ("sync-list", "item", JSONRenderer.photo(photo(), device: nil, isGone: true)),
@@ -130,7 +130,7 @@ import Testing
         let digest = String(repeating: "ab", count: 32)
         func line(_ kind: SyncDifference.Kind, path: [UInt8]?, _ expected: String?, _ found: String?) -> [String] {
             let difference = SyncDifference(kind: kind, photoID: "p-1", path: path, expected: expected, found: found)
-            return TextRenderer.difference(difference, style: style)
+            return difference.text(style)
         }
         #expect(line(.copyChanged, path: [0x61], digest, digest) == ["copy changed       a"])
         #expect(
@@ -138,7 +138,7 @@ import Testing
         )
         var changed = SyncDifference(kind: .copyChanged, photoID: "p-1", path: [0x61], expected: digest, found: digest)
         changed.uploadedAs = "p-2"
-        #expect(TextRenderer.difference(changed, style: style) == ["copy changed       a  (uploaded as photo p-2)"])
+        #expect(changed.text(style) == ["copy changed       a  (uploaded as photo p-2)"])
         #expect(line(.notOnServer, path: nil, "beach.jpg", nil) == ["not on server      p-1  (beach.jpg)"])
         #expect(line(.notIndexed, path: nil, nil, "beach.jpg") == ["not indexed        p-1  (beach.jpg)"])
     }
@@ -179,10 +179,10 @@ import Testing
     @Test func filesThatWereNotStartedHaveNoLine() {
         let style = Style(.never, isTerminal: false, environment: [:])
         var pushed = PushItem(path: [0x61], state: .cancelled)
-        #expect(TextRenderer.push(pushed, style: style).isEmpty)
+        #expect(pushed.text(style).isEmpty)
         pushed.attempts = 1
-        #expect(TextRenderer.push(pushed, style: style) == ["a: canceled"])
-        #expect(TextRenderer.download(DownloadItem(id: "p-1", state: .cancelled), style: style).isEmpty)
+        #expect(pushed.text(style) == ["a: canceled"])
+        #expect(DownloadItem(id: "p-1", state: .cancelled).text(style).isEmpty)
     }
 
     // Files that are not photos are not failures; photos that are not saved are.
@@ -253,15 +253,12 @@ import Testing
         let path = Array("a\u{1b}[31m.jpg".utf8)
         let style = Style(.never, isTerminal: true, environment: [:])
         let lines =
-            PushItem.State.allCases.flatMap { TextRenderer.push(PushItem(path: path, state: $0), style: style) }
+            PushItem.State.allCases.flatMap { PushItem(path: path, state: $0).text(style) }
             + DownloadItem.State.allCases.flatMap {
-                TextRenderer.download(DownloadItem(id: "p", state: $0, path: path), style: style)
+                DownloadItem(id: "p", state: $0, path: path).text(style)
             }
             + SyncDifference.Kind.allCases.flatMap {
-                TextRenderer.difference(
-                    SyncDifference(kind: $0, photoID: "p", path: path, expected: "\u{7}", found: "\u{9b}"),
-                    style: style
-                )
+                SyncDifference(kind: $0, photoID: "p", path: path, expected: "\u{7}", found: "\u{9b}").text(style)
             }
         #expect(lines.count > 10)
         for line in lines {

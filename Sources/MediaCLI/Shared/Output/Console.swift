@@ -129,6 +129,8 @@ final class Console: Sendable {
         }
     }
 
+    func result(_ item: some RunItem) { result(item.json, item.text(outputStyle)) }
+
     /// Writes the last record. JSON only. Later calls are ignored.
     func summary(_ members: @autoclosure () -> JSONObject) {
         if let onSummary { return onSummary(members()) }
@@ -372,7 +374,7 @@ struct Ending {
     let code: ExitCode
 
     func summary(_ members: JSONObject) -> ExitCode {
-        console.summary(members + ["exit_code": JSONRenderer.exitCode(code)])
+        console.summary(members + ["exit_code": .exitCode(code)])
         return code
     }
 

@@ -5,8 +5,19 @@ internal import MediaCore
 ///
 /// The records of a command are in its own file; this type contains those shared by several commands.
 enum JSONRenderer {
-    // MARK: Errors and exit codes
+    static func fatal(_ userFacingError: UserFacingError) -> JSONObject {
+        ["error": .error(userFacingError), "exit_code": .exitCode(userFacingError.exitCode)]
+    }
+}
 
+/// The result of one item of a run, in both formats.
+protocol RunItem {
+    var json: JSONObject { get }
+    /// Empty for a failure, which goes to standard error.
+    func text(_ style: Style) -> [String]
+}
+
+extension JSONValue {
     static func error(_ error: (any Error)?) -> JSONValue {
         guard let error else { return .null }
         let userFacingError = ErrorCatalog.userFacingError(of: error)
@@ -18,16 +29,10 @@ enum JSONRenderer {
         ])
     }
 
-    static func fatal(_ userFacingError: UserFacingError) -> JSONObject {
-        ["error": error(userFacingError), "exit_code": exitCode(userFacingError.exitCode)]
-    }
-
     static func exitCode(_ code: ExitCode) -> JSONValue { .integer(Int64(code.rawValue)) }
 
-    // MARK: Values
-
     /// Null for an empty text.
-    static func text(_ text: String?) -> JSONValue { JSONValue(text.flatMap { $0.isEmpty ? nil : $0 }) }
+    static func nonEmpty(_ text: String?) -> JSONValue { JSONValue(text.flatMap { $0.isEmpty ? nil : $0 }) }
 
     static func time(_ time: Date?) -> JSONValue { JSONValue(time.map { Formats.timestamp($0) }) }
 }
