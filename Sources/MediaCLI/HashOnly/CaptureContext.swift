@@ -15,8 +15,6 @@ struct CaptureContext: Sendable {
     var console: Console { settings.console }
 
     /// Opens the stores and prints a warning for each repair. Sends nothing.
-    ///
-    /// - Throws: `StoreError`, `TransportError`.
     static func open(
         _ settings: SettingsSession,
         for access: StoreSession.Access = .writing
@@ -41,8 +39,6 @@ struct CaptureContext: Sendable {
     }
 
     /// Opens the settings and stores of a command and completes unfinished work of exited processes. Sends nothing.
-    ///
-    /// - Throws: `SettingsError`, `StoreError`, `TransportError`, `ServerURLError`, `CaptureError`.
     static func open(
         _ console: Console,
         _ global: GlobalOptions,
@@ -98,8 +94,6 @@ struct CaptureContext: Sendable {
     }
 
     /// Completes unfinished work of exited processes. Sends nothing.
-    ///
-    /// - Throws: `StoreError`, `ServerURLError`, `CaptureError`.
     func adopt() async throws {
         guard !library.isReadOnly else { return }
         // A process may have exited before its first record; in this case the session of any server will do.

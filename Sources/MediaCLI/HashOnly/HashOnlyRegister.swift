@@ -202,8 +202,6 @@ struct CaptureKeyOptions: ParsableArguments {
     }
 
     /// The certificates of --ek-certificate; nil without --tpm.
-    ///
-    /// - Throws: `UserFacingError` if a file is missing or is not a certificate.
     func endorsementCertificates() throws(UserFacingError) -> [EndorsementCertificate]? {
         guard tpm else { return nil }
         var certificates: [EndorsementCertificate] = []
@@ -218,7 +216,6 @@ struct CaptureKeyOptions: ParsableArguments {
         return certificates
     }
 
-    /// - Throws: `UserFacingError` if a file is missing.
     func tpm2Evidence() throws(UserFacingError) -> TPM2Evidence? {
         guard let evidence else { return nil }
         return try TPM2Evidence.reading(evidence)
@@ -254,7 +251,6 @@ struct RegistrationRun: Sendable {
         return .success
     }
 
-    /// - Throws: `UserFacingError`, `StoreError`, `TransportError`, `CaptureError`.
     func run() async throws -> ExitCode {
         let server = try settings.requireServer(of: .captureURL)
         try console.requireOutput()
@@ -356,8 +352,6 @@ extension TPM2Evidence {
     /// Reads the output of tpm2-tools: `key.pub` and `ak.pub` (`tpm2_create -u`, `tpm2_readpublic -o`),
     /// `certify.attest` and `certify.sig` (`tpm2_certify -o -s`), and the certificates `ek-*.der` in the order of their
     /// names, leaf first.
-    ///
-    /// - Throws: `UserFacingError` if a file is missing.
     static func reading(_ directory: String) throws(UserFacingError) -> TPM2Evidence {
         func bytes(_ name: String) throws(UserFacingError) -> [UInt8] { try EvidenceFile.bytes(directory + "/" + name) }
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
@@ -384,7 +378,6 @@ enum EvidenceFile {
     /// Far larger than any certificate.
     private static let limit = 64 << 10
 
-    /// - Throws: `UserFacingError` (usage).
     static func bytes(_ path: String) throws(UserFacingError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(WholeInput.Failure) {

@@ -95,7 +95,6 @@ struct RetryRun: Sendable {
 
     private var console: Console { context.console }
 
-    /// - Throws: `UserFacingError`.
     func run(_ records: [CaptureRecord]) async throws -> ExitCode {
         try console.start(["items": JSONValue(records.count), "dry_run": .bool(isDryRun)])
         if records.isEmpty {

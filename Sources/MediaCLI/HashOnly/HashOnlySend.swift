@@ -191,12 +191,10 @@ struct CaptureMediaOptions: ParsableArguments {
 
     var kind: CaptureMediaType? { mediaType?.value ?? (isVideo ? .video : nil) }
 
-    /// - Throws: `UserFacingError` for an invalid value.
     func namedDigest() throws(UserFacingError) -> SHA256Digest? {
         try FlagValue.read(digest, "--digest", CaptureValue.digest)
     }
 
-    /// - Throws: `UserFacingError` for an invalid value.
     func video() throws(UserFacingError) -> VideoMembers? {
         guard let chain = try FlagValue.read(hashChain, "--hash-chain", CaptureValue.hashChain),
             let frames = try FlagValue.read(frameCount, "--frame-count", CaptureValue.amount),
@@ -234,7 +232,6 @@ struct CaptureFactOptions: ParsableArguments {
     /// Options that apply to one file only, as written on the command line.
     var ofOneFile: [String] { capturedAt == nil ? [] : ["--captured-at"] }
 
-    /// - Throws: `UserFacingError` for an invalid value.
     func facts() throws(UserFacingError) -> CaptureFacts {
         let position = try FlagValue.read(location, "--location", CaptureValue.coordinates)
         let place = try FlagValue.read(place, "--place", CaptureValue.place)
@@ -283,7 +280,6 @@ struct CaptureDepthOptions: ParsableArguments {
         [(depth != nil, "--depth"), (!keyframeDepth.isEmpty, "--keyframe-depth")].filter(\.0).map(\.1)
     }
 
-    /// - Throws: `UserFacingError` for an invalid value.
     func choice() throws(UserFacingError) -> CaptureRequest.Depth {
         let size = try FlagValue.read(depthSize, "--depth-size", CaptureValue.depthSize)
         let scale = try FlagValue.read(depthScale, "--depth-scale", CaptureValue.depthScale)

@@ -108,7 +108,6 @@ enum PrivacyKey: String, ExpressibleByArgument, CaseIterable {
         return raw.replacing("_", with: "-")
     }
 
-    /// - Throws: `UserFacingError` for an invalid value.
     func set(_ text: String, in settings: inout PrivacySettings) throws(UserFacingError) {
         let raw = text.replacing("-", with: "_")
         switch self {

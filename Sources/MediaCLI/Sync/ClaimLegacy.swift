@@ -102,8 +102,6 @@ struct ClaimRun: Sendable {
     // MARK: Listing
 
     /// Lists the photos without a device. Changes nothing.
-    ///
-    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func list() async throws -> ExitCode {
         try console.requireOutput()
         let pages = PhotoTable(console, device: account.deviceID)

@@ -71,8 +71,6 @@ struct SyncSession: Sendable {
     var address: String { server.description }
 
     /// Opens the stores and prints a warning for each repair. Sends nothing.
-    ///
-    /// - Throws: `StoreError`, `UserFacingError`, `ServerURLError`.
     static func open(_ settings: SettingsSession) throws -> SyncSession {
         let server = try settings.requireServer(of: .syncURL)
         let directory = try DataDirectory.open(settings.locations.dataDirectory)
@@ -91,7 +89,6 @@ struct SyncSession: Sendable {
         )
     }
 
-    /// - Throws: `SettingsError`, `StoreError`, `UserFacingError`, `ServerURLError`.
     static func open(
         _ console: Console,
         _ global: GlobalOptions,

@@ -98,7 +98,6 @@ struct PullRun: Sendable {
     /// Whether `--yes` was specified: nothing may wait for input.
     var isUnattended = false
 
-    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         let (code, result) = try await list()
         guard code == .success, let count = result?.legacyPhotos, count > 0, offersClaim else { return code }

@@ -82,7 +82,6 @@ struct VerifyRun: Sendable {
     let readsContent: Bool
     var serverCheck = ServerCheck.none
 
-    /// - Throws: `PhotoSyncError`, `UserFacingError`.
     func run() async throws -> ExitCode {
         try console.start([
             "server": .string(account.server), "read_content": .bool(readsContent),

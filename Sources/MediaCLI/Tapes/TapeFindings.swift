@@ -85,8 +85,6 @@ struct TapeFindings: Sendable {
     private var console: Console { session.console }
 
     /// The tapes that have clips, or an album in the configured library.
-    ///
-    /// - Throws: `TapesError`, `StoreError`.
     func checked() throws -> [TapeRecord] {
         guard service.policy.isEnabled else { throw TapesError(.albumsOff) }
         let all = tapes.isEmpty ? try session.store.tapeSummaries().map(\.tape) : tapes
@@ -104,8 +102,6 @@ struct TapeFindings: Sendable {
     }
 
     /// Leftover files of killed processes outside of albums; none if only certain tapes are checked.
-    ///
-    /// - Throws: `TapesError`.
     func leftovers() async throws -> [AlbumFinding] {
         guard tapes.isEmpty else { return [] }
         let (service, renderings) = (service, renderings)

@@ -55,8 +55,6 @@ extension TapeAddingCommand {
     }
 
     /// `position` is the number of clips before the new ones; nil adds them at the end.
-    ///
-    /// - Throws: `TapesError`, `UserFacingError`, `StoreError`, `CredentialError`, `TransportError`.
     func add(at position: Int?, in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection)
         let tape = try session.tape(tape)
@@ -109,8 +107,6 @@ struct TapeInputOptions: ParsableArguments {
     }
 
     /// Rejects invalid input. `isStandardInputTaken` means that a key is read from standard input.
-    ///
-    /// - Throws: `ValidationError`.
     func check(_ files: [String], isStandardInputTaken: Bool) throws {
         try require(
             !files.isEmpty || !lists.isEmpty || !uploaded.isEmpty || uploadedLast,

@@ -168,7 +168,6 @@ struct TapeExportRun: Sendable {
 
     private var console: Console { session.console }
 
-    /// - Throws: `TapesError`, `UserFacingError`.
     func run(_ tape: TapeRecord) async throws -> ExitCode {
         let clips = try session.store.clips(of: tape.id)
         let all = target == nil ? [] : try session.store.originalPaths()

@@ -172,8 +172,6 @@ struct LibraryRun: Sendable {
     private var console: Console { session.console }
 
     /// Changes nothing.
-    ///
-    /// - Throws: `TapesError`.
     func status(extra: JSONObject = [:]) async throws -> ExitCode {
         let service = service
         let status = try await console.context.interruption.canceling { try await service.status() }
@@ -181,8 +179,6 @@ struct LibraryRun: Sendable {
     }
 
     /// Requests access: creates the root of a folder library, or reads the permissions of a key again.
-    ///
-    /// - Throws: `TapesError`.
     func request(_ level: AccessLevel) async throws -> LibraryStatus {
         let service = service
         return try await console.context.interruption.canceling { try await service.requestAccess(level) }

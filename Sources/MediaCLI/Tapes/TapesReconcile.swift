@@ -88,8 +88,6 @@ struct ReconcileRun: Sendable {
     // MARK: Checking
 
     /// Lists the pending updates. Contacts no library.
-    ///
-    /// - Throws: `TapesError`, `UserFacingError`.
     func plan() throws -> ExitCode {
         try console.start(["dry_run": true])
         let plan = try service.reconcilePlan()

@@ -17,8 +17,6 @@ struct TapesSession: Sendable {
 
     /// Opens the store, prints a warning for each repair, and marks tapes with clips but no album as pending (rule
     /// R13).
-    ///
-    /// - Throws: `StoreError`.
     static func open(
         _ settings: SettingsSession,
         for access: StoreSession.Access = .writing
@@ -33,7 +31,6 @@ struct TapesSession: Sendable {
         return TapesSession(settings: settings, directory: directory, store: store)
     }
 
-    /// - Throws: `SettingsError`, `StoreError`.
     static func open(
         _ console: Console,
         _ global: GlobalOptions,
@@ -70,15 +67,11 @@ struct TapesSession: Sendable {
 
     /// The albums of the configured library, for local work that needs no key. With `isConfirmed`, the root of a folder
     /// library is created without a prompt.
-    ///
-    /// - Throws: `UserFacingError`, `ServerURLError`, `TransportError`.
     func localService(isConfirmed: Bool = false) throws -> AlbumService {
         try service(library(key: nil, progress: nil, isConfirmed: isConfirmed))
     }
 
     /// The albums of the configured library. `key` is for a server; `progress` shows uploads to it.
-    ///
-    /// - Throws: `CredentialError`, `UserFacingError`, `ServerURLError`, `StoreError`, `TransportError`.
     func service(_ key: KeyOptions, progress: RunDisplay<TapeReading>? = nil) async throws -> AlbumService {
         guard settings.settings.albumsEnabled.value, settings.settings.albumsLibrary.value == .immich else {
             try refuse(key)
@@ -97,8 +90,6 @@ struct TapesSession: Sendable {
     }
 
     /// Uses only the stored key: keys from flags and environment are for another server.
-    ///
-    /// - Throws: `CredentialError`, `UserFacingError`, `ServerURLError`, `StoreError`, `TransportError`.
     func keptService(progress: RunDisplay<TapeReading>?) throws -> AlbumService {
         let isServer = settings.settings.albumsEnabled.value && settings.settings.albumsLibrary.value == .immich
         return try service(library(key: isServer ? keptKey(at: libraryServer()) : nil, progress: progress))

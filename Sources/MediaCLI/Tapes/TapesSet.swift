@@ -126,7 +126,6 @@ struct ClipLookOptions: ParsableArguments {
         trimStart != nil || trimEnd != nil || rotate != nil || volume != nil || imageDuration != nil
     }
 
-    /// - Throws: `UserFacingError` for an invalid value.
     func change(scale: ScaleName?) throws(UserFacingError) -> ClipChange {
         var change = ClipChange()
         change.trimStartMilliseconds = try milliseconds(trimStart, "--trim-start")

@@ -75,8 +75,6 @@ struct TapeView: Sendable {
     }
 
     /// Reads a tape and checks for its originals and their links.
-    ///
-    /// - Throws: `StoreError`, `TapesError`.
     init(_ tape: TapeRecord, session: TapesSession, service: AlbumService) async throws {
         self.tape = tape
         let clips = try session.store.clips(of: tape.id)

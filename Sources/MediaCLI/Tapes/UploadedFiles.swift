@@ -138,8 +138,6 @@ struct UploadedFiles: Sendable {
 
 extension UploadedFiles {
     /// All files from the options of `add` and `insert`.
-    ///
-    /// - Throws: `UserFacingError` for a list that cannot be read; `StoreError`.
     static func paths(
         _ files: [String],
         _ input: TapeInputOptions,

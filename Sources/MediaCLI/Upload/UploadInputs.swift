@@ -12,8 +12,6 @@ struct InputCollection: Sendable {
     let console: Console
 
     /// All inputs in the given order, `manifest` included; files of a directory are sorted by name.
-    ///
-    /// - Throws: `UserFacingError` for a list that cannot be read.
     func inputs(with manifest: UploadManifest?) async throws -> [UploadInput] {
         let filter = try options.filter()
         var given = paths.map { argument in
@@ -71,8 +69,6 @@ struct InputCollection: Sendable {
     // MARK: Lists
 
     /// nil without `--manifest`.
-    ///
-    /// - Throws: `UserFacingError` if it cannot be read.
     func manifest() async throws -> UploadManifest? {
         guard let name = options.manifest else { return nil }
         let bytes = try await InputFile.bytes(name, flag: "--manifest", in: console.context)

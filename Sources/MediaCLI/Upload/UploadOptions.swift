@@ -50,7 +50,6 @@ struct DetailOptions: ParsableArguments {
         return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
     }
 
-    /// - Throws: `UserFacingError` for an invalid template.
     func labelTemplate() throws -> LabelTemplate? {
         do {
             return try label.map { try LabelTemplate($0) }
@@ -109,7 +108,6 @@ struct InputOptions: ParsableArguments {
             .compactMap { flag, value in value.map { (flag, $0) } }
     }
 
-    /// - Throws: `UserFacingError` for an invalid pattern.
     func filter() throws -> PathFilter {
         try PathFilter.reading(includes: include, excludes: exclude)
     }
@@ -132,8 +130,6 @@ struct InputOptions: ParsableArguments {
 
 extension PathFilter {
     /// Parses the patterns of `--include` and `--exclude`.
-    ///
-    /// - Throws: `UserFacingError` for an invalid pattern.
     static func reading(includes: [String], excludes: [String]) throws(UserFacingError) -> PathFilter {
         PathFilter(
             includes: try includes.map { text throws(UserFacingError) in try pattern(text, "--include") },

@@ -78,7 +78,6 @@ struct KeptUploadOptions: ParsableArguments {
 
     var isNarrowed: Bool { [eventDate, orgName, eventType, label, since].contains { $0 != nil } }
 
-    /// - Throws: `UserFacingError` for an invalid time.
     func selection() throws(UserFacingError) -> Selection {
         let since = try since.map { text throws(UserFacingError) in
             Date(timeIntervalSince1970: Double(try PointInTime.parse(text, flag: "--since").microseconds) / 1_000_000)

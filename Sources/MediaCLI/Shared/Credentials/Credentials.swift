@@ -36,8 +36,6 @@ struct CredentialDependencies: Sendable {
 enum Credentials {
     /// Refuses to send secrets (`what`) unencrypted, unless the user allows it. `environment` may set a proxy, which is
     /// another machine even if the server is on this one.
-    ///
-    /// - Throws: `CredentialError` (usage).
     static func refuseClearText(
         _ origin: Origin,
         allowed: Bool,

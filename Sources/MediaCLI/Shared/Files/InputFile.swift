@@ -8,8 +8,6 @@ enum InputFile {
     private static let limit = 512 << 20
 
     /// Reads the whole input on a thread that may block. The name `-` means standard input; `flag` is used in messages.
-    ///
-    /// - Throws: `UserFacingError` (usage).
     static func bytes(_ name: String, flag: String, in context: CommandContext) async throws(UserFacingError) -> [UInt8]
     {
         let (standardInput, path) = (context.standardInput, RawArguments.bytes(of: name))

@@ -44,8 +44,6 @@ struct NewFile: Sendable {
 
     /// Checks the target, including by creating a temporary file there, so that an unusable one is detected before the
     /// work starts.
-    ///
-    /// - Throws: `UserFacingError` (usage).
     init(replacing path: [UInt8], _ kind: Kind) throws(UserFacingError) {
         self.path = path
         self.kind = kind

@@ -22,8 +22,6 @@ struct FileListOptions: ParsableArguments {
     }
 
     /// The paths of both lists, in order.
-    ///
-    /// - Throws: `UserFacingError` for a list that cannot be read.
     func paths(in context: CommandContext) async throws(UserFacingError) -> [[UInt8]] {
         var paths: [[UInt8]] = []
         if let filesFrom {

@@ -60,8 +60,6 @@ struct ArgumentChoice<Value: RawRepresentable<String> & CaseIterable & Sendable>
 
 enum FlagValue {
     /// Parses the value of an option; nil if it was not given. `flag` is used in the message, for example `--jobs`.
-    ///
-    /// - Throws: `UserFacingError` (usage) for an invalid value.
     static func read<Value>(
         _ text: String?,
         _ flag: String,

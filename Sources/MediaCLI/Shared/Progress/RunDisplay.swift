@@ -130,8 +130,6 @@ struct LongRun<Reading: RunReading>: Sendable {
 
     /// Runs `work` and returns when all items are reported; nil if it was stopped early. Items are reported in a
     /// separate task, so that a slow reader of standard output does not stall the transfers.
-    ///
-    /// - Throws: The errors of `work`.
     func run<Item: Sendable, Outcome: Sendable>(
         reporting report: @escaping @Sendable (Item) -> Void,
         _ work: (Dependencies<Item>) async throws -> Outcome

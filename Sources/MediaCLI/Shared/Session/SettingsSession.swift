@@ -88,8 +88,6 @@ struct SettingsSession: Sendable {
 
     /// The server of a service; nil if none is configured. The address of an upload server must not have a path, unless
     /// `allowingPath` is set.
-    ///
-    /// - Throws: `SettingsError`, `ServerURLError`.
     func configuredServer(of service: SettingKey, allowingPath: Bool = false) throws -> ServerURL? {
         let allowsPath = allowingPath || service != .uploadsURL
         if !allowsPath, let fault = settings.uploadsURLError { throw fault }
@@ -264,7 +262,6 @@ enum AuthorityFile {
     /// Far above the size of the system's certificates; larger files are left to libcurl.
     private static let limit = 16 << 20
 
-    /// - Throws: `UserFacingError` (`invalid_setting`).
     static func check(_ setting: Setting<String>) throws(UserFacingError) {
         let source =
             switch setting.origin {

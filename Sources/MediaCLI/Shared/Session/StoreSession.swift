@@ -62,8 +62,6 @@ struct StoreSession: Sendable {
     }
 
     /// Opens the store of captures, tapes and logins, and prints its warnings.
-    ///
-    /// - Throws: `StoreError`.
     static func library(
         _ settings: SettingsSession,
         for access: Access

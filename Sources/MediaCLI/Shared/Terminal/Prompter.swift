@@ -85,8 +85,6 @@ struct Confirmation: Sendable {
     let isGiven: Bool
 
     /// Fails early if there is neither `--yes` nor a terminal.
-    ///
-    /// - Throws: `UserFacingError` (usage).
     func requirePrompt(for question: String) throws(UserFacingError) {
         guard isGiven || prompter.isAllowed else {
             throw .usage("not a terminal; confirmation required: \(question)", hint: "confirm in advance with --yes")
