@@ -43,8 +43,8 @@ protocol ContextCommand: ParsableCommand {
 
     var global: GlobalOptions { get }
 
-    associatedtype Connection: ConnectionFlags = NoConnectionOptions
-    /// The connection options of the command.
+    associatedtype Connection: ConnectionFlags = SettingsFlags
+    /// The connection options of the command; none by default.
     var connection: Connection { get }
 
     /// A thrown error ends the whole command.
@@ -55,8 +55,8 @@ extension ContextCommand {
     var recordSchema: String { Self.schema }
 }
 
-extension ContextCommand where Connection == NoConnectionOptions {
-    var connection: NoConnectionOptions { NoConnectionOptions() }
+extension ContextCommand where Connection == SettingsFlags {
+    var connection: SettingsFlags { SettingsFlags() }
 }
 
 /// A command for a photo or capture server, or about logins. Its server is not in the token store, so that a printed

@@ -32,14 +32,9 @@ import Testing
         #expect(command.credentials.passwordFile == "pw")
         #expect(command.global.json && command.global.noInput && command.global.progressEvents)
         #expect(command.global.verbose == 2)
-        let flags = SettingsFlags(
-            global: command.global,
-            connection: command.connection,
-            details: command.details,
-            sending: SendingFlags(jobs: command.sending.jobs, transport: command.sending.transfer)
-        )
+        let flags = command.connection.flags + command.details.flags + command.sending.flags
         #expect(
-            flags
+            flags + SettingsFlags([.color: command.global.color])
                 == SettingsFlags(
                     [
                         .server: "https://h", .user: "uploader", .pinnedKey: "sha256//x", .insecure: "true",
@@ -70,8 +65,8 @@ import Testing
 
     @Test func absentOptionsAreNil() throws {
         let command = try #require(try MediactlCommand.parseAsRoot(["upload", "a"]) as? Upload)
-        let flags = SettingsFlags(global: command.global, connection: command.connection, details: command.details)
-        #expect(flags == SettingsFlags())
+        #expect(command.connection.flags + command.details.flags == SettingsFlags())
+        #expect(command.global.color == nil)
     }
 
     @Test(arguments: [

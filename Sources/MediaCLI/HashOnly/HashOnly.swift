@@ -33,9 +33,5 @@ struct CaptureConnectionOptions: ParsableArguments, ConnectionFlags {
 
     @OptionGroup var network: NetworkOptions
 
-    var flags: SettingsFlags {
-        var flags = network.adding(to: choice.flags)
-        flags[.captureProfile] = captureProfile
-        return flags
-    }
+    var flags: SettingsFlags { choice.flags + network.flags + SettingsFlags([.captureProfile: captureProfile]) }
 }

@@ -82,8 +82,7 @@ struct LogIn: ServerCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        var flags = LogInFlags(flags: connection.flags)
-        flags.flags[.user] = identity.user
+        let flags = connection.flags + identity.flags
         let settings = try await SettingsSession.open(console, global: global, connection: flags)
         let credentials = CredentialFlags(
             passwordStdin: mail.passwordStdin,
@@ -110,10 +109,6 @@ struct LogIn: ServerCommand {
             return try await run.run(key.flags(noInput: global.noInput))
         }
         return try await run.run(email, flags, Confirmation(prompter: session.settings.prompter, isGiven: yes))
-    }
-
-    private struct LogInFlags: ConnectionFlags {
-        var flags: SettingsFlags
     }
 }
 

@@ -43,23 +43,13 @@ struct ListingOptions: ParsableArguments {
     @Option("List all photos again if the last full listing is older: 12h, 7d or never (default: 7d).", value: "time")
     var fullInterval: String?
 
-    func adding(to connection: some ConnectionFlags) -> SettingsFlags {
-        var flags = connection.flags
-        flags.add([.fullInterval: fullInterval])
-        return flags
-    }
-
-    /// Connection flags and listing flags.
-    struct Flags: ConnectionFlags {
-        let flags: SettingsFlags
-    }
-
     func session(
         _ console: Console,
         _ global: GlobalOptions,
         _ connection: some ConnectionFlags
     ) async throws -> SyncSession {
-        try await SyncSession.open(console, global, Flags(flags: adding(to: connection))).waiting()
+        let flags = connection.flags + SettingsFlags([.fullInterval: fullInterval])
+        return try await SyncSession.open(console, global, flags).waiting()
     }
 
     func options(_ session: SyncSession, isDryRun: Bool) -> Pull.Options {

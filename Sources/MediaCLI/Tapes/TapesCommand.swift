@@ -76,7 +76,7 @@ struct TapeConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var key: KeyOptions
     @OptionGroup var network: NetworkOptions
 
-    var flags: SettingsFlags { network.adding(to: choice.flags) }
+    var flags: SettingsFlags { choice.flags + network.flags }
 }
 
 /// Connection options of commands that may upload originals to a server.
@@ -87,11 +87,7 @@ struct TapeUploadOptions: ParsableArguments, ConnectionFlags {
     @Option("Number of parallel uploads to an Immich server, 1 to 16 (default: 4).", value: "n", name: .jobs)
     var jobs: String?
 
-    var flags: SettingsFlags {
-        var flags = rate.adding(to: base.flags)
-        flags.add([.jobs: jobs])
-        return flags
-    }
+    var flags: SettingsFlags { base.flags + rate.flags + SettingsFlags([.jobs: jobs]) }
 
     var key: KeyOptions { base.key }
 

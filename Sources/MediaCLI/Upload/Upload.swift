@@ -45,13 +45,8 @@ struct Upload: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(
-            console,
-            global: global,
-            connection: connection,
-            details: details,
-            sending: SendingFlags(jobs: sending.jobs, transport: sending.transfer)
-        )
+        let flags = connection.flags + details.flags + sending.flags
+        let settings = try await SettingsSession.open(console, global: global, connection: flags)
         let jobs =
             sending.dryRun
             ? settings.settings.jobs.value
@@ -193,7 +188,7 @@ extension Upload {
             sending.transfer.transport?.value != .multipart,
             "Event links require tus: omit --transport multipart."
         )
-        let login = connection.base.identity.flags + credentials.flags
+        let login = connection.base.identity.flags.names.sorted() + credentials.flags
         try require(
             login.isEmpty,
             "An event link is used without a login: omit \(login.joined(separator: ", "))."

@@ -50,6 +50,9 @@ struct DetailOptions: ParsableArguments {
         return Dictionary(uniqueKeysWithValues: zip(Self.names, values)).compactMapValues { $0 }
     }
 
+    /// Those that are also settings.
+    var flags: SettingsFlags { SettingsFlags([.orgName: orgName, .eventType: eventType]) }
+
     func labelTemplate() throws -> LabelTemplate? {
         do {
             return try label.map { try LabelTemplate($0) }
@@ -240,6 +243,9 @@ struct SendingOptions: ParsableArguments, Sendable {
 
     @OptionGroup var transfer: TransferOptions
 
+    /// Those that are also settings.
+    var flags: SettingsFlags { SettingsFlags([.jobs: jobs]) + transfer.flags }
+
     func validate() throws {
         try require(verify != true || !dryRun, "--verify cannot be combined with --dry-run: nothing is uploaded.")
         try require(tape.map({ !$0.allSatisfy(\.isWhitespace) }) ?? true, "--tape: the name is empty.")
@@ -270,6 +276,9 @@ struct TransferOptions: ParsableArguments, Sendable {
         )
     )
     var parallelParts: Int = 1
+
+    /// Those that are also settings.
+    var flags: SettingsFlags { SettingsFlags([.transport: transport?.value.rawValue, .chunkSize: chunkSize]) }
 
     func validate() throws {
         try require((1...16).contains(parallelParts), "--parallel-parts must be a whole number from 1 to 16.")

@@ -45,13 +45,8 @@ struct UploadsResume: ContextCommand {
     }
 
     func run(in console: Console) async throws -> ExitCode {
-        let settings = try await SettingsSession.open(
-            console,
-            global: global,
-            connection: connection,
-            details: details,
-            sending: SendingFlags(transport: transfer)
-        )
+        let flags = connection.flags + details.flags + transfer.flags
+        let settings = try await SettingsSession.open(console, global: global, connection: flags)
         let store = try await StoreSession.open(settings)
         let selection = JournalSelection(store: store, host: try oldHost.scope(connection.base.choice, console))
         let records = try ids.isEmpty ? selection.resumable(all: all) : selection.named(ids)

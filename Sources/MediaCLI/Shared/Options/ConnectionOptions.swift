@@ -7,11 +7,6 @@ protocol ConnectionFlags {
     var flags: SettingsFlags { get }
 }
 
-/// For commands without a connection.
-struct NoConnectionOptions: ConnectionFlags {
-    var flags: SettingsFlags { SettingsFlags() }
-}
-
 /// The upload server and its connection.
 struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
@@ -28,10 +23,8 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     var settleTimeout: String?
 
     var flags: SettingsFlags {
-        var flags = network.adding(to: choice.flags)
         let settingsOnly = [SettingKey.finishTimeout: finishTimeout, .settleTimeout: settleTimeout]
-        flags.add([.user: identity.user])
-        flags.add(settingsOnly)
+        var flags = choice.flags + network.flags + identity.flags + SettingsFlags(settingsOnly)
         for (key, text) in settingsOnly.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where text != nil {
             flags.deprecated.append(Deprecated.note(key.flag, use: "the setting \(key.rawValue)"))
         }
@@ -40,12 +33,11 @@ struct ConnectionOptions: ParsableArguments, ConnectionFlags {
 }
 
 /// One type for all commands: the parser passes on options before the command by their type.
-struct UserOptions: ParsableArguments {
+struct UserOptions: ParsableArguments, ConnectionFlags {
     @Option("Log in as this user: uploader or admin on most servers.", value: "name")
     var user: String?
 
-    /// The given options, as written on the command line.
-    var flags: [String] { user == nil ? [] : ["--user"] }
+    var flags: SettingsFlags { SettingsFlags([.user: user]) }
 }
 
 /// A server and connection options, without a user name.
@@ -53,7 +45,7 @@ struct ServerConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var choice: ServerOptions
     @OptionGroup var network: NetworkOptions
 
-    var flags: SettingsFlags { network.adding(to: choice.flags) }
+    var flags: SettingsFlags { choice.flags + network.flags }
 }
 
 /// A server, for commands that send no request: used to store data about the server, or as a filter.
@@ -87,33 +79,29 @@ struct UploadConnectionOptions<Base: ParsableArguments & ConnectionFlags>: Parsa
     @OptionGroup var base: Base
     @OptionGroup var rate: RateOptions
 
-    var flags: SettingsFlags { rate.adding(to: base.flags) }
+    var flags: SettingsFlags { base.flags + rate.flags }
 }
 
 /// Bandwidth of uploads.
-struct RateOptions: ParsableArguments {
+struct RateOptions: ParsableArguments, ConnectionFlags {
     @Option(
         "Limit the bandwidth of uploads (bytes per second), for example 500K or 20M (powers of 1024).",
         value: "rate"
     )
     var limitRate: String?
 
-    func adding(to flags: SettingsFlags) -> SettingsFlags {
-        var flags = flags
-        flags.add([.limitRate: limitRate])
-        return flags
-    }
+    var flags: SettingsFlags { SettingsFlags([.limitRate: limitRate]) }
 }
 
-struct NetworkOptions: ParsableArguments {
+struct NetworkOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var protection: ProtocolOptions
     @OptionGroup var limits: TimeoutOptions
 
-    func adding(to flags: SettingsFlags) -> SettingsFlags { limits.adding(to: protection.adding(to: flags)) }
+    var flags: SettingsFlags { protection.flags + limits.flags }
 }
 
 /// TLS and HTTP.
-struct ProtocolOptions: ParsableArguments {
+struct ProtocolOptions: ParsableArguments, ConnectionFlags {
     @Option("Trust the CA certificates in this PEM file.", value: .file, name: .customLong("cacert"))
     var caFile: String?
 
@@ -136,17 +124,15 @@ struct ProtocolOptions: ParsableArguments {
         try require(!insecure || caFile == nil, "--insecure cannot be combined with --cacert.")
     }
 
-    func adding(to flags: SettingsFlags) -> SettingsFlags {
-        var flags = flags
-        flags.add([
+    var flags: SettingsFlags {
+        SettingsFlags([
             .caFile: caFile, .pinnedKey: pinnedKey, .insecure: insecure ? "true" : nil,
             .allowHTTP: allowHTTP ? "true" : nil, .http2: http2 ? "true" : nil,
         ])
-        return flags
     }
 }
 
-struct TimeoutOptions: ParsableArguments {
+struct TimeoutOptions: ParsableArguments, ConnectionFlags {
     @Option("Maximum time to connect (default: 30s). Times are in seconds, or have a unit: 30s, 5m, 1h.", value: "time")
     var connectTimeout: String?
 
@@ -173,9 +159,8 @@ struct TimeoutOptions: ParsableArguments {
         )
     }
 
-    func adding(to flags: SettingsFlags) -> SettingsFlags {
-        var flags = flags
-        flags.add([
+    var flags: SettingsFlags {
+        var flags = SettingsFlags([
             .connectTimeout: connectTimeout, .stallTimeout: stallTimeout,
             .responseTimeout: responseTimeout ?? answerTimeout, .retries: retries,
         ])

@@ -17,9 +17,7 @@ struct SettingsSession: Sendable {
     static func open(
         _ console: Console,
         global: GlobalOptions,
-        connection: some ConnectionFlags,
-        details: DetailOptions? = nil,
-        sending: SendingFlags = SendingFlags()
+        connection: some ConnectionFlags
     ) async throws(SettingsError) -> SettingsSession {
         let environment = console.context.environment
         let locations = try SettingsLocations(
@@ -27,7 +25,7 @@ struct SettingsSession: Sendable {
             configOverride: global.config,
             dataOverride: global.dataDir
         )
-        let flags = SettingsFlags(global: global, connection: connection, details: details, sending: sending)
+        let flags = connection.flags + SettingsFlags([.color: global.color])
         let settings = try await Settings.resolve(
             flags: flags,
             environment: environment,

@@ -89,7 +89,7 @@ extension [SettingsLayer] {
 }
 
 /// The settings on the command line, as text: flags, environment and settings file share one parser and one error type.
-struct SettingsFlags: Sendable, Equatable {
+struct SettingsFlags: Sendable, Equatable, ConnectionFlags {
     /// `--profile`, which selects settings but is not a setting.
     var profile: String?
     /// Notes about deprecated names, with their replacements.
@@ -104,36 +104,20 @@ struct SettingsFlags: Sendable, Equatable {
     /// The flags that were given, such as `--server`.
     var names: Set<String> { Set(values.keys.map(\.flag) + (profile == nil ? [] : ["--profile"])) }
 
+    var flags: SettingsFlags { self }
+
     /// nil if the flag was not given.
     subscript(key: SettingKey) -> String? {
         get { values[key] }
         set { values[key] = newValue }
     }
 
-    /// Ignores nil values.
-    mutating func add(_ given: [SettingKey: String?]) {
-        values.merge(given.compactMapValues { $0 }) { $1 }
+    /// The values on the right take precedence.
+    static func + (left: SettingsFlags, right: SettingsFlags) -> SettingsFlags {
+        var sum = left
+        sum.profile = right.profile ?? left.profile
+        sum.deprecated += right.deprecated
+        sum.values.merge(right.values) { $1 }
+        return sum
     }
-}
-
-extension SettingsFlags {
-    /// Collects the values of the option groups.
-    init(
-        global: GlobalOptions,
-        connection: some ConnectionFlags,
-        details: DetailOptions? = nil,
-        sending: SendingFlags = SendingFlags()
-    ) {
-        self = connection.flags
-        add([
-            .color: global.color, .orgName: details?.orgName, .eventType: details?.eventType, .jobs: sending.jobs,
-            .transport: sending.transport?.transport?.value.rawValue, .chunkSize: sending.transport?.chunkSize,
-        ])
-    }
-}
-
-/// Flags of upload commands that are also settings.
-struct SendingFlags {
-    var jobs: String?
-    var transport: TransferOptions?
 }
