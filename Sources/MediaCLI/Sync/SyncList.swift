@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import MediaCore
 internal import MediaStore
+internal import MediaSystem
 internal import PhotoSync
 
 struct SyncList: ServerCommand {
@@ -96,19 +97,14 @@ struct SyncList: ServerCommand {
         _ session: SyncSession,
         on console: Console
     ) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        try session.index.forEachBlock(of: session.address, where: filter) { photos in
-                            table.show(photos)
-                            if console.context.output.failure != nil { throw ClosedOutput() }
-                        }
-                    }
-                    .flatMapError { $0 is ClosedOutput ? .success(()) : .failure($0) }
-                )
+        do {
+            try await BlockingWork.run {
+                try session.index.forEachBlock(of: session.address, where: filter) { photos in
+                    table.show(photos)
+                    if console.context.output.failure != nil { throw ClosedOutput() }
+                }
             }
-        }
+        } catch is ClosedOutput {}
     }
 
     private struct ClosedOutput: Error {}
