@@ -117,7 +117,7 @@ struct TapeInputOptions: ParsableArguments {
         }
         let readers =
             lists.filter { $0.value == "-" }.map(\.flag) + (isStandardInputTaken ? ["--api-key-stdin"] : [])
-        try StandardInputReaders.check(readers)
+        try requireOneReader(readers)
         for id in uploaded where !id.hasPrefix("u-") && Int64(id) == nil {
             throw ValidationError("\(ErrorCatalog.quoted(id)) is neither the number nor the ID (u-...) of an upload.")
         }

@@ -261,11 +261,30 @@ struct TapeExportRun: Sendable {
         if !isDryRun {
             let isReplacing = isReplacing
             try await BlockingWork.run { () throws(TapesError) in
-                try ExportedFile.write(bytes, to: target, replacing: isReplacing)
+                try Self.write(bytes, to: target, replacing: isReplacing)
             }
         }
         report(target, length: nil)
         return try await associate(tape)
+    }
+
+    /// Writes a file for other programs, with default permissions: complete, or not created.
+    ///
+    /// - Throws: `.targetExists`, `.targetUnusable` (also if only the sync failed), `.diskFull`; no partial file is left
+    ///   behind.
+    private static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
+        do throws(FileWriteError) {
+            let (file, name) = try WholeFile.at(path, audience: .everyone)
+            try file.write(bytes, as: name, replacing: isReplacing)
+        } catch {
+            let code: OutcomeCode =
+                switch error.kind {
+                case .exists: .targetExists
+                case .full: .diskFull
+                default: .targetUnusable
+                }
+            throw TapesError(code, detail: code == .targetUnusable ? error.detail : "", path: path, underlying: error)
+        }
     }
 
     private func media(of clips: [ClipRecord]) async throws -> [String: ClipMedia] {
@@ -376,31 +395,5 @@ struct TapeExportRun: Sendable {
             "duration_ms": JSONValue(TapeRendering.milliseconds(of: tape, clips: clips)),
         ]
         return ending.summary(members + JSONRenderer.album(outcome) + ["dry_run": .bool(isDryRun)])
-    }
-}
-
-/// A file for other programs, with default permissions: complete, or not created.
-enum ExportedFile {
-    /// - Throws: `.targetExists`, `.targetUnusable` (also if only the sync failed), `.diskFull`; no partial file is left
-    ///   behind.
-    static func write(_ bytes: [UInt8], to path: [UInt8], replacing isReplacing: Bool) throws(TapesError) {
-        do throws(FileWriteError) {
-            let (file, name) = try WholeFile.at(path, audience: .everyone)
-            try file.write(bytes, as: name, replacing: isReplacing)
-        } catch {
-            throw TapesError(error, path: path)
-        }
-    }
-}
-
-extension TapesError {
-    fileprivate init(_ error: FileWriteError, path: [UInt8]) {
-        let code: OutcomeCode =
-            switch error.kind {
-            case .exists: .targetExists
-            case .full: .diskFull
-            default: .targetUnusable
-            }
-        self.init(code, detail: code == .targetUnusable ? error.detail : "", path: path, underlying: error)
     }
 }

@@ -173,7 +173,7 @@ extension Upload {
         let readers =
             (isPiped ? ["the file -"] : []) + (credentials.passwordStdin ? ["--password-stdin"] : [])
             + files.filter { $0.1 == "-" }.map(\.0)
-        try StandardInputReaders.check(readers)
+        try requireOneReader(readers)
     }
 
     private func checkGuest() throws {

@@ -33,11 +33,3 @@ struct FileListOptions: ParsableArguments {
         return paths
     }
 }
-
-enum StandardInputReaders {
-    /// Throws if standard input is used more than once. `readers` are the options as written on the command line.
-    static func check(_ readers: [String]) throws {
-        let names = readers.joined(separator: " and ")
-        try require(readers.count <= 1, "Standard input can be read only once; it is used by \(names).")
-    }
-}

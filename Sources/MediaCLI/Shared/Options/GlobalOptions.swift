@@ -71,6 +71,12 @@ func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
     guard condition else { throw ValidationError(message()) }
 }
 
+/// Fails if standard input is used more than once. `readers` are the options as written on the command line.
+func requireOneReader(_ readers: [String]) throws {
+    let names = readers.joined(separator: " and ")
+    try require(readers.count <= 1, "Standard input can be read only once; it is used by \(names).")
+}
+
 /// Fails for `-`, which elsewhere is standard output, as the path of a file to create.
 func requireFile(_ paths: String?..., as name: String) throws {
     try require(!paths.contains("-"), "\(name)\(ParseFailure.notStandardOutput).")
