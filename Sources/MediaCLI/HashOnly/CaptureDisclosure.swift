@@ -126,12 +126,7 @@ extension CaptureNotice {
     }
 
     /// Whether it is printed before the capture is sent, since a time on the server cannot be corrected.
-    var isBeforeSending: Bool {
-        switch self {
-        case .captureTimeUnknown, .timeWithoutZone: true
-        default: false
-        }
-    }
+    var isBeforeSending: Bool { self == .captureTimeUnknown || self == .timeWithoutZone }
 
     /// Whether `CaptureDisclosure` already covers it.
     var isInDisclosure: Bool {

@@ -198,24 +198,16 @@ struct DirectoryRun: Sendable {
     /// there is none.
     private func plan() async throws {
         // Photos that are already present are not downloaded, even if no earlier run has recorded them.
-        let present = PresentPhotos()
-        try await push(isDryRun: true) { present.note($0) }
+        let present = Mutex<Set<String>>([])
+        try await push(isDryRun: true) { item in
+            if item.state == .present, let id = item.photoID { present.withLock { _ = $0.insert(id) } }
+        }
         guard console.mayContinue else { return }
         guard try account.state()?.lastCompleteAt != nil else {
             console.note("downloads are shown after the first mediactl sync")
             return
         }
-        try await download(isDryRun: true) { present.contains($0) }
-    }
-
-    private final class PresentPhotos: Sendable {
-        private let ids = Mutex<Set<String>>([])
-
-        func note(_ item: PushItem) {
-            if item.state == .present, let id = item.photoID { ids.withLock { _ = $0.insert(id) } }
-        }
-
-        func contains(_ id: String) -> Bool { ids.withLock { $0.contains(id) } }
+        try await download(isDryRun: true) { id in present.withLock { $0.contains(id) } }
     }
 
     /// Discards the exit codes and counts of the plan, which are not those of the run.

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import MediaCore
 internal import MediaStore
 internal import PhotoSync
-internal import Synchronization
 
 struct SyncPull: ServerCommand {
     static let schema = "mediactl.sync-pull/1"
@@ -181,7 +180,7 @@ final class LockNotice: Sendable {
     private let console: Console
     /// What the other process is doing.
     private let work: String
-    private let wasPrinted = Atomic(false)
+    private let notice = Once()
 
     init(_ console: Console, _ work: String) {
         self.console = console
@@ -189,7 +188,7 @@ final class LockNotice: Sendable {
     }
 
     func note(_ process: Int32?) {
-        guard let process, !wasPrinted.exchange(true, ordering: .relaxed) else { return }
+        guard let process, notice.begin() else { return }
         let name = process > 0 ? "mediactl process \(process)" : "another mediactl process"
         console.note("waiting for \(name), which is \(work)")
     }

@@ -133,18 +133,23 @@ struct PushRun: Sendable {
     private func work(_ paths: [[UInt8]], _ run: LongRun<PushProgress>, _ statistics: PushStatistics) async throws
         -> Int64?
     {
-        let held = HeldItems()
+        // Files that are reported only after the prompt.
+        let held = Mutex<[PushItem]>([])
         let isPrompting = prompter?.isAllowed == true && !options.isDryRun
         let first: Int64?
         do {
             first = try await upload(paths, options, run) { item in
-                if isPrompting, item.state == .changed { held.add(item) } else { report(item, statistics) }
+                if isPrompting, item.state == .changed {
+                    held.withLock { $0.append(item) }
+                } else {
+                    report(item, statistics)
+                }
             }
         } catch {
-            for item in held.items { report(item, statistics) }
+            for item in held.withLock({ $0 }) { report(item, statistics) }
             throw error
         }
-        let changed = held.items
+        let changed = held.withLock { $0 }
         guard let first, !changed.isEmpty, await confirms(changed) else {
             for item in changed { report(item, statistics) }
             return first
@@ -280,15 +285,6 @@ struct PushRun: Sendable {
 private struct PushStatistics: Sendable {
     let items = ItemStatistics<PushItem.State>()
     let leftBehind = LeftBehind()
-}
-
-/// Files that are reported only after the prompt.
-private final class HeldItems: Sendable {
-    private let held = Mutex<[PushItem]>([])
-
-    var items: [PushItem] { held.withLock { $0 } }
-
-    func add(_ item: PushItem) { held.withLock { $0.append(item) } }
 }
 
 extension PushItem: RunItem {

@@ -136,14 +136,8 @@ struct DeleteRun: Sendable {
     /// Grace period after SIGTERM or SIGHUP to wait for a response.
     let finishTimeout: Duration
 
-    /// A possible deletion.
-    private struct Candidate: Sendable {
-        var entry: TokenEntry
-        var deleter: Deleter
-    }
-
     private enum Step: Sendable {
-        case candidate(Candidate)
+        case candidate(TokenEntry, Deleter)
         case listed(AdminCandidate)
         case refused(DeleteResult, UserFacingError? = nil)
         case guest(GuestHiding)
@@ -243,7 +237,7 @@ struct DeleteRun: Sendable {
                 store: plan.store,
                 host: target.host
             )
-            return .candidate(Candidate(entry: try checked(try await deleter.entry(for: id)), deleter: deleter))
+            return .candidate(try checked(try await deleter.entry(for: id)), deleter)
         } catch let error as GigHiveError {
             return .refused(DeleteResult(fileID: id, state: .failed, host: host, error: error))
         }
@@ -282,7 +276,7 @@ struct DeleteRun: Sendable {
 
     private func confirm(_ steps: [Step]) async throws -> Bool {
         let entries = steps.compactMap { step in
-            if case .candidate(let candidate) = step { candidate.entry } else { nil }
+            if case .candidate(let entry, _) = step { entry } else { nil }
         }
         let guests = steps.compactMap { step in
             if case .guest(let hiding) = step, hiding.state == .planned { hiding.upload } else { nil }
@@ -348,21 +342,14 @@ struct DeleteRun: Sendable {
             return await console.context.interruption.handling({ outlast($0) }) {
                 .hiding(await hiding.perform(store: plan.store, servers: servers, now: console.context.now()))
             }
-        case .candidate(let candidate) where !isConfirmed:
-            return .deletion(
-                DeleteResult(
-                    fileID: candidate.entry.fileID,
-                    state: .declined,
-                    entry: candidate.entry,
-                    host: candidate.entry.host
-                )
-            )
-        case .candidate(let candidate):
+        case .candidate(let entry, _) where !isConfirmed:
+            return .deletion(DeleteResult(fileID: entry.fileID, state: .declined, entry: entry, host: entry.host))
+        case .candidate(let entry, let deleter):
             return await console.context.interruption.handling({ outlast($0) }) {
                 .deletion(
                     isAdmin
-                        ? await candidate.deleter.deleteAsAdmin(target(of: candidate.entry))
-                        : await candidate.deleter.delete(candidate.entry) { await choose($0) }
+                        ? await deleter.deleteAsAdmin(target(of: entry))
+                        : await deleter.delete(entry) { await choose($0) }
                 )
             }
         }
