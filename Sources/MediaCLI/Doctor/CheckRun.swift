@@ -66,7 +66,7 @@ struct CheckRun: Sendable {
             report(check)
         }
         let duration = console.context.elapsed() - began
-        let code = console.exitCode(exitCode(checks, isOutOfTime: deadline.isOver))
+        let ending = console.ending(exitCode(checks, isOutOfTime: deadline.isOver))
         if deadline.isOver {
             console.error(UserFacingError(.networkTimeout, "not finished after \(Formats.span(limit))"))
         }
@@ -83,8 +83,7 @@ struct CheckRun: Sendable {
             userFacingError.exitCode = .failure
             throw userFacingError
         }
-        summarize(checks, duration, code)
-        return code
+        return summarize(checks, duration, ending)
     }
 
     /// Runs the checks in a task that the time limit or a signal cancels.
@@ -133,18 +132,18 @@ struct CheckRun: Sendable {
         }
     }
 
-    private func summarize(_ checks: [ServerCheck], _ duration: Duration, _ code: ExitCode) {
+    private func summarize(_ checks: [ServerCheck], _ duration: Duration, _ ending: Ending) -> ExitCode {
         func count(_ status: ServerCheck.Status) -> Int { checks.count { $0.status == status } }
-        console.summary([
+        let code = ending.summary([
             "server": .string(server), "items": JSONValue(checks.count), "passed": JSONValue(count(.passed)),
             "warned": JSONValue(count(.warned)), "failed": JSONValue(count(.failed)),
             "skipped": JSONValue(count(.skipped)), "duration_ms": .integer(Formats.milliseconds(duration)),
-            "exit_code": .exitCode(code),
         ])
         let warned = count(.warned) > 0 ? ", \(Formats.count(count(.warned), "warning"))" : ""
         let failed = count(.failed) > 0 ? ", \(count(.failed)) failed" : ""
         let skipped = count(.skipped) > 0 ? ", \(count(.skipped)) skipped" : ""
         console.note("\(count(.passed)) of \(checks.count) checks passed\(warned)\(failed)\(skipped)")
+        return code
     }
 }
 

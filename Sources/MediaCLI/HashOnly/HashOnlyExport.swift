@@ -110,11 +110,10 @@ struct HashOnlyExport: ContextCommand {
             try await ExportFile.write([Array(text.utf8)], to: target, until: console.context.interruption)
             console.text(["exported \(TerminalText.escaped(target)); anyone can verify it"])
         }
-        console.summary([
+        return console.finish([
             "capture_id": .string(record.id), "media_hash": .string(record.mediaHash), "output": JSONValue(media),
-            "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundleFile), "exit_code": 0,
+            "depth_to": JSONValue(depthTo), "bundle": JSONValue(bundleFile),
         ])
-        return console.exitCode(.success)
     }
 
     /// The record with the submission to export.

@@ -245,10 +245,9 @@ struct RegistrationRun: Sendable {
                 + "\(ErrorCatalog.quoted(plan.model)), with \(words(for: plan.key))"
                 + (deviceID == nil ? ", at the level \(level)" : ", as the enrolled device")
         ])
-        console.summary(
+        return console.finish(
             summary(nil, server.description, expected: deviceID == nil ? level : nil, isUpgrade: isUpgrade)
         )
-        return .success
     }
 
     func run() async throws -> ExitCode {
@@ -289,8 +288,7 @@ struct RegistrationRun: Sendable {
         ])
         explain(device)
         console.note("to review what a photo would disclose: mediactl hash-only FILE --depth FILE --dry-run")
-        console.summary(summary(device, server.description, expected: device.level, isUpgrade: isUpgrade))
-        return console.exitCode(.success)
+        return console.finish(summary(device, server.description, expected: device.level, isUpgrade: isUpgrade))
     }
 
     private func explain(_ device: CaptureDeviceRecord) {
@@ -343,7 +341,7 @@ struct RegistrationRun: Sendable {
             "model": .string(plan.model), "key": .string(source), "dry_run": .bool(device == nil),
             "device_id": JSONValue(device?.deviceID ?? deviceID), "level": JSONValue(level),
             "upgraded": .bool(isUpgrade),
-            "public_key": JSONValue(device.map { Data($0.publicKey).base64EncodedString() }), "exit_code": 0,
+            "public_key": JSONValue(device.map { Data($0.publicKey).base64EncodedString() }),
         ]
     }
 }

@@ -38,8 +38,7 @@ struct HashOnlySettingsShow: ContextCommand {
         let settings = try await SettingsSession.open(console, global: global, connection: connection)
         let privacy = try settings.privacySettings()
         console.text(TextRenderer.privacy(privacy, style: console.outputStyle))
-        console.summary(JSONRenderer.privacy(privacy, settings.privacyFile, changed: false))
-        return console.exitCode(.success)
+        return console.finish(JSONRenderer.privacy(privacy, settings.privacyFile, changed: false))
     }
 }
 
@@ -84,10 +83,9 @@ struct HashOnlySettingsSet: ContextCommand {
         if dryRun {
             console.note("nothing was changed")
         }
-        console.summary(
+        return console.finish(
             JSONRenderer.privacy(after, settings.privacyFile, changed: !dryRun && after != before)
         )
-        return console.exitCode(.success)
     }
 }
 
@@ -136,7 +134,7 @@ extension JSONRenderer {
         [
             "path": .string(path), "privacy_mode": .bool(settings.isPrivacyModeEnabled),
             "location": .string(settings.location.rawValue), "timestamp": .string(settings.timestamp.rawValue),
-            "device": .string(settings.deviceInfo.rawValue), "changed": .bool(changed), "exit_code": 0,
+            "device": .string(settings.deviceInfo.rawValue), "changed": .bool(changed),
         ]
     }
 }

@@ -47,7 +47,7 @@ struct HashOnlyVerify: ContextCommand {
             bundle == nil || connection.choice.server == nil,
             "--server cannot be combined with --bundle: a bundle is verified without the server."
         )
-        let unused = (bundle == nil ? connection.network.adding(to: SettingsFlags()) : connection.flags).names.sorted()
+        let unused = (bundle == nil ? connection.network.flags : connection.flags).names.sorted()
         try require(
             bundle == nil && !offline || unused.isEmpty,
             "\(unused.joined(separator: ", ")) cannot be combined with \(bundle == nil ? "--offline" : "--bundle")."

@@ -45,8 +45,7 @@ struct StoreCheckCommand: ContextCommand {
         } else if let missing = check.missing {
             console.warn(ofMissing: missing)
         }
-        console.summary(JSONRenderer.check(check, responses: responses))
-        return .success
+        return console.finish(JSONRenderer.check(check, responses: responses))
     }
 }
 
@@ -64,7 +63,7 @@ extension JSONRenderer {
                     ])
                 }
             ),
-            "missing_tokens": JSONValue(check.missing?.tokens ?? 0), "exit_code": 0,
+            "missing_tokens": JSONValue(check.missing?.tokens ?? 0),
         ]
     }
 }

@@ -41,26 +41,19 @@ struct StoreRepairCommand: ContextCommand {
         console.text(check?.exists == false ? ["no store yet"] : TextRenderer.repair(report, isDryRun: dryRun))
         let isIncomplete = report.map { $0.isIncomplete || $0.tokens == 0 }
         if isIncomplete ?? check?.isEmpty ?? false { console.hintAtBackup(in: directory) }
-        let code: ExitCode = report?.isIncomplete == true ? .partly : .success
-        let exists = check?.exists ?? true
-        console.summary(JSONRenderer.repair(report, exists: exists, isDryRun: dryRun, code))
-        return code
+        return console.ending(report?.isIncomplete == true ? .partly : .success)
+            .summary(JSONRenderer.repair(report, exists: check?.exists ?? true, isDryRun: dryRun))
     }
 }
 
 extension JSONRenderer {
-    static func repair(
-        _ report: StoreRepair.Report?,
-        exists: Bool,
-        isDryRun: Bool,
-        _ code: ExitCode
-    ) -> JSONObject {
+    static func repair(_ report: StoreRepair.Report?, exists: Bool, isDryRun: Bool) -> JSONObject {
         [
             "exists": .bool(exists), "dry_run": .bool(isDryRun), "damage": JSONValue(report?.damage),
             "tokens": JSONValue(report?.tokens),
             "uploads": JSONValue(report?.uploads), "lost": JSONValue(report?.lostCount ?? 0),
             "unread": .array((report?.unread ?? []).map { .string($0.path) }),
-            "kept": .array((report?.kept ?? []).map { .string($0) }), "exit_code": .exitCode(code),
+            "kept": .array((report?.kept ?? []).map { .string($0) }),
         ]
     }
 

@@ -48,8 +48,7 @@ struct StoreRestoreCommand: ContextCommand {
             console.note("created the token store in \(ErrorCatalog.quoted(settings.locations.dataDirectory))")
         }
         console.text([TextRenderer.restore(report, isDryRun: dryRun)])
-        console.summary(JSONRenderer.restore(report, file: file, isDryRun: dryRun))
-        return .success
+        return console.finish(JSONRenderer.restore(report, file: file, isDryRun: dryRun))
     }
 
     private func reading<Value>(_ body: () throws(StoreError) -> Value) throws -> Value {
@@ -72,7 +71,7 @@ extension JSONRenderer {
         [
             "path": .string(file), "dry_run": .bool(isDryRun), "tokens": JSONValue(report.tokens),
             "uploads": JSONValue(report.uploads), "removed_since": JSONValue(report.removedSince),
-            "items": JSONValue(report.tokensInBackup), "exit_code": 0,
+            "items": JSONValue(report.tokensInBackup),
         ]
     }
 }

@@ -141,8 +141,7 @@ struct UploadCounts: Sendable, Equatable {
 }
 
 extension JSONRenderer {
-    static func counts(_ counts: UploadCounts, duration: Duration, signal: StopSignal?, _ code: ExitCode) -> JSONObject
-    {
+    static func counts(_ counts: UploadCounts) -> JSONObject {
         let states: [UploadState] = [
             .planned, .done, .linked, .duplicate, .refusedDuplicate, .failed, .cancelled, .unknownOutcome, .tokenLost,
             .finalized,
@@ -151,8 +150,6 @@ extension JSONRenderer {
         return ["items": JSONValue(counts.items)] + byState + [
             "not_started": JSONValue(counts.notStarted), "skipped": JSONValue(counts.skipped),
             "resumed": JSONValue(counts.resumed), "bytes_sent": .integer(counts.bytesSent),
-            "duration_ms": .integer(Formats.milliseconds(duration)), "signal": JSONValue(signal?.name),
-            "exit_code": .exitCode(code),
         ]
     }
 }

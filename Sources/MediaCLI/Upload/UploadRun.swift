@@ -110,10 +110,8 @@ struct UploadRun: Sendable {
         let counts = results.counts
         let duration = console.context.elapsed() - began
         let result = results.exitCode
-        var code = console.exitCode(result == .success ? failure?.exitCode ?? result : result)
-        func summary() -> JSONObject {
-            JSONRenderer.counts(counts, duration: duration, signal: console.context.interruption.signal, code)
-        }
+        var ending = console.ending(result == .success ? failure?.exitCode ?? result : result)
+        let members = JSONRenderer.counts(counts)
         do {
             try report?.write(
                 UploadReport(
@@ -121,19 +119,18 @@ struct UploadRun: Sendable {
                     workingDirectory: console.context.workingDirectory,
                     createdAt: console.context.now(),
                     shard: shard,
-                    summary: summary(),
+                    summary: ending.members(members, after: duration),
                     lines: results.lines
                 ).text
             )
         } catch let userFacingError {
             console.error(userFacingError)
-            code = code == .success ? .failure : code
+            if ending.code == .success { ending.code = .failure }
         }
         if !sending.dryRun {
             reporter.conclude(counts, results.verification)
         }
-        console.summary(summary())
-        return code
+        return ending.runSummary(members, after: duration)
     }
 
     // MARK: Dry run

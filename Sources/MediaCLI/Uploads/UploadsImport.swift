@@ -70,8 +70,7 @@ struct UploadsImport: ContextCommand {
                 counts: try session.store.addPages(isDryRun: dryRun) { try reader.nextPage() }
             )
             console.text([statistics.text(isDryRun: dryRun)])
-            console.summary(statistics.members(isDryRun: dryRun))
-            return .success
+            return console.finish(statistics.members(isDryRun: dryRun))
         case .web(let tokens):
             let server = try namedServer(settings)
             let session = try await StoreSession.open(settings)
@@ -264,13 +263,12 @@ struct ImportStatistics {
         return text + others.filter { $0.0 > 0 }.map { ", \($0) \($1)" }.joined()
     }
 
-    func members(isDryRun: Bool, _ code: ExitCode = .success) -> JSONObject {
+    func members(isDryRun: Bool) -> JSONObject {
         [
             "dry_run": .bool(isDryRun), "items": JSONValue(counts.values.reduce(missing, +)),
             "added": JSONValue(count(.added)),
             "known": JSONValue(count(.known)), "buried": JSONValue(count(.buried)),
             "conflicting": JSONValue(count(.conflicting)), "not_on_server": JSONValue(missing),
-            "exit_code": .exitCode(code),
         ]
     }
 
@@ -323,8 +321,7 @@ struct WebImportRun: Sendable {
         let statistics = ImportStatistics(counts: counts, missing: missing.count)
         console.text([statistics.text(isDryRun: isDryRun)])
         let code: ExitCode = missing.isEmpty ? .success : entries.isEmpty ? .notFound : .partly
-        console.summary(statistics.members(isDryRun: isDryRun, code))
-        return code
+        return console.ending(code).summary(statistics.members(isDryRun: isDryRun))
     }
 
     /// Keyed by file ID. Without the listing, the tokens are imported without events.

@@ -115,16 +115,8 @@ struct ResumptionRun: Sendable {
                 if let interruption, results.counts.ended == 0 { throw interruption }
                 reporter.conclude(results.counts)
             }
-            let code = console.exitCode(results.exitCode)
-            console.summary(
-                JSONRenderer.counts(
-                    results.counts,
-                    duration: console.context.elapsed() - began,
-                    signal: console.context.interruption.signal,
-                    code
-                )
-            )
-            return code
+            return console.ending(results.exitCode)
+                .runSummary(JSONRenderer.counts(results.counts), after: console.context.elapsed() - began)
         }
     }
 

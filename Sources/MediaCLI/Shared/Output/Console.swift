@@ -371,7 +371,7 @@ struct HintOptions: Sendable {
 /// The end of a command. Each method writes the summary, and returns the exit code, which is its last member.
 struct Ending {
     let console: Console
-    let code: ExitCode
+    var code: ExitCode
 
     func summary(_ members: JSONObject) -> ExitCode {
         console.summary(members + ["exit_code": .exitCode(code)])
@@ -380,8 +380,15 @@ struct Ending {
 
     /// For interruptible work: adds `duration_ms` if given, and `signal`.
     func runSummary(_ members: JSONObject, after duration: Duration? = nil) -> ExitCode {
+        console.summary(self.members(members, after: duration))
+        return code
+    }
+
+    /// The same summary, for a report.
+    func members(_ members: JSONObject, after duration: Duration?) -> JSONObject {
         let took: JSONObject = duration.map { ["duration_ms": .integer(Formats.milliseconds($0))] } ?? [:]
-        return summary(members + took + ["signal": JSONValue(console.context.interruption.signal?.name)])
+        let signal = JSONValue(console.context.interruption.signal?.name)
+        return members + took + ["signal": signal, "exit_code": .exitCode(code)]
     }
 
     /// For items processed one at a time: `total`, the number of `states` equal to each of `names`, and the number of
