@@ -2,22 +2,14 @@ internal import MediaCore
 internal import MediaStore
 internal import Tapes
 
-/// The album part of a command about a tape: a failure becomes one warning, never an error (rule R9).
-struct AlbumWork: Sendable {
-    let console: Console
-    let service: AlbumService
-    let display: RunDisplay<TapeReading>
-
-    /// Runs work on an album. Returns nil if a signal stopped it; work confirmed by the library is kept.
+extension RunDisplay<TapeReading> {
+    /// Runs the album part of a command about a tape: a failure becomes one warning, never an error (rule R9). Returns
+    /// nil if a signal stopped the work; what the library has confirmed is kept.
     ///
     /// - Throws: `TapesError` if the store cannot be used.
-    func run(
-        _ body: @escaping @Sendable (AlbumService) async throws(TapesError) -> AlbumOutcome
-    ) async throws -> AlbumOutcome? {
+    func albumWork(_ body: @escaping @Sendable () async throws -> AlbumOutcome) async throws -> AlbumOutcome? {
         do {
-            let outcome = try await display.during {
-                try await console.context.interruption.canceling { [service] in try await body(service) }
-            }
+            let outcome = try await during { try await console.context.interruption.canceling(body) }
             if let note = outcome.noteOfChange { console.note(note) }
             return outcome
         } catch let error as TapesError where error.code == .cancelled {

@@ -212,10 +212,7 @@ struct TapeAdditionRun: Sendable {
         var failure: (any Error)?
         if !kept.isEmpty, let service {
             do {
-                let work = AlbumWork(console: console, service: service, display: display)
-                outcome = try await work.run { (service) async throws(TapesError) in
-                    try await service.associate(tape.id)
-                }
+                outcome = try await display.albumWork { try await service.associate(tape.id) }
             } catch {
                 failure = error
             }

@@ -44,8 +44,7 @@ struct TapesDuplicate: ContextCommand {
             let copy = try session.editor.duplicate(tape)
             console.text(["\(console.outputStyle.green("created")) \(ErrorCatalog.quoted(copy.title)) as \(copy.id)"])
             guard let service, copy.hasReceivedFirstContent else { return finish(copy, of: tape, nil, console) }
-            let outcome = try await AlbumWork(console: console, service: service, display: display)
-                .run { (service) async throws(TapesError) in try await service.associate(copy.id) }
+            let outcome = try await display.albumWork { try await service.associate(copy.id) }
             console.text(outcome.map { TextRenderer.album($0, style: console.outputStyle) } ?? [])
             console.warn(AlbumWarning(saved: "the copy is", count: 1, outcome))
             return finish(try session.store.tape(copy.id) ?? copy, of: tape, outcome, console)

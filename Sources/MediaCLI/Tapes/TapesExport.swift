@@ -328,8 +328,7 @@ struct TapeExportRun: Sendable {
 
     private func associate(_ tape: TapeRecord) async throws -> AlbumOutcome? {
         guard let service, !isDryRun, tape.association == .pending else { return .skipped }
-        return try await AlbumWork(console: console, service: service, display: display)
-            .run { (service) async throws(TapesError) in try await service.associate(tape.id) }
+        return try await display.albumWork { try await service.associate(tape.id) }
     }
 
     // MARK: Videos
@@ -368,8 +367,7 @@ struct TapeExportRun: Sendable {
         report(target, length: length)
         guard addsToAlbum, let service else { return try await associate(tape) }
         let path = target.absolute(from: console.context.workingDirectory)
-        return try await AlbumWork(console: console, service: service, display: display)
-            .run { (service) async throws(TapesError) in try await service.file(path, into: tape.id) }
+        return try await display.albumWork { try await service.file(path, into: tape.id) }
     }
 
     // MARK: Output

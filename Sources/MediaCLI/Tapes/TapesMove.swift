@@ -54,8 +54,7 @@ struct TapesMove: ContextCommand {
             var outcome: AlbumOutcome?
             if let service {
                 let display = RunDisplay<TapeReading>(console)
-                outcome = try await AlbumWork(console: console, service: service, display: display)
-                    .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
+                outcome = try await display.albumWork { try await service.rearrange(tape.id) }
                 console.warn(AlbumWarning(saved: "the order is", count: 1, outcome, isOrder: true))
             }
             return console.finish(

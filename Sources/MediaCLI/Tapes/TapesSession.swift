@@ -61,8 +61,8 @@ struct TapesSession: Sendable {
             return .skipped
         }
         let display = RunDisplay<TapeReading>(console)
-        return try await AlbumWork(console: console, service: try localService(), display: display)
-            .run { (service) async throws(TapesError) in try await service.rearrange(tape.id) }
+        let service = try localService()
+        return try await display.albumWork { try await service.rearrange(tape.id) }
     }
 
     /// The albums of the configured library, for local work that needs no key. With `isConfirmed`, the root of a folder

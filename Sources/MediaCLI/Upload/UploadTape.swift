@@ -146,8 +146,7 @@ final class UploadTape: Sendable {
         do {
             let display = RunDisplay<TapeReading>(console, writesRecords: false)
             let service = try session.keptService(progress: showsProgress ? display : nil)
-            let outcome = try await AlbumWork(console: console, service: service, display: display)
-                .run { (service) async throws(TapesError) in try await service.associate(tape.id) }
+            let outcome = try await display.albumWork { try await service.associate(tape.id) }
             console.warn(AlbumWarning(saved: clips, count: count, outcome))
             try await session.checksum(fresh, showing: showsProgress ? display : nil)
         } catch {

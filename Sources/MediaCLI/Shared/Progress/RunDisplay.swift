@@ -26,7 +26,7 @@ final class RunDisplay<Reading: RunReading>: Sendable {
         var lastRecord: Duration?
     }
 
-    private let console: Console
+    let console: Console
     private let writesRecords: Bool
     private let state: Mutex<State>
 
