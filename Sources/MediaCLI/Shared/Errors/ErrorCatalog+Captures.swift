@@ -36,19 +36,17 @@ extension ErrorCatalog {
         if error.code == .transport, let transport = error.underlying as? TransportError {
             return userFacingError(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
-        // The message of the table, unless the error has more details than its code.
-        let text =
-            inputText(for: error) ?? deviceText(for: error, in: operation)
-            ?? responseText(for: error, in: operation) ?? recordText(for: error, in: operation)
-        var userFacingError = UserFacingError(error, providerText(text ?? Text(error), for: error))
+        let text = text(for: error, in: operation) ?? Text(error)
+        var userFacingError = UserFacingError(error, providerText(text, for: error))
         userFacingError.details = error.parts.map { "\(clean($0.name)): \($0.byteCount) bytes" }
         return userFacingError
     }
 
-    // MARK: Input and devices
-
-    private static func inputText(for error: CaptureError) -> Text? {
-        switch error.code {
+    /// nil if the message of the table has everything.
+    private static func text(for error: CaptureError, in operation: CaptureOperation) -> Text? {
+        let capture = error.value.map { " \(quoted($0))" } ?? ""
+        return switch error.code {
+        // Input.
         case .fileUnreadable: .unreadable(error)
         case .unknownMediaType where error.value != nil:
             Text(
@@ -70,28 +68,68 @@ extension ErrorCatalog {
                 "\(error.file) was modified while it was being read",
                 hint: "run the command again when no program is writing to it"
             )
+        // Devices.
+        case .payloadTooLarge where !error.parts.isEmpty:
+            Text(
+                "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.suffix)",
+                hint: "shorten --device-model or --place"
+            )
+        case .payloadTooLarge where error.httpStatus != nil && !operation.isUpload:
+            .table(
+                error,
+                hint:
+                    "the body has fewer than \(HashOnlyBody.byteLimit) bytes; contact the operator of the server, or of a "
+                    + "proxy"
+            )
+        case .payloadTooLarge:
+            .table(
+                error,
+                hint: "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
+            )
+        case .keyUnusable: .table(error, message: "the key cannot be used\(at(error))\(error.suffix)")
+        case .notRegistered:
+            .table(error, message: Text(error).message + (error.value.map { " with \(clean($0))" } ?? ""))
+        // Responses.
+        case .clockWrong:
+            .table(
+                error,
+                hint: "set the clock"
+                    + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
+                    + (operation.retry.map { ", then: \($0)" } ?? "")
+            )
+        // Capture servers have no logins; the server refuses the device.
+        case .unauthorized: Text(error, as: .forbidden)
+        case .notFound:
+            .table(error, as: .unexpectedResponse, hint: "check --server; this may be a proxy, or not a capture server")
+        case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
+        case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it does not accept captures")
+        case .unknownOutcome: unknownOutcome(error, in: operation)
+        case .transport: operation.retry.map { .table(error, hint: "retry with: \($0)") }
+        case .serverError:
+            operation.retry.map { .table(error, hint: "retry later with \($0), or contact its operator") }
+        // Records.
+        case .captureUnknown where error.path != nil:
+            Text(
+                "no stored capture of \(error.file)\(error.suffix)",
+                hint: "a modified file has a different hash; list the stored captures with: mediactl hash-only list"
+            )
+        case .captureUnknown:
+            Text(
+                "no unique capture matches\(capture)\(error.suffix)",
+                hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
+            )
+        case .localOnly where operation.isUpload:
+            operation.retry.map { .table(error, hint: "to send it again: \($0)") }
+        case .recordUnusable: Text("the record of capture\(capture) is damaged\(error.suffix)")
+        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
+        case .diskFull: .table(error, message: "no space left\(at(error))")
+        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.suffix)")
+        // Without a path, the capture never had this copy.
+        case .mediaMissing where error.path == nil:
+            .table(error, hint: "mediactl hash-only show ID lists what is stored")
+        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.suffix)")
         default: nil
         }
-    }
-
-    private static func deviceText(for error: CaptureError, in operation: CaptureOperation) -> Text? {
-        var text = Text(error)
-        switch error.code {
-        case .payloadTooLarge where !error.parts.isEmpty:
-            text.message = "the request body must be smaller than \(HashOnlyBody.byteLimit) bytes\(error.suffix)"
-            text.hint = "shorten --device-model or --place"
-        case .payloadTooLarge where error.httpStatus != nil && !operation.isUpload:
-            text.hint =
-                "the body has fewer than \(HashOnlyBody.byteLimit) bytes; contact the operator of the server, or of a proxy"
-        case .payloadTooLarge:
-            text.hint =
-                "many servers accept at most 2 MiB in a full upload; send only the hash, without --send-media"
-        case .keyUnusable:
-            text.message = "the key cannot be used\(at(error))\(error.suffix)"
-        case .notRegistered: text.message += error.value.map { " with \(clean($0))" } ?? ""
-        default: return nil
-        }
-        return text
     }
 
     /// The hints of the table are about keys in files and do not apply to keys of an OpenSSL provider.
@@ -115,30 +153,6 @@ extension ErrorCatalog {
         return text
     }
 
-    // MARK: Responses
-
-    private static func responseText(for error: CaptureError, in operation: CaptureOperation) -> Text? {
-        switch error.code {
-        case .clockWrong:
-            .table(
-                error,
-                hint: "set the clock"
-                    + (error.value.map { "; the server's time is \(clean($0))" } ?? "")
-                    + (operation.retry.map { ", then: \($0)" } ?? "")
-            )
-        // Capture servers have no logins; the server refuses the device.
-        case .unauthorized: Text(error, as: .forbidden)
-        case .notFound: .table(error, as: .unexpectedResponse, hint: noCapturesHint)
-        case .redirected: .redirected(error, place: error.value.map { ": \(quoted($0))" } ?? "")
-        case .unexpectedResponse: .unexpectedResponse(error, orElse: ", or it does not accept captures")
-        case .unknownOutcome: unknownOutcome(error, in: operation)
-        case .transport: operation.retry.map { .table(error, hint: "retry with: \($0)") }
-        case .serverError:
-            operation.retry.map { .table(error, hint: "retry later with \($0), or contact its operator") }
-        default: nil
-        }
-    }
-
     private static func unknownOutcome(_ error: CaptureError, in operation: CaptureOperation) -> Text {
         switch operation {
         case .submission, .upload:
@@ -156,37 +170,6 @@ extension ErrorCatalog {
                 "whether the server has this capture is unknown",
                 hint: "to resolve that: mediactl hash-only retry \(error.value.map { String($0.prefix(8)) } ?? "--all")"
             )
-        }
-    }
-
-    private static let noCapturesHint = "check --server; this may be a proxy, or not a capture server"
-
-    // MARK: Records
-
-    private static func recordText(for error: CaptureError, in operation: CaptureOperation) -> Text? {
-        let capture = error.value.map { " \(quoted($0))" } ?? ""
-        return switch error.code {
-        case .captureUnknown where error.path != nil:
-            Text(
-                "no stored capture of \(error.file)\(error.suffix)",
-                hint: "a modified file has a different hash; list the stored captures with: mediactl hash-only list"
-            )
-        case .captureUnknown:
-            Text(
-                "no unique capture matches\(capture)\(error.suffix)",
-                hint: "mediactl hash-only list shows the IDs; a unique prefix is enough"
-            )
-        case .localOnly where operation.isUpload:
-            operation.retry.map { .table(error, hint: "to send it again: \($0)") }
-        case .recordUnusable: Text("the record of capture\(capture) is damaged\(error.suffix)")
-        case .vaultUnusable: .table(error, message: "the vault cannot be used\(at(error))\(error.suffix)")
-        case .diskFull: .table(error, message: "no space left\(at(error))")
-        case .mediaDamaged: .table(error, message: "the copy in the vault is damaged\(at(error))\(error.suffix)")
-        // Without a path, the capture never had this copy.
-        case .mediaMissing where error.path == nil:
-            .table(error, hint: "mediactl hash-only show ID lists what is stored")
-        case .mediaMissing: .table(error, message: "the vault does not have the copy\(at(error))\(error.suffix)")
-        default: nil
         }
     }
 

@@ -177,22 +177,8 @@ extension ErrorCatalog {
         )
     }
 
-    static func networkText(for error: GigHiveError) -> Text? {
-        switch error.code {
-        case .unknownHost, .cannotConnect:
-            proxyHint(for: error).map { .table(error, hint: $0) }
-        // Not a lost connection: an earlier process exited during an upload.
-        case .connectionLost where error.path != nil:
-            Text(
-                "the upload was interrupted, and its event does not have the file",
-                hint: "upload the file again with: \(uploadCommand(for: error))"
-            )
-        default: nil
-        }
-    }
-
     /// The command that uploads a file again, to the same event with the same details.
-    private static func uploadCommand(for error: GigHiveError) -> String {
+    static func uploadCommand(for error: GigHiveError) -> String {
         var words = error.server.map { ["--server", $0] } ?? []
         for field in error.details?.fields ?? [] {
             // A value may begin with a hyphen.
@@ -202,7 +188,7 @@ extension ErrorCatalog {
         return "mediactl upload " + quoted.joined(separator: " ")
     }
 
-    private static func proxyHint(for error: GigHiveError) -> String? {
+    static func proxyHint(for error: GigHiveError) -> String? {
         ProxyVariable(causing: error.detail, environment: ProcessInfo.processInfo.environment)?.hint
     }
 }

@@ -16,21 +16,15 @@ extension ErrorCatalog {
         if error.code == .transport, let transport = error.transport {
             return userFacingError(ofMissingResponse: transport, isRetryable: error.isRetryable)
         }
-        // The message of the table, unless the error has more details than its code.
-        let text =
-            accountText(for: error) ?? fileText(for: error) ?? copyText(for: error) ?? responseText(for: error)
-        return UserFacingError(error, text ?? Text(error))
+        return UserFacingError(error, text(for: error) ?? Text(error))
     }
 
-    private static func unfinishedListing(_ error: PhotoSyncError) -> String {
-        "the first listing of this server is unfinished: \(clean(error.value ?? "0")) photos so far"
-    }
-
-    // MARK: Keys and devices
-
-    private static func accountText(for error: PhotoSyncError) -> Text? {
-        let status = error.status
+    /// nil if the message of the table has everything.
+    private static func text(for error: PhotoSyncError) -> Text? {
+        let (file, status) = (error.file, error.status)
+        let photo = error.photoID.map { "photo \(clean($0))" } ?? "photo"
         return switch error.code {
+        // Keys and devices.
         case .notLoggedIn where error.httpStatus != nil:
             Text(
                 "wrong email address or password\(status)\(error.suffix)",
@@ -56,15 +50,7 @@ extension ErrorCatalog {
             )
         case .forbidden:
             .table(error, hint: "the photo may have another owner, or none; details: mediactl sync status")
-        default: nil
-        }
-    }
-
-    // MARK: Files
-
-    private static func fileText(for error: PhotoSyncError) -> Text? {
-        let file = error.file
-        return switch error.code {
+        // Files.
         case .invalidDate:
             Text(
                 "\(error.value.map { quoted($0) } ?? "the date") of \(file) is not a valid date\(error.suffix)"
@@ -76,25 +62,17 @@ extension ErrorCatalog {
             Text("cannot send \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")")
         case .sourceChanged:
             Text("\(file) changed while it was being read or sent", hint: "push it again when it is no longer changing")
-        default: nil
-        }
-    }
-
-    // MARK: Copies
-
-    private static func copyText(for error: PhotoSyncError) -> Text? {
-        let file = error.file
-        return switch error.code {
+        // Copies.
         case .targetUnusable:
             Text("cannot write to \(file)\(error.suffix)", hint: "check it, or specify another one with --output DIR")
         case .targetExists:
             Text("\(file) was created in the meantime; it was not changed", hint: "run the same command again")
         case .checksumMismatch:
-            Text("checksum mismatch of \(photo(error))\(error.suffix)", hint: retryHint)
-        case .lengthMismatch: Text("\(photo(error)) is incomplete\(error.suffix)", hint: retryHint)
+            Text("checksum mismatch of \(photo)\(error.suffix)", hint: retryHint)
+        case .lengthMismatch: Text("\(photo) is incomplete\(error.suffix)", hint: retryHint)
         case .unknownPhoto:
             Text(
-                "\(photo(error)) is not in the index",
+                "\(photo) is not in the index",
                 hint: "mediactl sync list shows the IDs; mediactl sync --full updates the index"
             )
         case .notOwned where error.path == nil:
@@ -109,33 +87,22 @@ extension ErrorCatalog {
                 hint: "retry when it has finished"
             )
         case .neverSynchronized where error.value != nil:
-            Text(unfinishedListing(error), hint: "finish it with: mediactl sync")
+            Text(
+                "the first listing of this server is unfinished: \(clean(error.value ?? "0")) photos so far",
+                hint: "finish it with: mediactl sync"
+            )
         case .wrongPhoto:
-            .table(error, message: "the server sent another photo instead of \(photo(error))\(error.suffix)")
+            .table(error, message: "the server sent another photo instead of \(photo)\(error.suffix)")
         case .unverifiedPhoto:
-            .table(error, message: "\(photo(error)) cannot be verified\(error.suffix); stored as \(error.file)")
+            .table(error, message: "\(photo) cannot be verified\(error.suffix); stored as \(file)")
         case .thumbnailUnavailable:
-            .table(error, message: "the server has no thumbnail of \(photo(error))")
+            .table(error, message: "the server has no thumbnail of \(photo)")
         case .undeliverable:
-            .table(error, message: "the server lists \(photo(error)), but does not have its file\(error.suffix)")
-        default: nil
-        }
-    }
-
-    private static let retryHint = "run the same command again; if this persists, the server's copy is damaged"
-
-    private static func photo(_ error: PhotoSyncError) -> String {
-        error.photoID.map { "photo \(clean($0))" } ?? "photo"
-    }
-
-    // MARK: Responses
-
-    private static func responseText(for error: PhotoSyncError) -> Text? {
-        let status = error.status
-        return switch error.code {
+            .table(error, message: "the server lists \(photo), but does not have its file\(error.suffix)")
+        // Responses.
         case .notFound where error.photoID != nil:
             Text(
-                "the server no longer has \(photo(error))\(status)\(error.suffix)",
+                "the server no longer has \(photo)\(status)\(error.suffix)",
                 hint: "run mediactl sync --full"
             )
         case .notFound:
@@ -154,6 +121,8 @@ extension ErrorCatalog {
         default: nil
         }
     }
+
+    private static let retryHint = "run the same command again; if this persists, the server's copy is damaged"
 
     /// The location of the setup page, if the server reports a path. An address on another host is not shown.
     private static func setupPlace(_ value: String?) -> String {

@@ -44,12 +44,14 @@ extension ErrorCatalog {
         if error.code == .storeUnusable, let store = error.store {
             return userFacingError(of: store)
         }
-        return UserFacingError(error, text(for: error))
+        return UserFacingError(error, text(for: error) ?? Text(error))
     }
 
-    /// The message of the table, unless the error has more details than its code.
-    private static func text(for error: GigHiveError) -> Text {
-        switch error.code {
+    /// nil if the message of the table has everything.
+    private static func text(for error: GigHiveError) -> Text? {
+        // For an unavailable service or a size limit of a single request, another transport may work.
+        let hasAlternative = error.field == "transport"
+        return switch error.code {
         case .loginRequired, .loginExpired: loginText(for: error)
         case .unauthorized where error.origin != nil: loginText(for: error)
         // Nothing was sent: there are no credentials for this server.
@@ -118,18 +120,69 @@ extension ErrorCatalog {
                 error,
                 hint: refusedFlag(error).map { "change the value of \($0); the server always refuses this one" }
             )
-        default:
-            localText(for: error) ?? networkText(for: error) ?? tokenText(for: error)
-                ?? serverLimitText(for: error) ?? Text(error)
-        }
-    }
-
-    /// For an unavailable service or a size limit of a single request: another transport may work.
-    private static func serverLimitText(for error: GigHiveError) -> Text? {
-        let hasAlternative = error.field == "transport"
-        switch error.code {
+        // Before anything is sent.
+        case .invalidDetail:
+            Text(
+                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.suffix)",
+                hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
+            )
+        case .fileUnreadable: .unreadable(error)
+        case .fileNotFound where error.path.map(isAddress) == true:
+            .table(error, hint: "specify the address of the server with --server URL")
+        case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")
+        case .fileTooLarge:
+            Text(
+                "cannot upload \(error.file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
+                hint: "if this server accepts larger files, set max_bytes in its profile"
+            )
+        case .unknownExtension:
+            Text(
+                "cannot upload \(error.file): the server does not accept this file extension",
+                hint: "to upload it anyway, add --any-extension"
+            )
+        case .sourceChanged where error.value != nil:
+            Text(
+                "\(error.file) changed since its upload started",
+                hint: "upload it again, and \(discardHint(for: error))"
+            )
+        case .sourceChanged where error.fileID != nil:
+            Text(
+                "\(error.file) changed while it was being sent; the server has what was sent as \(error.number)",
+                hint: "send it again when no program is writing to it"
+                    + (error.neededLogin == nil
+                        ? ", and delete that copy with: mediactl uploads delete \(error.number)" : "")
+            )
+        // The connection.
+        case .unknownHost, .cannotConnect:
+            proxyHint(for: error).map { .table(error, hint: $0) }
+        // Not a lost connection: an earlier process exited during an upload.
+        case .connectionLost where error.path != nil:
+            Text(
+                "the upload was interrupted, and its event does not have the file",
+                hint: "upload the file again with: \(uploadCommand(for: error))"
+            )
+        // The stored file and its token.
+        case .checksumMismatch:
+            Text(
+                "the server's copy differs from the source\(error.suffix)",
+                hint: badCopyHint(for: error)
+            )
+        case .tokenLost:
+            Text(
+                "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
+                    + error.suffix,
+                hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
+                    ?? "to have it deleted, contact the operator of the server"
+            )
+        case .tokenNotStored:
+            Text(
+                "the file is on the server, but its delete token could not be stored\(error.suffix)",
+                hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
+            )
+        case .noDeleteToken: noTokenText(for: error)
+        // Limits of the server.
         case .serverUnavailable where error.isOfTusServer:
-            return Text(
+            Text(
                 "the tus server is unavailable\(error.status)\(error.suffix)",
                 hint: hasAlternative
                     ? "use --transport auto or --transport multipart, or run the same command again later"
@@ -137,14 +190,14 @@ extension ErrorCatalog {
             )
         // PHP's limits (gighive contract, trap T23).
         case .payloadTooLarge where error.httpStatus == 500:
-            return Text(
+            Text(
                 "the file exceeds the server's upload limit\(error.status): PHP upload_max_filesize or post_max_size",
                 hint: hasAlternative
                     ? "upload it with --transport tus" : "ask the operator of the server to raise the limit"
             )
         case .payloadTooLarge where hasAlternative:
-            return .table(error, hint: "upload it with --transport \(error.isOfTusServer ? "multipart" : "tus")")
-        default: return nil
+            .table(error, hint: "upload it with --transport \(error.isOfTusServer ? "multipart" : "tus")")
+        default: nil
         }
     }
 
@@ -157,43 +210,6 @@ extension ErrorCatalog {
         }
         text.hint = CredentialError.loginCommand(origin)
         return text
-    }
-
-    // MARK: Before anything is sent
-
-    private static func localText(for error: GigHiveError) -> Text? {
-        let file = error.file
-        return switch error.code {
-        case .invalidDetail:
-            Text(
-                "cannot use \(error.value.map { quoted($0) } ?? "this") as \(fieldName(error.field))\(error.suffix)",
-                hint: error.field.map { "set it with --\($0.replacing("_", with: "-"))" }
-            )
-        case .fileUnreadable: .unreadable(error)
-        case .fileNotFound where error.path.map(isAddress) == true:
-            .table(error, hint: "specify the address of the server with --server URL")
-        case .notRegularFile: .table(error, hint: "to send a stream, use: mediactl upload - --stdin-name NAME")
-        case .fileTooLarge:
-            Text(
-                "cannot upload \(file): it is larger than the limit\(error.limit.map { " of \($0) bytes" } ?? "")",
-                hint: "if this server accepts larger files, set max_bytes in its profile"
-            )
-        case .unknownExtension:
-            Text(
-                "cannot upload \(file): the server does not accept this file extension",
-                hint: "to upload it anyway, add --any-extension"
-            )
-        case .sourceChanged where error.value != nil:
-            Text("\(file) changed since its upload started", hint: "upload it again, and \(discardHint(for: error))")
-        case .sourceChanged where error.fileID != nil:
-            Text(
-                "\(file) changed while it was being sent; the server has what was sent as \(error.number)",
-                hint: "send it again when no program is writing to it"
-                    + (error.neededLogin == nil
-                        ? ", and delete that copy with: mediactl uploads delete \(error.number)" : "")
-            )
-        default: nil
-        }
     }
 
     /// Users of other programs may pass the server's address as an argument.
@@ -238,30 +254,6 @@ extension ErrorCatalog {
         case .uploader: "log in as uploader, or add --as-admin"
         case .admin: "only the administrator can do this; log in with --user admin"
         case nil: "log in as uploader or admin"
-        }
-    }
-
-    private static func tokenText(for error: GigHiveError) -> Text? {
-        switch error.code {
-        case .checksumMismatch:
-            Text(
-                "the server's copy differs from the source\(error.suffix)",
-                hint: badCopyHint(for: error)
-            )
-        case .tokenLost:
-            Text(
-                "the file is on the server\(error.fileID.map { " as \($0)" } ?? ""), but its delete token is lost"
-                    + error.suffix,
-                hint: error.fileID.map { "an administrator can delete it: mediactl uploads delete \($0) --as-admin" }
-                    ?? "to have it deleted, contact the operator of the server"
-            )
-        case .tokenNotStored:
-            Text(
-                "the file is on the server, but its delete token could not be stored\(error.suffix)",
-                hint: error.rescuePath.map { unstoredTokenHint(for: error, path: $0) }
-            )
-        case .noDeleteToken: noTokenText(for: error)
-        default: nil
         }
     }
 
