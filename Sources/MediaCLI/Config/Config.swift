@@ -31,9 +31,7 @@ struct ConfigShow: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await SettingsSession.open(console, global: global, connection: connection)
         let rows = session.rows
-        for row in rows {
-            console.record(.item, JSONRenderer.setting(row))
-        }
+        console.records(.item, rows.map { JSONRenderer.setting($0) })
         console.table(TextRenderer.settings(rows))
         return console.finish(["items": JSONValue(rows.count)])
     }

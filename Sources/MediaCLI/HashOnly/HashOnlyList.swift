@@ -27,9 +27,7 @@ struct HashOnlyList: ContextCommand {
         let context = try await CaptureContext.open(console, global, connection, for: .reading)
         let scope = try connection.scope
         let records = try context.library.captures().filter { (!open || $0.isOpen) && $0.isAt(scope) }
-        for record in records {
-            console.record(.item, JSONRenderer.captureRow(record))
-        }
+        console.records(.item, records.map { JSONRenderer.captureRow($0) })
         console.table(TextRenderer.captures(records, now: console.context.now()))
         if records.isEmpty {
             console.note(open ? "no unfinished captures" : "no captures")

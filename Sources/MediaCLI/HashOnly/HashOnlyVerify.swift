@@ -108,9 +108,7 @@ struct HashOnlyVerify: ContextCommand {
         failure: UserFacingError? = nil,
         on console: Console
     ) -> ExitCode {
-        for (check, finding) in verification.findings {
-            console.record(.item, JSONRenderer.finding(check, finding))
-        }
+        console.records(.item, verification.findings.map { JSONRenderer.finding($0, $1) })
         let record = verification.record
         let unsigned = bundle?.unsignedMembers ?? CaptureBundle.unsignedMembers(of: record)
         console.text(

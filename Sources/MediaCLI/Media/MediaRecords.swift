@@ -5,9 +5,7 @@ internal import MediaTransport
 extension Console {
     /// Writes a list of files and its summary. Returns `emptyCode` if the list is empty.
     func list(_ files: [ServerMedia], on server: ServerURL, withDetails: Bool, emptyCode: ExitCode) -> ExitCode {
-        for file in files {
-            record(.item, JSONRenderer.media(file, on: server))
-        }
+        records(.item, files.map { JSONRenderer.media($0, on: server) })
         table(TextRenderer.media(files, withDetails: withDetails))
         return ending(files.isEmpty ? emptyCode : .success).summary([
             "server": .string(server.description), "items": JSONValue(files.count),

@@ -35,9 +35,7 @@ struct StoreRepairCommand: ContextCommand {
         let directory = try isThere ? DataDirectory.openForRepair(path) : DataDirectory.unchanged(path)
         let report = try isThere ? StoreRepair(in: directory).run(isDryRun: dryRun) : nil
         let check = try report == nil ? StoreCheck(reading: directory) : nil
-        for token in report?.lost ?? [] {
-            console.record(.item, JSONRenderer.lost(token))
-        }
+        console.records(.item, (report?.lost ?? []).map { JSONRenderer.lost($0) })
         console.text(check?.exists == false ? ["no store yet"] : TextRenderer.repair(report, isDryRun: dryRun))
         let isIncomplete = report.map { $0.isIncomplete || $0.tokens == 0 }
         if isIncomplete ?? check?.isEmpty ?? false { console.hintAtBackup(in: directory) }

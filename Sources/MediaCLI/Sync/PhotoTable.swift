@@ -24,9 +24,7 @@ final class PhotoTable: Sendable {
             defer { shown += photos.count }
             return shown == 0
         }
-        for photo in photos {
-            console.record(.item, JSONRenderer.photo(photo, device: device, isGone: isGone))
-        }
+        console.records(.item, photos.map { JSONRenderer.photo($0, device: device, isGone: isGone) })
         console.text(lines(photos, isFirst: isFirst))
     }
 

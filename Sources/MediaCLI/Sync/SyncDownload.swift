@@ -223,10 +223,9 @@ extension DownloadItem {
         switch state {
         case .verified, .rewritten, .thumbnail, .present, .planned: .success
         // A missing thumbnail is a failure only if it was specified by ID.
-        case .unavailable: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .success
-        case .failed, .unverified, .undeliverable:
-            error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
-        case .cancelled: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .interrupt
+        case .unavailable: ExitCode(of: error) ?? .success
+        case .failed, .unverified, .undeliverable: ExitCode(of: error) ?? .failure
+        case .cancelled: ExitCode(of: error) ?? .interrupt
         }
     }
 

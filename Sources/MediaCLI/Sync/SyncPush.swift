@@ -319,12 +319,10 @@ extension PushItem: RunItem {
         switch state {
         case .uploaded, .present, .duplicate, .planned, .deleted, .forgotten, .skipped, .excluded: .success
         case .unconfirmed, .foreign: userFacingError?.exitCode ?? .failure
-        case .changed, .failed: error.map { exitCode(of: $0) } ?? .failure
-        case .cancelled: error.map { exitCode(of: $0) } ?? .interrupt
+        case .changed, .failed: ExitCode(of: error) ?? .failure
+        case .cancelled: ExitCode(of: error) ?? .interrupt
         }
     }
-
-    private func exitCode(of error: PhotoSyncError) -> ExitCode { ErrorCatalog.userFacingError(of: error).exitCode }
 
     var json: JSONObject {
         [

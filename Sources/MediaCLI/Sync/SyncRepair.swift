@@ -171,7 +171,7 @@ extension Repair.Item: RunItem {
         switch state {
         case .planned, .repaired, .skipped: .success
         case .noOriginal: ExitCode(.undeliverable)
-        case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
+        case .failed: ExitCode(of: error) ?? .failure
         case .cancelled: .interrupt
         }
     }

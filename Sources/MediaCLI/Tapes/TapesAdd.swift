@@ -321,9 +321,7 @@ struct AddedClip: Sendable {
     var clip: ClipRecord?
     var error: TapesError?
 
-    var exitCode: ExitCode {
-        error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .success
-    }
+    var exitCode: ExitCode { ExitCode(of: error) ?? .success }
 }
 
 extension AddedClip: RunItem {

@@ -77,7 +77,7 @@ struct TapeDeletionRun: Sendable {
             switch state {
             case .deleted, .planned: .success
             case .declined: .failure
-            case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
+            case .failed: ExitCode(of: error) ?? .failure
             }
         }
     }

@@ -22,9 +22,7 @@ struct TapesList: ContextCommand {
     func run(in console: Console) async throws -> ExitCode {
         let session = try await TapesSession.open(console, global, connection, for: .reading)
         let tapes = try session.store.tapeSummaries()
-        for tape in tapes {
-            console.record(.item, JSONRenderer.tapeSummary(tape))
-        }
+        console.records(.item, tapes.map { JSONRenderer.tapeSummary($0) })
         console.table(TextRenderer.tapes(tapes, now: console.context.now()))
         if tapes.isEmpty {
             console.note("no tapes; to create one: mediactl tapes create TITLE")

@@ -62,9 +62,7 @@ struct TapesSet: ContextCommand {
         }
         var outcome: AlbumOutcome? = .skipped
         if !changed.isEmpty { outcome = try await session.rearrange(tape) }
-        for clip in dryRun ? named : changed {
-            console.record(.item, JSONRenderer.clip(clip))
-        }
+        console.records(.item, (dryRun ? named : changed).map { JSONRenderer.clip($0) })
         let what = clips.isEmpty ? ErrorCatalog.quoted(tape.title) : Formats.count(named.count, "clip")
         console.text([dryRun ? "\(what) would be changed" : "\(console.outputStyle.green("changed")) \(what)"])
         console.warn(AlbumWarning(saved: "the change is", count: 1, outcome, isOrder: true))

@@ -193,7 +193,7 @@ struct DiscardedUpload: Sendable {
         switch end {
         case .discarded, .planned: .success
         case .declined: .failure
-        case .failed: error.map { ErrorCatalog.userFacingError(of: $0).exitCode } ?? .failure
+        case .failed: ExitCode(of: error) ?? .failure
         }
     }
 }

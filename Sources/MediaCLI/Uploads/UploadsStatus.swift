@@ -38,9 +38,7 @@ struct UploadsStatus: ContextCommand {
             queriesServers: !dryRun
         )
         let rows = try await run.rows(host: try oldHost.scope(connection.choice, console))
-        for row in rows {
-            console.record(.item, JSONRenderer.journal(row))
-        }
+        console.records(.item, rows.map { JSONRenderer.journal($0) })
         console.table(TextRenderer.journal(rows, now: console.context.now()))
         for userFacingError in rows.compactMap(\.userFacingError) {
             console.error(userFacingError)

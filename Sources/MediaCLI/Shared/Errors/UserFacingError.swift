@@ -97,6 +97,12 @@ enum ExitCode: Int32, Sendable, CaseIterable {
 
     init(_ code: OutcomeCode) { self = ExitCode(rawValue: code.exitCode) ?? .failure }
 
+    /// nil without an error.
+    init?(of error: (any Error)?) {
+        guard let error else { return nil }
+        self = ErrorCatalog.userFacingError(of: error).exitCode
+    }
+
     /// The code of a batch: that of its items if all are equal, otherwise `.partly`. An empty batch succeeds. If some
     /// items were not run (`isWhole` is false), success becomes `.partly`.
     static func batch(_ codes: some Sequence<ExitCode>, isWhole: Bool = true) -> ExitCode {
