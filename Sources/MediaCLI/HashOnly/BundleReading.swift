@@ -27,7 +27,7 @@ struct BundleReading: Sendable {
     ///
     /// - Throws: `UserFacingError` if this is not a bundle; `SourceFileError`, `CancellationError`.
     init(_ given: [UInt8], media: [UInt8]?) async throws {
-        let isDirectory = Self.isDirectory(given)
+        let isDirectory = FileWalk.isDirectory(given)
         let path = isDirectory ? given + [UInt8(ascii: "/")] + Array(Self.fileName.utf8) : given
         let bytes: [UInt8]
         do throws(WholeInput.Failure) {
@@ -98,11 +98,6 @@ struct BundleReading: Sendable {
         record.deviceID = members["device_id"]?.text
         record.counter = members["counter"]?.wholeNumber.flatMap(UInt32.init(exactly:))
         return record
-    }
-
-    static func isDirectory(_ path: [UInt8]) -> Bool {
-        var status = stat()
-        return !path.contains(0) && stat(path.cString, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     // MARK: Findings

@@ -158,11 +158,7 @@ extension SettingsSession {
     }
 
     /// Separate from the settings file, so that changing one cannot damage the other.
-    var privacyFile: String {
-        let file = locations.configFile
-        guard let slash = file.lastIndex(of: "/") else { return "hash-only.json" }
-        return file[...slash] + "hash-only.json"
-    }
+    var privacyFile: String { locations.file(besideConfig: "hash-only.json") }
 
     /// - Throws: `CaptureError` if they cannot be read: an unreadable file must not disable privacy.
     func privacySettings() throws(CaptureError) -> PrivacySettings {

@@ -3,6 +3,7 @@ internal import CaptureSubmission
 internal import Foundation
 internal import HashCapture
 internal import MediaCore
+internal import MediaFiles
 internal import MediaStore
 internal import MediaSystem
 
@@ -56,7 +57,7 @@ struct HashOnlyExport: ContextCommand {
     }
 
     private func isDirectory(_ path: String) -> Bool {
-        path.hasSuffix("/") || BundleReading.isDirectory(RawArguments.bytes(of: path))
+        path.hasSuffix("/") || FileWalk.isDirectory(RawArguments.bytes(of: path))
     }
 
     private func bundleDirectory(_ path: String) -> String {

@@ -129,7 +129,7 @@ struct HashOnlyVerify: ContextCommand {
             console.note("only the server can confirm that this is the key of the device, and when it signed")
         } else {
             let level = record.keyLevel.map { ", signed with a " + TextRenderer.key(level: $0) } ?? ""
-            console.note("\(ErrorCatalog.quoted(path)) matches capture \(brief(record.id))\(level)")
+            console.note("\(ErrorCatalog.quoted(path)) matches capture \(TextRenderer.brief(record.id))\(level)")
         }
         let ending = console.ending(result)
         func count(_ result: String) -> JSONValue {
@@ -149,7 +149,7 @@ struct HashOnlyVerify: ContextCommand {
 
     /// The error for failed checks. A lost copy in the vault is not a mismatch of file and capture.
     private func mismatch(_ verification: CaptureVerification, _ path: [UInt8]) -> UserFacingError {
-        let id = brief(verification.record.id)
+        let id = TextRenderer.brief(verification.record.id)
         let failed = verification.findings.filter { if case .failed = $0.finding { true } else { false } }.map(\.check)
         if failed == [.vault],
             let error = verification.errors.first(where: { [.mediaMissing, .mediaDamaged].contains($0.code) })
@@ -162,8 +162,6 @@ struct HashOnlyVerify: ContextCommand {
             "\(ErrorCatalog.quoted(path)) does not match capture \(id) (failed: \(names))"
         )
     }
-
-    private func brief(_ id: String) -> String { ErrorCatalog.clean(String(id.prefix(8))) }
 }
 
 extension JSONRenderer {

@@ -1,8 +1,7 @@
 internal import ArgumentParser
-internal import Glibc
 internal import MediaCore
+internal import MediaFiles
 internal import MediaStore
-internal import MediaSystem
 internal import Tapes
 
 struct TapesRelink: ContextCommand {
@@ -79,10 +78,8 @@ struct TapesRelink: ContextCommand {
     /// - Throws: `UserFacingError` (usage) for a path that is not a directory: a typo must not look like missing originals.
     private func places() throws(UserFacingError) -> [[UInt8]] {
         let places = directories.map { RawArguments.bytes(of: $0) }
-        for place in places {
-            var status = stat()
-            guard stat(place.cString, &status) == 0, status.st_mode & S_IFMT == S_IFDIR
-            else { throw .usage("--in: \(ErrorCatalog.quoted(place)) is not a directory") }
+        for place in places where !FileWalk.isDirectory(place) {
+            throw .usage("--in: \(ErrorCatalog.quoted(place)) is not a directory")
         }
         return places
     }

@@ -54,7 +54,7 @@ struct SettingsSession: Sendable {
             trusts: ServerTrustKeeper(
                 console: console,
                 settings: settings,
-                path: locations.knownServersFile,
+                path: locations.file(besideConfig: KnownServers.fileName),
                 prompter: prompter(console, global)
             )
         )

@@ -133,10 +133,9 @@ struct SettingsLocations: Sendable, Equatable {
     /// Whether the user specified the settings file, so its absence is an error.
     var isConfigFileNamed: Bool { configFileOrigin != .builtIn }
 
-    /// The pins of servers trusted at the first contact; separate from the settings file, which is never rewritten.
-    var knownServersFile: String {
-        let directory = configFile.lastIndex(of: "/").map { configFile[...$0] } ?? ""
-        return directory + KnownServers.fileName
+    /// A file beside the settings file, which is never rewritten.
+    func file(besideConfig name: String) -> String {
+        (configFile.lastIndex(of: "/").map { configFile[...$0] } ?? "") + name
     }
 
     /// Flag, then `MEDIACTL_CONFIG` or `MEDIACTL_DATA_DIR`, then `XDG_*_HOME`, then `HOME`. Without a home directory,
