@@ -89,8 +89,7 @@ struct LoginList: Sendable {
 
     /// Opens the stores and prints their warnings.
     static func open(_ settings: SettingsSession) throws -> LoginList {
-        let library = try LibraryStore(in: try DataDirectory.open(settings.locations.dataDirectory))
-        for warning in library.warnings { settings.console.warning(ErrorCatalog.clean(warning)) }
+        let library = try StoreSession.library(settings, for: .writing).store
         try settings.console.requireOutput()
         return LoginList(logins: settings.logins, library: library)
     }
