@@ -5,8 +5,7 @@ import Testing
 /// The binary, against third-party servers, or servers behind one.
 @Suite("The built client")
 struct BuiltClientTests {
-    static let clip = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "fixtures/media/clip.mp4")
+    static let clip = "fixtures/media/clip.mp4"
     /// `sha256sum fixtures/media/clip.mp4`
     static let clipSHA256 = "8316edbdd6f5984db3940a905dd06bf3bc49bfd7e9bef8943184df929ed670d1"
 
@@ -15,25 +14,12 @@ struct BuiltClientTests {
         let scratch = try TemporaryDirectory()
         let php = try await ForeignProgram.php(environment: ["DUMP_FILE": scratch.file("dump.json")])
         let mediactl = try Mediactl(server: php.address, password: "uploader")
-        let path = try mediactl.file("été; \"x\" 😀.mp4", try Data(contentsOf: Self.clip))
+        let path = try mediactl.file("été; \"x\" 😀.mp4", try Repository.data(Self.clip))
 
-        let ending = try await mediactl.run(
-            "upload",
-            path,
-            "--event-date",
-            "2026-06-13",
-            "--org-name",
-            "Ann & Bob",
-            "--event-type",
-            "wedding",
-            "--label",
-            "First dance 💃",
-            "--participants",
-            "Ann, Bob",
-            "--notes",
-            "two\nlines",
-            "--json"
-        )
+        let ending = try await mediactl.run([
+            "upload", path, "--event-date", "2026-06-13", "--org-name", "Ann & Bob", "--event-type", "wedding",
+            "--label", "First dance 💃", "--participants", "Ann, Bob", "--notes", "two\nlines", "--json",
+        ])
 
         #expect(ending.status == 0, "\(ending.output)\(ending.errors)")
         let form = try ParsedForm(json: try Data(contentsOf: URL(filePath: scratch.file("dump.json"))))
@@ -60,17 +46,12 @@ struct BuiltClientTests {
         let sandbox = try await Self.sandbox(in: scratch)
         let proxy = try await ReverseProxy(before: sandbox.address)
         let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
-        let path = try mediactl.file("clip.mp4", try Data(contentsOf: Self.clip))
+        let path = try mediactl.file("clip.mp4", try Repository.data(Self.clip))
         let trust = ["--cacert", proxy.authority]
 
-        let upload = try await mediactl.run(
-            "upload",
-            path,
-            "--json",
-            trust[0],
-            trust[1],
-            http2 ? "--http2" : "--verbose"
-        )
+        let upload = try await mediactl.run([
+            "upload", path, "--json", trust[0], trust[1], http2 ? "--http2" : "--verbose",
+        ])
         #expect(upload.status == 0, "\(upload.output)\(upload.errors)")
         let item = try #require(try Mediactl.records(upload.output).first { $0["type"] as? String == "item" })
         #expect(item["verified"] as? Bool == true)
@@ -92,7 +73,7 @@ struct BuiltClientTests {
         let sandbox = try await Self.sandbox(in: scratch)
         let proxy = try await ReverseProxy(before: sandbox.address)
         let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
-        let path = try mediactl.file("clip.mp4", try Data(contentsOf: Self.clip))
+        let path = try mediactl.file("clip.mp4", try Repository.data(Self.clip))
 
         let ending = try await mediactl.run("upload", path, "--retries", "0")
 
@@ -108,17 +89,11 @@ struct BuiltClientTests {
         let sandbox = try await Self.sandbox(in: scratch)
         let proxy = try await ReverseProxy(before: sandbox.address, largestBody: "16k")
         let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
-        let path = try mediactl.file("clip.mp4", try Data(contentsOf: Self.clip))
+        let path = try mediactl.file("clip.mp4", try Repository.data(Self.clip))
 
-        let ending = try await mediactl.run(
-            "upload",
-            path,
-            "--cacert",
-            proxy.authority,
-            "--json",
-            "--transport",
-            "multipart"
-        )
+        let ending = try await mediactl.run([
+            "upload", path, "--cacert", proxy.authority, "--json", "--transport", "multipart",
+        ])
 
         #expect(ending.status == 2, "\(ending.output)\(ending.errors)")
         let item = try #require(try Mediactl.records(ending.output).first { $0["type"] as? String == "item" })
@@ -132,18 +107,12 @@ struct BuiltClientTests {
         let sandbox = try await Self.sandbox(in: scratch)
         let proxy = try await ReverseProxy(before: sandbox.address, largestBody: "300k", isBuffering: isBuffering)
         let mediactl = try Mediactl(server: proxy.address(), password: "uploader")
-        let content = try Data(contentsOf: Self.clip) + Data(count: 2_000_000)
+        let content = try Repository.data(Self.clip) + Data(count: 2_000_000)
         let path = try mediactl.file("clip.mp4", content)
 
-        let ending = try await mediactl.run(
-            "upload",
-            path,
-            "--transport",
-            "tus",
-            "--cacert",
-            proxy.authority,
-            "--json"
-        )
+        let ending = try await mediactl.run([
+            "upload", path, "--transport", "tus", "--cacert", proxy.authority, "--json",
+        ])
 
         #expect(ending.status == 0, "\(ending.output)\(ending.errors)")
         let item = try #require(try Mediactl.records(ending.output).first { $0["type"] as? String == "item" })

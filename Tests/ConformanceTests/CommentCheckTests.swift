@@ -6,10 +6,7 @@ import Testing
 @Suite struct CommentCheckTests {
     @Test func onlyCommentsThatRepeatTheirDeclarationAreReported() async throws {
         let tree = try TemporaryDirectory()
-        try FileManager.default.createDirectory(
-            atPath: tree.file("Sources/A"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(tree.file("Sources/A"))
         let text = """
             /// An upload.
             struct Upload {
@@ -30,9 +27,7 @@ import Testing
 
             """
         try Data(text.utf8).write(to: URL(fileURLWithPath: tree.file("Sources/A/A.swift")))
-        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let child = try ChildProcess(repository.path + "/scripts/check-comments.py", [tree.path], home: tree)
+        let child = try ChildProcess(Repository.path("scripts/check-comments.py"), [tree.path], home: tree)
         let result = try await child.finish(deadline: .seconds(60))
         #expect(
             result.errors == """

@@ -1,18 +1,16 @@
 import Foundation
 import FuzzEntries
+import TestSupport
 import Testing
 
 /// Every seed input of the fuzzers, and every input that once caused a failure, through the code that the fuzzers
 /// call.
 @Suite("Corpus replay")
 struct CorpusReplayTests {
-    static let corpora = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Fuzz/corpus")
-
     @Test("no input violates an invariant", arguments: FuzzEntry.allCases)
     func replay(_ entry: FuzzEntry) throws {
         let inputs = try FileManager.default.contentsOfDirectory(
-            at: Self.corpora.appending(path: entry.rawValue),
+            at: Repository.root.appending(path: "Fuzz/corpus/\(entry.rawValue)"),
             includingPropertiesForKeys: nil
         )
         #expect(inputs.count >= 40)

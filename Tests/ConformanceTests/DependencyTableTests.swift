@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `docs/dependencies.md` lists everything that the build downloads or installs, with the license of each package.
@@ -15,17 +16,12 @@ struct DependencyTableTests {
         var license: String
     }
 
-    private static let root = DocumentationTests.root
-
-    private static func text(_ path: String) throws -> String {
-        try String(contentsOf: root.appending(path: path), encoding: .utf8)
-    }
-
     /// The rows of all tables, by the names in backquotes before the license's column.
     private static func rows() throws -> [Row] {
         var licenseColumn: Int?
         var rows: [Row] = []
-        for line in try text("docs/dependencies.md").split(separator: "\n", omittingEmptySubsequences: false) {
+        let table = try Repository.text("docs/dependencies.md")
+        for line in table.split(separator: "\n", omittingEmptySubsequences: false) {
             guard line.hasPrefix("|") else {
                 licenseColumn = nil
                 continue
@@ -55,7 +51,7 @@ struct DependencyTableTests {
 
     @Test("every package of Package.resolved has one row")
     func everyPackageHasOneRow() throws {
-        let resolved = try JSONDecoder().decode(Resolved.self, from: Data(try Self.text("Package.resolved").utf8))
+        let resolved = try JSONDecoder().decode(Resolved.self, from: Data(try Repository.text("Package.resolved").utf8))
         let names = try Self.rows().flatMap(\.names)
         #expect(resolved.pins.count >= 20)
         for pin in resolved.pins {
@@ -87,7 +83,7 @@ struct DependencyTableTests {
 
     @Test("everything that scripts/setup.sh installs has a row")
     func everythingInstalledHasARow() throws {
-        let setup = try Self.text("scripts/setup.sh")
+        let setup = try Repository.text("scripts/setup.sh")
         let names = Set(try Self.rows().flatMap(\.names))
         let needed = setup.matches(of: #/\n +need ([a-z0-9.+-]+) /#).map { String($0.1) }
         let python = try #require(setup.firstMatch(of: #/\npython_packages=\(([^)]*)\)/#)).1.split(separator: " ")

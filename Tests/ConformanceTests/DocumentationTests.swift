@@ -5,16 +5,13 @@ import Testing
 /// Verifies the documents: their console sessions are run against the sandbox.
 @Suite("Documentation")
 struct DocumentationTests {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
     /// The README and every guide with a session, in three lists that run in parallel: the guide to resumed uploads waits
     /// for about as long as each of the others.
     private static func documents() throws -> [[String]] {
         let slow = "docs/guides/resumable.md"
-        let guides = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs/guides").path)
+        let guides = try FileManager.default.contentsOfDirectory(atPath: Repository.path("docs/guides"))
             .filter { $0.hasSuffix(".md") }.sorted().map { "docs/guides/" + $0 }
-            .filter { try String(contentsOf: root.appending(path: $0), encoding: .utf8).contains("```console") }
+            .filter { try Repository.text($0).contains("```console") }
         let others = ["README.md"] + guides.filter { $0 != slow }
         return [[slow], Array(others.prefix(others.count / 2)), Array(others.dropFirst(others.count / 2))]
     }
@@ -37,7 +34,7 @@ struct DocumentationTests {
                 "\(Self.guestToken)=2026-06-13,Ann & Bob,wedding",
             ]
         )
-        let text = try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
+        let text = try Repository.text(document)
             .replacing("https://media.example.org", with: sandbox.address)
             .replacing("https://photos.example.org", with: sandbox.address)
             .replacing("https://captures.example.org", with: sandbox.address)
@@ -49,7 +46,7 @@ struct DocumentationTests {
         try makePhotos(in: directory)
         try makeCapture(in: directory)
         // The pictures directory of a desktop, where albums are created.
-        try FileManager.default.createDirectory(atPath: directory.file("Pictures"), withIntermediateDirectories: true)
+        try makeDirectory(directory.file("Pictures"))
         try await addLegacyPhotos(to: sandbox)
         try "\(sandbox.address)/upload/\(Self.guestToken)\n"
             .write(toFile: directory.file("event-link.txt"), atomically: true, encoding: .utf8)
@@ -74,15 +71,12 @@ struct DocumentationTests {
 
     /// The files that the documents use: the small clip, made unique by a few bytes at its end.
     private func makeMedia(in directory: TemporaryDirectory) throws {
-        let clip = try Data(contentsOf: Self.root.appending(path: "fixtures/media/clip.mp4"))
+        let clip = try Repository.data("fixtures/media/clip.mp4")
         for name in ["first-dance", "concert", "rehearsal", "one", "two", "three", "smoke"] {
             try (clip + Data(name.utf8)).write(to: URL(filePath: directory.file("\(name).mp4")))
         }
         try (clip + Data(count: 2_000_000)).write(to: URL(filePath: directory.file("festival.mp4")))
-        try FileManager.default.createDirectory(
-            atPath: directory.file("concerts/2026"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(directory.file("concerts/2026"))
         for number in 1...6 {
             try (clip + Data("set \(number)".utf8))
                 .write(to: URL(filePath: directory.file("concerts/2026/set-\(number).mp4")))
@@ -99,10 +93,7 @@ struct DocumentationTests {
 
     /// Files that a photo server accepts, and the key of the sandbox's first user.
     private func makePhotos(in directory: TemporaryDirectory) throws {
-        try FileManager.default.createDirectory(
-            atPath: directory.file("pictures"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(directory.file("pictures"))
         for number in 1...3 {
             let path = directory.file("pictures/IMG_000\(number).jpg")
             try Data(SmallPhoto.jpeg("photo \(number)")).write(to: URL(filePath: path))
@@ -119,12 +110,12 @@ struct DocumentationTests {
         try (Data([0xFF, 0xD8, 0xFF, 0xE0]) + Data("the square at noon".utf8))
             .write(to: URL(filePath: directory.file("square.jpg")))
         try FileManager.default.copyItem(
-            atPath: Self.root.appending(path: "fixtures/depth/typical_scene.f32").path,
+            atPath: Repository.path("fixtures/depth/typical_scene.f32"),
             toPath: directory.file("square.f32")
         )
         // The script in the guide.
         try FileManager.default.copyItem(
-            atPath: Self.root.appending(path: "docs/guides/verify-bundle.sh").path,
+            atPath: Repository.path("docs/guides/verify-bundle.sh"),
             toPath: directory.file("verify-bundle.sh")
         )
     }
@@ -164,7 +155,7 @@ struct DocumentationTests {
         )
         try makePhotos(in: directory)
         try FileManager.default.moveItem(atPath: directory.file("pictures"), toPath: directory.file("Pictures"))
-        let document = try String(contentsOf: Self.root.appending(path: "docs/guides/sync.md"), encoding: .utf8)
+        let document = try Repository.text("docs/guides/sync.md")
         let block = try #require(document.components(separatedBy: "```crontab\n").dropFirst().first)
         let lines = block.components(separatedBy: "\n```")[0].split(separator: "\n").map {
             $0.replacing("https://photos.example.org", with: sandbox.address)

@@ -31,10 +31,7 @@ struct FirstContactTests {
         }
 
         func setKnown(_ text: String) throws {
-            try FileManager.default.createDirectory(
-                atPath: runner.home.file("config/mediactl"),
-                withIntermediateDirectories: true
-            )
+            try makeDirectory(runner.home.file("config/mediactl"))
             try Data(text.utf8).write(to: URL(fileURLWithPath: known))
         }
     }

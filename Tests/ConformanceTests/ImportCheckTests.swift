@@ -30,22 +30,17 @@ import Testing
                 """
             try write(manifest, to: tree.file(package), named: "Package.swift")
         }
-        let child = try ChildProcess(repositoryRoot + "/scripts/check-imports.py", [tree.path], home: tree)
+        let child = try ChildProcess(Repository.path("scripts/check-imports.py"), [tree.path], home: tree)
         return try await child.finish(deadline: .seconds(120))
     }
 
     private func write(_ text: String, to directory: String, named name: String) throws {
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
     }
 
     private func sortedLines(_ text: String) -> [String] {
         text.split(separator: "\n").map(String.init).sorted()
-    }
-
-    private var repositoryRoot: String {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
     }
 
     @Test func aTreeThatFollowsTheTablePasses() async throws {

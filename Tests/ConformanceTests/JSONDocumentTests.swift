@@ -18,12 +18,10 @@ import Testing
 
     @Test func aSchemaOfANewGroupIsDocumented() async throws {
         let tree = try TemporaryDirectory()
-        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        try FileManager.default.createDirectory(atPath: tree.file("docs/schemas"), withIntermediateDirectories: true)
-        try FileManager.default.createDirectory(atPath: tree.file("scripts"), withIntermediateDirectories: true)
+        try makeDirectory(tree.file("docs/schemas"))
+        try makeDirectory(tree.file("scripts"))
         let script = tree.file("scripts/json-docs.py")
-        try FileManager.default.copyItem(atPath: repository.path + "/scripts/json-docs.py", toPath: script)
+        try FileManager.default.copyItem(atPath: Repository.path("scripts/json-docs.py"), toPath: script)
         try Data(Self.schema.utf8).write(to: URL(filePath: tree.file("docs/schemas/drop-1.json")))
         let document = URL(filePath: tree.file("docs/json.md"))
         try Data("# JSON\n\n\(Self.mark)".utf8).write(to: document)
@@ -41,7 +39,7 @@ import Testing
 
         // A recorded session with the keys in another order than documented.
         let sessions = tree.file("fixtures/golden/transcripts")
-        try FileManager.default.createDirectory(atPath: sessions, withIntermediateDirectories: true)
+        try makeDirectory(sessions)
         let record = #"{"schema":"mediactl.drop-box-list/1","weight":3,"type":"item"}"#
         try Data("$ mediactl drop-box list --json\n\(record)\n".utf8).write(to: URL(filePath: sessions + "/drop.txt"))
         let other = try await ChildProcess(script, ["--check"], home: tree).finish(deadline: .seconds(60))

@@ -14,9 +14,7 @@ import Testing
             )
             try Data(text.utf8).write(to: url)
         }
-        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
-        let child = try ChildProcess(repository + "/scripts/check-phrases.py", [tree.path], home: tree)
+        let child = try ChildProcess(Repository.path("scripts/check-phrases.py"), [tree.path], home: tree)
         return try await child.finish(deadline: .seconds(120))
     }
 

@@ -18,12 +18,9 @@ struct SchedulerTests {
                 announcing: ForeignProgram.product("mediactl-sandbox"),
                 ["--listen", "127.0.0.1:0", "--data", home.file("server")]
             )
-            let clip = try Data(contentsOf: BuiltClientTests.clip)
+            let clip = try Repository.data(BuiltClientTests.clip)
             for directory in ["media/2026", "exports", "tmp"] {
-                try FileManager.default.createDirectory(
-                    atPath: home.file(directory),
-                    withIntermediateDirectories: true
-                )
+                try makeDirectory(home.file(directory))
             }
             for number in 1...9 {
                 try (clip + Data("\(number)".utf8)).write(to: URL(filePath: home.file("media/2026/\(number).mp4")))
@@ -69,8 +66,7 @@ struct SchedulerTests {
 
     /// The first block of this language that contains a text.
     private static func block(_ language: String, with text: String) throws -> String {
-        let guide = DocumentationTests.root.appending(path: "docs/guides/scale.md")
-        let pieces = try String(contentsOf: guide, encoding: .utf8).components(separatedBy: "```\(language)\n")
+        let pieces = try Repository.text("docs/guides/scale.md").components(separatedBy: "```\(language)\n")
         let blocks = pieces.dropFirst().compactMap { $0.components(separatedBy: "```").first }
         return try #require(blocks.first { $0.contains(text) })
     }
@@ -120,7 +116,7 @@ struct SchedulerTests {
             let path = variable.name == "DATA_DIR" ? value.replacing(/\/[^\/]*$/, with: "") : value
             #expect(mounted.contains(path), "\(variable.name)")
         }
-        let image = try String(contentsOf: DocumentationTests.root.appending(path: "Dockerfile"), encoding: .utf8)
+        let image = try Repository.text("Dockerfile")
         let group = job.spec.template.spec.securityContext.fsGroup
         #expect(image.contains("\nUSER \(group):\(group)\n"))
         #expect(Set(container.volumeMounts.map(\.name)) == Set(job.spec.template.spec.volumes.map(\.name)))

@@ -1,19 +1,18 @@
 import Foundation
 import FuzzEntries
+import TestSupport
 import Testing
 
 /// Every promise in `docs/security.md` has an existing test.
 @Suite("Security document")
 struct SecurityDocumentTests {
-    private static let root = DocumentationTests.root
-
     private static func document() throws -> String {
-        try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
+        try Repository.text("docs/security.md")
     }
 
     /// The text of all Swift files of a target.
     private static func source(of target: Substring) throws -> String {
-        let folder = root.appending(path: "Tests/\(target)")
+        let folder = Repository.root.appending(path: "Tests/\(target)")
         let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
         return try names.filter { $0.hasSuffix(".swift") }.map {
             try String(contentsOf: folder.appending(path: $0), encoding: .utf8)

@@ -119,10 +119,7 @@ private final class Seen: Sendable {
     @Test func aReportIsRetried() async throws {
         let server = try Self.silentServer()
         let runner = try Guarded.machine(port: server.port)
-        try FileManager.default.createDirectory(
-            atPath: runner.home.file("media"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(runner.home.file("media"))
         try Data("refused".utf8).write(to: URL(filePath: runner.home.file("media/refused.mp4")))
         let report = try Guarded.place("report.json", in: runner, port: server.port)
         let result = try await runner.run(["upload", "--retry-failed", report, "--dry-run", "--json"])

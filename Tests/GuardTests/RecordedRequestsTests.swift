@@ -75,7 +75,7 @@ import Testing
             "MEDIACTL_SERVER": proxy.address, "MEDIACTL_CAPTURE_URL": proxy.address, "MEDIACTL_USER": "uploader",
             "MEDIACTL_PASSWORD": "uploader",
         ]) { $1 }
-        let clip = try Data(contentsOf: Guarded.root.appending(path: "fixtures/media/clip.mp4"))
+        let clip = try Repository.data("fixtures/media/clip.mp4")
         let picture = Data([0xFF, 0xD8, 0xFF, 0xE0])
         var files = ["first", "second", "third", "fourth", "fifth"].map { ($0 + ".mp4", clip + Data($0.utf8)) }
         files += ["long", "longer"].map { ($0 + ".mp4", clip + Data($0.utf8) + Data(count: 200_000)) }
@@ -85,10 +85,7 @@ import Testing
         files.append(("key.txt", Data((SandboxProcess.aliceKey + "\n").utf8)))
         files.append(("library-key.txt", Data("key-1\n".utf8)))
         files.append(("link.txt", Data("\(proxy.address)/upload/\(String(repeating: "L", count: 43))\n".utf8)))
-        try FileManager.default.createDirectory(
-            atPath: runner.home.file("Pictures"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(runner.home.file("Pictures"))
         for (name, data) in files {
             try data.write(to: URL(filePath: runner.home.file(name)))
             try #require(chmod(runner.home.file(name), 0o600) == 0)

@@ -15,7 +15,10 @@ enum OpenSSLTool {
     /// Runs the tool, and returns its output.
     /// - Throws: `Refusal` if it fails.
     @discardableResult
-    static func run(_ arguments: String...) async throws -> [UInt8] {
+    static func run(_ arguments: String...) async throws -> [UInt8] { try await run(arguments) }
+
+    @discardableResult
+    static func run(_ arguments: [String]) async throws -> [UInt8] {
         let result = try await ChildProcess.run("openssl", arguments)
         guard result.status == 0 else { throw Refusal(text: result.errors) }
         return Array(result.output.utf8)

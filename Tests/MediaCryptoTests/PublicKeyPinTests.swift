@@ -8,23 +8,10 @@ import Testing
     @Test func pinAndFingerprintAreThoseOfOpenSSL() async throws {
         let directory = try TemporaryDirectory()
         let (key, certificate) = (directory.file("key.pem"), directory.file("cert.pem"))
-        try await OpenSSLTool.run(
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-keyout",
-            key,
-            "-out",
-            certificate,
-            "-subj",
-            "/CN=gighive.internal",
-            "-days",
-            "2"
-        )
+        try await OpenSSLTool.run([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
+            certificate, "-subj", "/CN=gighive.internal", "-days", "2",
+        ])
         try await OpenSSLTool.run("pkey", "-in", key, "-pubout", "-outform", "der", "-out", directory.file("key.der"))
         let digest = try await OpenSSLTool.run("dgst", "-sha256", "-binary", "-hex", directory.file("key.der"))
         let hex = String(decoding: digest, as: UTF8.self).split(separator: " ").last.map {

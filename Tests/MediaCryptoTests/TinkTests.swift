@@ -5,9 +5,6 @@ import Testing
 
 /// Google's library decrypts what we encrypt, and vice versa.
 @Suite struct TinkTests {
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
     @Test func bothDecryptEachOthersOutput() async throws {
         let directory = try TemporaryDirectory()
         let sizes = StreamingAEADTests.sizes + [SealedBytes.first + 2 * SealedBytes.other, 5_000_000]
@@ -41,10 +38,10 @@ import Testing
         try write(Array(jobs.joined().utf8), directory.file("jobs"))
         let key = try #require(SealedBytes.key).withBytes { $0 }
         let python = try ChildProcess(
-            Self.repository.appending(path: ".build/venv/bin/python").path,
+            Repository.python,
             [
-                Self.repository.appending(path: "Tests/MediaCryptoTests/scripts/tink_stream.py").path,
-                hex(key), hex(SealedBytes.associatedData),
+                Repository.path("Tests/MediaCryptoTests/scripts/tink_stream.py"), hex(key),
+                hex(SealedBytes.associatedData),
             ],
             streams: .separate(input: .file(directory.file("jobs")))
         )

@@ -155,10 +155,7 @@ import Testing
         let folders = ["", "a/", "a/c/", "b/", "b/c/", "b/d/", "b/d/c/"]
         let files = folders.flatMap { folder in ["x.mp4", "x.mov", "y.mp4"].map { folder + $0 } }
         for folder in folders {
-            try FileManager.default.createDirectory(
-                atPath: directory.file(folder),
-                withIntermediateDirectories: true
-            )
+            try makeDirectory(directory.file(folder))
         }
         for file in files { try Data("x".utf8).write(to: URL(filePath: directory.file(file))) }
         let script = """

@@ -45,10 +45,7 @@ import Testing
 
     @Test func theParentOfAPathWithoutOneIsLookedUp() throws {
         let directory = try TemporaryDirectory()
-        try FileManager.default.createDirectory(
-            atPath: directory.file("gig/raw"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(directory.file("gig/raw"))
         let template = try LabelTemplate("{parent}")
         let workingDirectory = URL(filePath: FileManager.default.currentDirectoryPath).lastPathComponent
         for (path, parent) in [

@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func aDanglingLinkCountsAsAnExistingName() throws {
-        try FileManager.default.createSymbolicLink(atPath: temporary.file("a"), withDestinationPath: "/nowhere/at/all")
+        try makeLink(temporary.file("a"), to: "/nowhere/at/all")
         let file = try PartialFile.open(".a.part", in: directory)
         #expect(throws: FileWriteError(.exists, path: Array(temporary.file("a").utf8))) { try file.publish(as: "a") }
     }
@@ -122,7 +122,7 @@ import Testing
         #expect(try file.status().size == 0)
     }
 
-    @Test func twoWritersExcludeEachOther() throws {
+    @Test func aSecondWriterIsRefused() throws {
         let file = try PartialFile.open(".a.part", in: directory)
         #expect(throws: FileWriteError(.busy, path: file.path)) { try PartialFile.open(".a.part", in: directory) }
         withExtendedLifetime(file) {}
@@ -145,7 +145,7 @@ import Testing
 
     @Test func aLinkInPlaceOfTheTemporaryFileIsNotFollowed() throws {
         try put("precious", "victim")
-        try FileManager.default.createSymbolicLink(atPath: temporary.file(".a.part"), withDestinationPath: "victim")
+        try makeLink(temporary.file(".a.part"), to: "victim")
         #expect(throws: FileWriteError(.unsafe, path: Array(temporary.file(".a.part").utf8))) {
             try PartialFile.open(".a.part", in: directory)
         }
@@ -169,7 +169,7 @@ import Testing
 
     @Test func aLinkInPlaceOfASubdirectoryIsNotFollowed() throws {
         let outside = try TemporaryDirectory()
-        try FileManager.default.createSymbolicLink(atPath: temporary.file("2024"), withDestinationPath: outside.path)
+        try makeLink(temporary.file("2024"), to: outside.path)
         for isCreated in [false, true] {
             #expect(throws: FileWriteError(.unsafe, path: Array(temporary.file("2024").utf8))) {
                 try directory.subdirectory("2024", creating: isCreated)
@@ -180,7 +180,7 @@ import Testing
 
     @Test func theSpecifiedDirectoryMayBeALink() throws {
         try FileManager.default.createDirectory(atPath: temporary.file("real"), withIntermediateDirectories: false)
-        try FileManager.default.createSymbolicLink(atPath: temporary.file("link"), withDestinationPath: "real")
+        try makeLink(temporary.file("link"), to: "real")
         let target = try #require(try TargetDirectory.open(Array(temporary.file("link/").utf8), creating: true))
         #expect(try target.subdirectory("2024", creating: true) != nil)
         #expect(FileManager.default.fileExists(atPath: temporary.file("real/2024")))
@@ -191,7 +191,7 @@ import Testing
         let outside = try TemporaryDirectory()
         let year = try #require(try directory.subdirectory("2024", creating: true))
         try FileManager.default.moveItem(atPath: temporary.file("2024"), toPath: temporary.file("moved"))
-        try FileManager.default.createSymbolicLink(atPath: temporary.file("2024"), withDestinationPath: outside.path)
+        try makeLink(temporary.file("2024"), to: outside.path)
         let file = try PartialFile.open(".a.part", in: year)
         _ = try file.publish(as: "a")
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)

@@ -139,11 +139,8 @@ import Testing
 
     // MARK: Support
 
-    private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "fixtures/media/photos")
-
     static func bytes(of name: String) throws -> [UInt8] {
-        try [UInt8](Data(contentsOf: directory.appending(path: name)))
+        try [UInt8](Repository.data("fixtures/media/photos/\(name)"))
     }
 
     private func examine(_ bytes: [UInt8]) throws -> PhotoStructure {

@@ -42,7 +42,7 @@ import Testing
         let inside = try #require(try directory.makeSubdirectory(bytes("a")))
         try FileManager.default.moveItem(atPath: temporary.file("a"), toPath: temporary.file("b"))
         try FileManager.default.createDirectory(atPath: temporary.file("outside"), withIntermediateDirectories: false)
-        try FileManager.default.createSymbolicLink(atPath: temporary.file("a"), withDestinationPath: "outside")
+        try makeLink(temporary.file("a"), to: "outside")
         try inside.makeLink(bytes("link"), to: bytes("x"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.file("b")) == ["link"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.file("outside")).isEmpty)
@@ -63,10 +63,10 @@ import Testing
 
     @Test func ancestorsAreTheRealParentDirectories() throws {
         let deep = temporary.file("x/y")
-        try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+        try makeDirectory(deep)
         let y = try #require(try TargetDirectory.open(bytes(deep), creating: false))
         #expect(y.ancestor(2, isDirectory: bytes(temporary.path)) && !y.ancestor(1, isDirectory: bytes(temporary.path)))
-        try FileManager.default.createSymbolicLink(atPath: temporary.file("z"), withDestinationPath: "x/y")
+        try makeLink(temporary.file("z"), to: "x/y")
         let z = try #require(try TargetDirectory.open(bytes(temporary.file("z")), creating: false))
         #expect(!z.ancestor(1, isDirectory: bytes(temporary.path)))
     }
@@ -111,7 +111,7 @@ import Testing
         try Data("hello".utf8).write(to: URL(fileURLWithPath: file))
         #expect(try directory.content(of: bytes("file"), longest: 5) == bytes("hello"))
         #expect(try directory.content(of: bytes("missing"), longest: 5) == nil)
-        try FileManager.default.createSymbolicLink(atPath: temporary.file("link"), withDestinationPath: "file")
+        try makeLink(temporary.file("link"), to: "file")
         try FileManager.default.createDirectory(atPath: temporary.file("dir"), withIntermediateDirectories: false)
         // Opening a FIFO without a writer would block indefinitely.
         try #require(mkfifo(temporary.file("fifo"), 0o600) == 0)

@@ -6,9 +6,6 @@ import Testing
 /// The code of docs/library.md, compiled and run: the document's Swift blocks are the marked parts of this file.
 @Suite("Library guide")
 struct LibraryGuideTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
     // MARK: Uploads
 
     @Test("uploads with progress, and deletes")
@@ -37,12 +34,12 @@ struct LibraryGuideTests {
         let directory = try DataDirectory.open(folder)
         #expect(try TokenStore(in: directory).tokens(host: server.scope).map(\.fileID) == [result.fileID])
 
-        try await takeBack(client, server, directory)
+        try await deleteUpload(client, server, directory)
         #expect(try TokenStore(in: directory).tokens(host: nil).isEmpty)
         #expect(try await client.asset(result.fileID ?? 0) == nil)
     }
 
-    private func takeBack(_ client: GigHiveClient, _ server: ServerURL, _ directory: DataDirectory) async throws {
+    private func deleteUpload(_ client: GigHiveClient, _ server: ServerURL, _ directory: DataDirectory) async throws {
         // guide: delete
         let store = try TokenStore(in: directory)
         let deleter = Deleter(client: client, store: store, host: server.scope)
@@ -68,11 +65,11 @@ struct LibraryGuideTests {
         let uploader = try Uploader(client: client, directory: directory, options: options)
         let details = try UploadDetails.validated(eventDate: "2026-06-13", orgName: "The Larks", label: "Long")
         let prepared = try uploader.prepare(path, details: details)
-        let underWay = Gate()
+        let started = Gate()
         let report: @Sendable (UploadEvent) -> Void = { event in
-            if case .progress(let sent) = event, sent.bytesAcknowledged > 1 << 20 { underWay.open() }
+            if case .progress(let sent) = event, sent.bytesAcknowledged > 1 << 20 { started.open() }
         }
-        func userCancels() async { await underWay.opened() }
+        func userCancels() async { await started.opened() }
 
         // guide: cancel
         let upload = Task { await uploader.upload(prepared, onEvent: report) }
@@ -111,7 +108,7 @@ struct LibraryGuideTests {
         let temporary = try TemporaryDirectory()
         let (address, folder) = (sandbox.baseURL, temporary.file("data"))
         let (apiKey, pictures) = (SandboxProcess.aliceKey, Array(temporary.file("Pictures").utf8))
-        try FileManager.default.createDirectory(atPath: temporary.file("Pictures"), withIntermediateDirectories: true)
+        try makeDirectory(temporary.file("Pictures"))
         try Data("new".utf8).write(to: URL(fileURLWithPath: temporary.file("Pictures/new.jpg")))
 
         // guide: sync
@@ -213,7 +210,7 @@ struct LibraryGuideTests {
     @Test("the document shows exactly the code that runs here, each system in ten lines")
     func documentIsThisCode() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        let document = try String(contentsOf: Self.root.appending(path: "docs/library.md"), encoding: .utf8)
+        let document = try Repository.text("docs/library.md")
         let shown = Self.swiftBlocks(in: document)
         let run = source.components(separatedBy: "// guide: ").dropFirst()
             .filter { !$0.hasPrefix("end\n") && $0.contains("\n        ") }
@@ -243,7 +240,7 @@ struct LibraryGuideTests {
         while let module = waiting.popLast() {
             guard reached.insert(module).inserted else { continue }
             for name in try Self.imports(of: module) {
-                if FileManager.default.fileExists(atPath: Self.root.appending(path: "Sources/\(name)").path) {
+                if FileManager.default.fileExists(atPath: Repository.path("Sources/\(name)")) {
                     waiting.append(name)
                 } else {
                     foreign.insert(name)
@@ -259,7 +256,7 @@ struct LibraryGuideTests {
     }
 
     private static func imports(of module: String) throws -> Set<String> {
-        let folder = root.appending(path: "Sources/\(module)")
+        let folder = Repository.root.appending(path: "Sources/\(module)")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
         let modifiers: Set<Substring> = ["@_exported", "@preconcurrency", "internal", "package", "public"]
         var names: Set<String> = []

@@ -83,7 +83,7 @@ import Testing
         let photo = try bench.photo("a.jpg", seed: 1)
         let send = bench.sending(photo) + ["--captured-at", "2026-05-01T18:30:00Z"]
         let counters = bench.dataPath + "/capture-counters"
-        try FileManager.default.createDirectory(atPath: counters, withIntermediateDirectories: true)
+        try makeDirectory(counters)
         let device = try #require(try await bench.sandbox.captureDevices().first)
         let file = counters + "/" + device.id.lowercased()
         for garbage in ["", "7", "12x\n"] {

@@ -263,7 +263,7 @@ import Testing
     @Test func aServerWithoutLoginsAcceptsPasswords() async throws {
         let sandbox = try await SandboxProcess.start(dialect: "d4")
         let bench = try Self.bench(sandbox.baseURL)
-        try FileManager.default.createDirectory(atPath: bench.dataPath, withIntermediateDirectories: true)
+        try makeDirectory(bench.dataPath)
         let mark = #"{"version":1,"servers":{"\#(sandbox.baseURL)":{"requires_login":true}}}"#
         try Data(mark.utf8).write(to: URL(fileURLWithPath: bench.dataPath + "/logins.json"))
         let words = ["media", "list", "--json"] + bench.login

@@ -10,7 +10,7 @@ import Testing
     /// A directory of small movies, each with unique bytes.
     private func makeMovies(_ count: Int, in bench: Bench, _ name: String) throws -> String {
         let directory = bench.runner.home.file(name)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         let start = Data([0, 0, 0, 0x18] + Array("ftypisom".utf8) + [0, 0, 2, 0] + Array("isomiso2".utf8))
         for number in 0..<count {
             try (start + Data("\(name) \(number)".utf8))

@@ -220,7 +220,7 @@ import Testing
         try await fixture.make(each.past)
         if fromProfile {
             let directory = fixture.bench.runner.home.file("config/mediactl")
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try makeDirectory(directory)
             let text = """
                 profiles:
                   b: {server: "\(fixture.servers.b.address)", user: b-user, password_command: [printf, "%s-of-server-B", canary]}

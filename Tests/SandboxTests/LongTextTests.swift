@@ -14,7 +14,7 @@ import Testing
         ("d3-long-participants", "participants", 1, 1),
     ])
     func aLongTextIsRejectedAsInTheRecording(name: String, field: String, files: Int, rows: Int) async throws {
-        let recording = try Transcript(named: name)
+        let recording = try GigHiveTranscript(name)
         let fixture = try await Fixture(dialect: String(name.prefix(2)))
         let fields = Self.event + (field == "label" ? [] : ["label=one"]) + ["\(field)=\(Self.long)"]
         let response = try await fixture.upload(try fixture.file(content: name), fields: fields)
@@ -44,7 +44,7 @@ import Testing
         ("d1", "A   B  rec", "la   bel rec"), ("d2", "a b rec", "la bel rec"), ("d3", "A B rec", "la   bel rec"),
     ])
     func theServerNormalizesText(dialect: String, listedOrganization: String, listedLabel: String) async throws {
-        let recording = try Transcript(named: "\(dialect)-normalization")
+        let recording = try GigHiveTranscript("\(dialect)-normalization")
         let recorded = try #require(
             try JSONSerialization.jsonObject(with: Data(recording.text.utf8)) as? [String: Any]
         )
@@ -78,7 +78,7 @@ import Testing
     /// PHP's limits on files and forms.
     @Test(arguments: [("d3-file-limit", "upload:file-limit=1000"), ("d3-post-limit", "upload:post-limit=1000")])
     func phpLimitsRespondLikeTheRecording(name: String, fault: String) async throws {
-        let recording = try Transcript(named: name)
+        let recording = try GigHiveTranscript(name)
         let fixture = try await Fixture(faults: [fault])
         let response = try await fixture.upload(try fixture.file(size: 2000))
         #expect(response.status == recording.status)
@@ -108,7 +108,7 @@ import Testing
     }
 
     private func expect(_ response: CurlResponse, like name: String) throws {
-        let recording = try Transcript(named: name)
+        let recording = try GigHiveTranscript(name)
         #expect(response.status == recording.status)
         #expect(response.headers["content-type"] == recording.headers["content-type"])
         #expect(TranscriptTests.title(response.text) == TranscriptTests.title(recording.text))

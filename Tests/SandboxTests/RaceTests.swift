@@ -20,7 +20,7 @@ import Testing
         ),
     ])
     func aCollisionRespondsLikeTheRecording(name: String, contents: [String], value: String) async throws {
-        let recording = try Transcript(named: name)
+        let recording = try GigHiveTranscript(name)
         let fixture = try await Fixture(dialect: String(name.prefix(2)), arguments: ["--races", "0.5"])
         let first = contents.filter { $0 == "first" }
         #expect(try await fixture.uploadAtOnce(first.map { ($0, $0) }).allSatisfy { $0.status == 201 })

@@ -172,7 +172,7 @@ import Testing
 
     @Test(arguments: cases)
     func respondsLikeTheRecording(_ testCase: Case) async throws {
-        let recording = try Transcript(named: testCase.name)
+        let recording = try GigHiveTranscript(testCase.name)
         let fixture = try await Fixture(dialect: testCase.dialect, arguments: testCase.arguments)
         let clip = try fixture.file("v1.mp4", content: Self.clipContent)
         var names = try await prepare(fixture, clip, testCase.preparation)
@@ -198,7 +198,7 @@ import Testing
     /// The values for the words in capitals. Recorded from another tus server behind the same proxy: its own values
     /// are listed here.
     @Test func supportsTusLikeTheRecording() async throws {
-        let recording = try Transcript(named: "d3-tus-options")
+        let recording = try GigHiveTranscript("d3-tus-options")
         let extensions = try #require(recording.headers["tus-extension"])
         let size = try #require(recording.headers["tus-max-size"])
         let fixture = try await Fixture(arguments: ["--tus-extensions", extensions, "--tus-max-size", size])

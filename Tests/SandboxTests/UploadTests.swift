@@ -176,10 +176,7 @@ import Testing
         #expect(response.status == 500)
         #expect(try response.string("error") == error)
         #expect(try response.string("message")?.hasPrefix(message) == true)
-        try FileManager.default.createDirectory(
-            atPath: fixture.sandbox.data.file(folder),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(fixture.sandbox.data.file(folder))
         #expect(try await fixture.upload(path).status == 201)
     }
 

@@ -32,8 +32,7 @@ extension SoftwareTPM {
     ) async throws -> Evidence {
         let temporary = try TemporaryDirectory()
         let folder = directory ?? temporary.path
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("ConformanceTests/scripts/make-tpm2-evidence.sh").path
+        let script = Repository.path("Tests/ConformanceTests/scripts/make-tpm2-evidence.sh")
         try await run("sh", [script, folder, handle, algorithm])
         func bytes(_ name: String) throws -> [UInt8] {
             Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)))

@@ -1,12 +1,11 @@
 import Foundation
+import TestSupport
 
 /// Files of `fixtures/`.
 enum Fixtures {
     /// The bytes of one of them.
     static func bytes(_ path: String) throws -> [UInt8] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        return Array(try Data(contentsOf: root.appending(path: "fixtures/\(path)")))
+        Array(try Repository.data("fixtures/\(path)"))
     }
 }
 

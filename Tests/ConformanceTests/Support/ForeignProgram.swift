@@ -15,12 +15,8 @@ enum ForeignProgram {
     }
 
     /// The directory of the scripts next to these tests.
-    static let scripts = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "scripts").path
-
-    /// The interpreter with the parsers (`scripts/setup.sh test` installs it).
-    static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: ".build/venv/bin/python").path
+    static let scripts = Repository.path("Tests/ConformanceTests/scripts")
+    static let python = Repository.python
 
     /// Finds a program in `PATH`, and in the directories in which Debian installs servers.
     static func path(of name: String) throws -> String {

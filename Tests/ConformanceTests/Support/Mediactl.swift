@@ -23,7 +23,9 @@ struct Mediactl {
         return path
     }
 
-    func run(_ arguments: String...) async throws -> ChildResult {
+    func run(_ arguments: String...) async throws -> ChildResult { try await run(arguments) }
+
+    func run(_ arguments: [String]) async throws -> ChildResult {
         try await ForeignProgram.run(
             ForeignProgram.product("mediactl"),
             arguments + ["--no-input"],

@@ -4,9 +4,7 @@ import Testing
 
 /// The frozen files of 0.1.0, and how to run a program on them.
 enum Guarded {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-    static let fixtures = root.appending(path: "fixtures/guard-0.1.0").path
+    static let fixtures = Repository.path("fixtures/guard-0.1.0")
     /// The server address with which the fixtures were created, and the home directory.
     static let address = "127.0.0.1:48080"
     static let home = "/home/ann"
@@ -53,7 +51,7 @@ enum Guarded {
                 continue
             }
             if isDirectory.boolValue {
-                try FileManager.default.createDirectory(atPath: destination, withIntermediateDirectories: true)
+                try makeDirectory(destination)
                 try #require(chmod(destination, 0o700) == 0)
             } else {
                 var data = try Data(contentsOf: URL(filePath: source + "/" + path))
@@ -65,13 +63,5 @@ enum Guarded {
                 try #require(chmod(destination, 0o600) == 0)
             }
         }
-    }
-}
-
-extension ChildResult {
-    /// The records of one type of a run with `--json`.
-    func records(_ type: String = "item") throws -> [[String: Any]] {
-        try lines.map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
-            .filter { $0["type"] as? String == type }
     }
 }

@@ -1,5 +1,6 @@
 import CaptureSubmission
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HashCapture
@@ -53,12 +54,12 @@ import Testing
         let allowed = [
             "Foundation", "Glibc", "MediaCore", "MediaCrypto", "MediaTransport", "Outcomes", "Synchronization",
         ]
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Sources/\(module)").standardized
-        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        let folder = "Sources/\(module)"
+        let files = try FileManager.default.subpathsOfDirectory(atPath: Repository.path(folder))
+            .filter { $0.hasSuffix(".swift") }
         #expect(files.count >= leastCount)
         for file in files {
-            let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+            let text = try Repository.text("\(folder)/\(file)")
             for line in text.split(separator: "\n") {
                 guard let match = line.firstMatch(of: /^(?:@\w+ )?(?:\w+ )?import (?:\w+ )?(\w+)/) else { continue }
                 #expect(allowed.contains(String(match.1)), "\(file): \(line)")
@@ -73,13 +74,7 @@ import Testing
 
     /// The sender has these members, and no other.
     @Test func theSenderHasNoAccessToTheMedia() throws {
-        let types = try #require(
-            try? String(
-                contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-                    .appendingPathComponent("../../../Sources/HashCapture/Captures/CaptureSender.swift").standardized,
-                encoding: .utf8
-            )
-        )
+        let types = try Repository.text("Sources/HashCapture/Captures/CaptureSender.swift")
         let members = types.matches(of: /(?m)^    let (\w+): ([\w.]+)$/).map { "\($0.1): \($0.2)" }
         #expect(
             members == [

@@ -7,7 +7,7 @@ import Testing
 /// Files of four formats, written by `fixtures/depth-files/make.py` with numpy, ffmpeg and zlib.
 @Suite("depth map files")
 struct DepthMapFileTests {
-    static let directory = DepthVectors.fixtures + "/depth-files/"
+    static let directory = Repository.path("fixtures/depth-files") + "/"
 
     /// 0.5 + row + column / 8, with a hole at the end of the second row.
     static let scene: [Float] = (0..<20).map { (index: Int) -> Float in

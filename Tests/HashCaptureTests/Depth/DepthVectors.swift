@@ -1,6 +1,7 @@
 import CaptureSubmission
 import Foundation
 import HashCapture
+import TestSupport
 import Testing
 
 /// `fixtures/depth`: maps, and the output of the reference algorithm for them.
@@ -61,9 +62,7 @@ struct DepthVectors: Decodable {
     var temporal: [Temporal]
     var malformed: [Malformed]
 
-    static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures").path
-    static let directory = fixtures + "/depth/"
+    static let directory = Repository.path("fixtures/depth") + "/"
 
     /// Empty if the file cannot be read; `DepthVectorTests` checks the count.
     static let all: DepthVectors = {

@@ -118,9 +118,6 @@ import Testing
         return try #require(try JSONDecoder().decode([Reading].self, from: Data(json.utf8)).first)
     }
 
-    private static let clip = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/clip.mp4").path
-
     @Test(arguments: ["Keys", "UserData"])
     func moviesWrittenByExiftool(group: String) async throws {
         let path = directory.file("a.mov")
@@ -129,7 +126,7 @@ import Testing
             group == "Keys"
                 ? "-Keys:CreationDate=2024:03:01 20:15:07+11:00"
                 : "-UserData:ContentCreateDate=2024:03:01 20:15:07+11:00",
-            Self.clip, "-o", path,
+            Repository.path("fixtures/media/clip.mp4"), "-o", path,
         ])
         let facts = CaptureFacts.reading(try SourceFile(path: Array(path.utf8)))
         let reading = try await reading(path)

@@ -21,8 +21,7 @@ import Testing
 
     // Many cameras write their local time to this field, which is UTC by its specification.
     @Test func theTimeOfAMovieHeaderHasNoZone() async throws {
-        let clip = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/clip.mp4").path
+        let clip = Repository.path("fixtures/media/clip.mp4")
         let path = directory.file("clip.mp4")
         let made = try await ChildProcess.run(
             "exiftool",

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HashCapture
@@ -92,7 +93,7 @@ import Testing
     }
 
     private static func listed(_ file: String) throws -> [Listed] {
-        let text = try String(contentsOf: root.appending(path: "fixtures/places/\(file).tsv"), encoding: .utf8)
+        let text = try Repository.text("fixtures/places/\(file).tsv")
         return try text.split(separator: "\n").dropFirst().map { line in
             let fields = line.split(separator: "\t").map(String.init)
             return Listed(
@@ -155,7 +156,7 @@ import Testing
 
     /// The same villages, excluded: each is looked up in a table without it.
     @Test func excludedVillagesNearABorderHaveTheirCountry() throws {
-        var table = Array(try Data(contentsOf: Self.root.appending(path: "Sources/CPlaces/places.bin")))
+        var table = Array(try Repository.data("Sources/CPlaces/places.bin"))
         let villages = try Self.listed("border-villages")
         for village in villages { try Self.remove(village, from: &table) }
         try table.withUnsafeBytes { bytes in
@@ -200,8 +201,8 @@ import Testing
 
     /// scripts/make-places.py sorted all places, by the package's own numbers, with another formula.
     @Test func agreesWithSortingEveryPlace() throws {
-        let file = Self.root.appending(path: "fixtures/places/vectors.json")
-        let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: file)).vectors
+        let file = try Repository.data("fixtures/places/vectors.json")
+        let vectors = try JSONDecoder().decode(Vectors.self, from: file).vectors
         #expect(vectors.count >= 1_000)
         for vector in vectors {
             let place = [vector.city, vector.country].compactMap { $0 }.joined(separator: ", ")
@@ -219,18 +220,13 @@ import Testing
     }
 
     @Test func theTableIsCompleteAndSmall() throws {
-        let size = try #require(
-            FileManager.default.attributesOfItem(atPath: Self.root.appending(path: "Sources/CPlaces/places.bin").path)[
-                .size
-            ] as? Int
-        )
-        #expect(size <= 3_000_000)
+        #expect(try Repository.data("Sources/CPlaces/places.bin").count <= 3_000_000)
         #expect(PlaceGrid() != nil)
     }
 
     /// A truncated or invalid table has no places; nothing beyond it is read.
     @Test func aDamagedTableHasNoPlaces() throws {
-        let table = Array(try Data(contentsOf: Self.root.appending(path: "Sources/CPlaces/places.bin")))
+        let table = Array(try Repository.data("Sources/CPlaces/places.bin"))
         for damaged in [
             [], Array(table.prefix(19)), Array(table.prefix(100_000)), Array(table.dropLast()), [0] + table,
         ] {
@@ -243,7 +239,7 @@ import Testing
         let allowed: Set = [
             "CImages", "CPlaces", "CaptureSubmission", "Foundation", "MediaCore", "MediaFiles",
         ]
-        let facts = Self.root.appending(path: "Sources/HashCapture/Facts")
+        let facts = Repository.root.appending(path: "Sources/HashCapture/Facts")
         for file in try FileManager.default.contentsOfDirectory(at: facts, includingPropertiesForKeys: nil) {
             let text = try String(contentsOf: file, encoding: .utf8)
             for line in text.split(separator: "\n")
@@ -254,7 +250,4 @@ import Testing
             #expect(!text.contains(#/URLSession|URLRequest|socket\(|connect\(|getaddrinfo|contentsOf: *URL/#))
         }
     }
-
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
 }

@@ -241,10 +241,7 @@ import Testing
         let fixture = try fixture.get()
         try await fixture.keep(vaultBytes(100))
         let link = fixture.temporary.file("link")
-        try FileManager.default.createSymbolicLink(
-            atPath: link,
-            withDestinationPath: fixture.temporary.file("elsewhere")
-        )
+        try makeLink(link, to: fixture.temporary.file("elsewhere"))
         let code = try await captureErrorCode {
             _ = try await fixture.vault().export(.media, of: VaultFixture.id, to: Array(link.utf8))
         }

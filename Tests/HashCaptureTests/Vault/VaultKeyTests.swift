@@ -75,7 +75,7 @@ import Testing
         #expect(try await captureErrorCode { _ = try await fixture.exported() } == .mediaDamaged)
     }
 
-    /// Nothing is encrypted with a key that would result in captures with two keys.
+    /// All captures are encrypted with one key: a replaced key is refused before anything is encrypted with it.
     @Test(arguments: [false, true])
     func aReplacedKeyIsDetectedBeforeANewCapture(isCommand: Bool) async throws {
         let fixture = try fixture.get()
@@ -151,16 +151,14 @@ import Testing
         let fixture = try fixture.get()
         let media = vaultBytes(1_100_000)
         try await fixture.keep(media)
-        let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let page = try String(contentsOf: repository.appending(path: "docs/hash-only.md"), encoding: .utf8)
+        let page = try Repository.text("docs/hash-only.md")
         let program = try #require(page.firstMatch(of: /```python\n(?s:(.*?))```/)?.1)
         let (script, target) = (fixture.temporary.file("read.py"), fixture.temporary.file("plain"))
         try fixture.write(Array(program.utf8), to: script)
         let python = try await ChildProcess.run(
             "sh",
             [
-                "-c", #""$@" > "$0""#, target, repository.appending(path: ".build/venv/bin/python").path, script,
+                "-c", #""$@" > "$0""#, target, Repository.python, script,
                 fixture.blob(.media), keyPath(), VaultFixture.id, "media",
             ]
         )

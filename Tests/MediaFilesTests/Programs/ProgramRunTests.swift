@@ -61,7 +61,7 @@ import Testing
 
     @Test func programsAreSearchedForInAbsoluteEntriesOnly() async throws {
         let home = try TemporaryDirectory()
-        try FileManager.default.createSymbolicLink(atPath: home.file("found"), withDestinationPath: "/bin/echo")
+        try makeLink(home.file("found"), to: "/bin/echo")
         let output = try await ProgramRun(["found", "x"], searchPath: ".:relative::\(home.path)").run().output
         #expect(output == Array("x\n".utf8))
         await #expect(throws: ProgramError.notFound) { try await ProgramRun(["found"], searchPath: "bin").run() }

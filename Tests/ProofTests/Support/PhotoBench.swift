@@ -80,7 +80,7 @@ struct PhotoBench {
     func picture(_ name: String, _ content: [UInt8]) throws -> String {
         let path = pictures + "/" + name
         let directory = (path as NSString).deletingLastPathComponent
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         try Data(content).write(to: URL(fileURLWithPath: path))
         let time = timespec(tv_sec: 1_709_634_030, tv_nsec: 123_456_789)
         try #require(utimensat(AT_FDCWD, path, [time, time], 0) == 0)

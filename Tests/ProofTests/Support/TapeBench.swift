@@ -12,7 +12,7 @@ struct TapeBench {
     init() throws {
         runner = try BinaryRunner()
         originals = runner.home.file("Pictures/camera")
-        try FileManager.default.createDirectory(atPath: originals, withIntermediateDirectories: true)
+        try makeDirectory(originals)
     }
 
     var dataPath: String { runner.home.file("data/mediactl") }

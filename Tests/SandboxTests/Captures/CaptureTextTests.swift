@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -21,10 +22,7 @@ import Testing
     }
 
     static let vectors: [Vectors.Vector] = {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("fixtures/hash-only-canonical/vectors.json")
-        let data = (try? Data(contentsOf: file)) ?? Data()
+        let data = (try? Repository.data("fixtures/hash-only-canonical/vectors.json")) ?? Data()
         return (try? JSONDecoder().decode(Vectors.self, from: data).vectors) ?? []
     }()
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// One file of `fixtures/transcripts/gighive-d4`: a request in parts, and its response.
@@ -22,19 +23,17 @@ struct D4Recording {
     var responseHeaders: [String: [String]] = [:]
     var responseText: String
 
-    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("fixtures/transcripts/gighive-d4")
+    private static let folder = "fixtures/transcripts/gighive-d4"
 
     static func names() throws -> Set<String> {
         Set(
-            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".txt") }
+            try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).filter { $0.hasSuffix(".txt") }
                 .map { String($0.dropLast(4)) }
         )
     }
 
     init(_ name: String) throws {
-        let contents = try String(contentsOf: Self.folder.appendingPathComponent(name + ".txt"), encoding: .utf8)
+        let contents = try Repository.text("\(Self.folder)/\(name).txt")
         let request = try #require(contents.range(of: "\nHTTP/1.1 "))
         let blankLine = try #require(contents.range(of: "\n\n", range: request.upperBound..<contents.endIndex))
         responseText = String(contents[blankLine.upperBound...])

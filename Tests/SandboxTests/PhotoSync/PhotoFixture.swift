@@ -18,7 +18,7 @@ struct PhotoFixture {
     /// A file with this content; the sandbox checks photos by their names.
     func file(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
         let folder = media.file(UUID().uuidString)
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try makeDirectory(folder)
         let path = folder + "/" + name
         try Data(content).write(to: URL(fileURLWithPath: path))
         return path

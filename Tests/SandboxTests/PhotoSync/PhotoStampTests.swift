@@ -4,9 +4,6 @@ import Testing
 
 /// The ID in rewritten files, as exiftool reads it (photosync contract, new fact 1), and files damaged on the disk.
 @Suite struct PhotoStampTests {
-    private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/photos")
-
     private static let exiftool = ["/usr/bin/exiftool", "/usr/local/bin/exiftool"].first {
         FileManager.default.isExecutableFile(atPath: $0)
     }
@@ -20,7 +17,7 @@ import Testing
     func exiftoolReadsTheID(name: String) async throws {
         let exiftool = try #require(Self.exiftool, "exiftool is missing: apt-get install libimage-exiftool-perl")
         let fixture = try await PhotoFixture()
-        let content = try Data(contentsOf: Self.directory.appending(path: name))
+        let content = try Repository.data("fixtures/media/photos/\(name)")
         let id = try #require(try await fixture.upload(try fixture.file(name, content)).string("id"))
         let rewritten = try await fixture.get("/api/photos/\(id)/download").body
         #expect(rewritten != content)
@@ -36,7 +33,7 @@ import Testing
     func anUploadedCopyHasOnlyTheNewID(name: String) async throws {
         let exiftool = try #require(Self.exiftool, "exiftool is missing: apt-get install libimage-exiftool-perl")
         let fixture = try await PhotoFixture()
-        var content = try Data(contentsOf: Self.directory.appending(path: name))
+        var content = try Repository.data("fixtures/media/photos/\(name)")
         var ids: [String] = []
         for _ in 0..<2 {
             let id = try #require(try await fixture.upload(try fixture.file(name, content)).string("id"))

@@ -4,21 +4,22 @@ import Testing
 
 /// The recorded responses of the real server are the reference: status, headers, texts, keys, order, types.
 @Suite struct PhotoTranscriptTests {
-    private func expect(_ response: CurlResponse, like recording: PhotoTranscript.Response, _ title: String) throws {
+    private func expect(_ response: CurlResponse, like recording: PhotoSyncTranscript.Response, _ title: String) throws
+    {
         if let status = recording.status {
             #expect(response.status == status, "\(title): \(response.text)")
             var headers = response.headers
             headers["date"] = recording.headers["date"]
             // Lengths are those of the recorded values; only their presence is compared.
-            if !Self.isExact(recording.body), headers["content-length"] == String(response.body.count) {
+            if !Self.isExact(recording.text), headers["content-length"] == String(response.body.count) {
                 headers["content-length"] = recording.headers["content-length"]
             }
             #expect(headers == recording.headers, "\(title)")
         }
-        if Self.isExact(recording.body) {
-            #expect(response.text == recording.body + (recording.body.isEmpty ? "" : "\n"), "\(title)")
+        if Self.isExact(recording.text) {
+            #expect(response.text == recording.text + (recording.text.isEmpty ? "" : "\n"), "\(title)")
         } else {
-            #expect(try JSONShape(response.text) == JSONShape(recording.body), "\(title)")
+            #expect(try JSONShape(response.text) == JSONShape(recording.text), "\(title)")
             #expect(response.text.hasSuffix("\n") && response.text.filter { $0 == "\n" }.count == 1, "\(title)")
         }
     }
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test func keysAndLogin() async throws {
-        let recorded = try PhotoTranscript(named: "auth")
+        let recorded = try PhotoSyncTranscript("auth")
         let fixture = try await PhotoFixture(["--photosync", "published"])
         let phone = #","deviceName":"mediactl","platform":"Android","fcmToken":"t-alice""#
         let linux = #","deviceName":"mediactl","platform":"linux","fcmToken":"t""#
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test func statusAndListing() async throws {
-        let recorded = try PhotoTranscript(named: "sync")
+        let recorded = try PhotoSyncTranscript("sync")
         let fixture = try await PhotoFixture()
         let device = try await fixture.register("alice-laptop")
         let bobs = try await fixture.register("bob-laptop", as: PhotoFixture.bob)
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test func devicesAndUploads() async throws {
-        let recorded = try PhotoTranscript(named: "upload")
+        let recorded = try PhotoSyncTranscript("upload")
         let fixture = try await PhotoFixture(["--photosync", "published"])
         func expect(_ title: String, _ response: CurlResponse) throws {
             try self.expect(response, like: recorded(title), title)
