@@ -114,22 +114,20 @@ final class BatchLog: Sendable {
     @Test(arguments: [1, 3, 8]) func theNumberOfParallelTransfersIsTheNumberOfJobs(_ jobs: Int) async throws {
         let running = Mutex((now: 0, most: 0))
         let all = Gate()
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let isFull = running.withLock { running in
-                    running.now += 1
-                    running.most = max(running.most, running.now)
-                    return running.now == jobs
-                }
-                if isFull {
-                    for _ in 0..<12 { all.open() }
-                }
-                all.wait()
-                running.withLock { $0.now -= 1 }
-                return false
+        let bench = try Workbench.overriding { request, _, _, _ in
+            guard request.path == "/api/uploads.php" else { return false }
+            let isFull = running.withLock { running in
+                running.now += 1
+                running.most = max(running.most, running.now)
+                return running.now == jobs
             }
-        )
+            if isFull {
+                for _ in 0..<12 { all.open() }
+            }
+            all.wait()
+            running.withLock { $0.now -= 1 }
+            return false
+        }
         // The first upload to an event is exclusive.
         let items: [UploadBatch.Item] = try (10..<22).map { number in
             .ready(try bench.prepare("\(number)", name: "\(number).mp4", date: "2026-03-\(number)"))
@@ -190,14 +188,12 @@ final class BatchLog: Sendable {
     }
 
     @Test func aDuplicateIsNotAFailure() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, number in
-                guard request.path == "/api/uploads.php", number == 1 else { return false }
-                server.store("a", id: 7)
-                try connection.respond(409, #"{"existing_asset_id":7}"#)
-                return true
-            }
-        )
+        let bench = try Workbench.overriding { request, connection, server, number in
+            guard request.path == "/api/uploads.php", number == 1 else { return false }
+            server.store("a", id: 7)
+            try connection.respond(409, #"{"existing_asset_id":7}"#)
+            return true
+        }
         let items: [UploadBatch.Item] = try ["a", "b"].map { .ready(try bench.prepare($0, name: "\($0).mp4")) }
         let log = await run(bench, items, UploadBatch.Options(failFast: true))
         #expect(log[0]?.state == .duplicate)
@@ -236,14 +232,12 @@ final class BatchLog: Sendable {
     @Test func aFileForTwoEventsIsUploadedTwiceInSequence() async throws {
         let running = Atomic(0)
         let overlaps = Atomic(0)
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                if running.add(1, ordering: .relaxed).newValue > 1 { overlaps.add(1, ordering: .relaxed) }
-                running.subtract(1, ordering: .relaxed)
-                return false
-            }
-        )
+        let bench = try Workbench.overriding { request, _, _, _ in
+            guard request.path == "/api/uploads.php" else { return false }
+            if running.add(1, ordering: .relaxed).newValue > 1 { overlaps.add(1, ordering: .relaxed) }
+            running.subtract(1, ordering: .relaxed)
+            return false
+        }
         let path = try bench.file()
         let items: [UploadBatch.Item] = try ["2026-03-01", "2026-03-02", "2026-03-01"].map { date in
             .ready(try bench.uploader.prepare(path, details: try bench.details(date: date)))

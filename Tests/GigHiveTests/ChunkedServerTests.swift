@@ -77,9 +77,7 @@ import Tus
 
     @Test func aLongOrganizationIsNotSent() async throws {
         let bench = try await start()
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         var details = try bench.details()
         details.orgName = String(repeating: "o", count: 129)
         #expect(await bench.uploader.resume(row, details: details).error?.code == .invalidDetail)
@@ -113,9 +111,7 @@ import Tus
 
     @Test func otherDetailsStartANewUpload() async throws {
         let bench = try await start()
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         let log = EventLog()
         let result = await bench.uploader.resume(row, details: try bench.details(label: "two"), onEvent: log.add)
         #expect(result.state == .done)
@@ -142,8 +138,7 @@ import Tus
     @Test(arguments: ["d3", "d4"])
     func autoResumesAnInterruptedUpload(_ dialect: String) async throws {
         var bench = try ResumableBench(try await SandboxProcess.start(dialect: dialect), retries: 3)
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
+        let path = try await bench.interrupted().path
         bench.options.transport = .auto
         let result = await bench.uploader.upload(try bench.prepare(path))
         #expect(result.state == .done)
@@ -188,9 +183,7 @@ import Tus
 
     @Test func aResumptionWithoutAChunkSizeStartsANewUpload() async throws {
         let bench = try await start()
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let (path, row) = try await bench.interrupted()
         var record = try #require(try bench.store.tusRecord(row.uploadID))
         record.parts[0].chunkBytes = nil
         try await bench.store.save(record)
@@ -251,9 +244,7 @@ import Tus
 
     @Test func aResumedUploadWithoutASlotIsSentByMultipart() async throws {
         let bench = try await start()
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let (path, row) = try await bench.interrupted()
         var record = try #require(try bench.store.tusRecord(row.uploadID))
         record.parts[0].tusID = "00000000-0000-4000-8000-000000000000"
         try await bench.store.save(record)
@@ -292,8 +283,7 @@ import Tus
 
     @Test func aDiscardedUploadStaysOnTheServer() async throws {
         let bench = try await start()
-        _ = try await bench.stopped(try bench.prepare(try bench.file()))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         let created = try #require(try bench.store.tusRecord(row.uploadID)?.parts.first?.createdAt)
         let result = await bench.uploader.discard(row)
         #expect(result.error == nil)

@@ -240,7 +240,7 @@ import Testing
         bench.server.store("newer", id: 18)
         #expect(try await bench.deleter.entry(for: 18).token.secret == "another")
         bench.server.remove(18)
-        bench.server.store("somebody else's", id: 18)
+        bench.server.store("another file", id: 18)
         let error = await #expect(throws: GigHiveError.self) { try await bench.deleter.entry(for: 18) }
         #expect(error?.code == .idReused)
     }

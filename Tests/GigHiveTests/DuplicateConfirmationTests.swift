@@ -22,13 +22,11 @@ import Testing
     ]
 
     @Test(arguments: eventKeys) func aLostRaceIsRetriedUntilItIsStored(_ key: String) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                guard request.path == "/api/uploads.php", number < 4 else { return false }
-                try connection.respond(500, Self.collision(key))
-                return true
-            }
-        )
+        let bench = try Workbench.overriding { request, connection, _, number in
+            guard request.path == "/api/uploads.php", number < 4 else { return false }
+            try connection.respond(500, Self.collision(key))
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(result.hasDeleteToken)
@@ -61,17 +59,15 @@ import Testing
 
     /// D2 keeps the bytes of a failed upload on its disk, without a row: they are served, but not listed.
     @Test func servedBytesWithoutARowAreNotAnUpload() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                if request.path == "/api/uploads.php", number == 1 {
-                    try connection.respond(500, Self.collision("unique_session_date_org"))
-                    return true
-                }
-                guard request.method == "HEAD" else { return false }
-                try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
+        let bench = try Workbench.overriding { request, connection, _, number in
+            if request.path == "/api/uploads.php", number == 1 {
+                try connection.respond(500, Self.collision("unique_session_date_org"))
                 return true
             }
-        )
+            guard request.method == "HEAD" else { return false }
+            try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .done)
         #expect(bench.server.uploads.count == 2)
@@ -92,16 +88,14 @@ import Testing
     }
 
     @Test func refusalWithoutListingHasUnknownOutcome() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                switch request.path {
-                case "/api/uploads.php": try Self.refuse(connection, server, "existing_file_id")
-                case "/db/database.php": try connection.respond(500, #"{"error":"Internal Server Error"}"#)
-                default: return false
-                }
-                return true
+        let bench = try Workbench.overriding { request, connection, server, _ in
+            switch request.path {
+            case "/api/uploads.php": try Self.refuse(connection, server, "existing_file_id")
+            case "/db/database.php": try connection.respond(500, #"{"error":"Internal Server Error"}"#)
+            default: return false
             }
-        )
+            return true
+        }
         bench.server.store("abc")
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
@@ -153,13 +147,11 @@ import Testing
     }
 
     @Test func aStoredTokenIsNotReportedAsLost() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                guard request.path == "/api/uploads.php", number > 1 else { return false }
-                try connection.respond(409, "")
-                return true
-            }
-        )
+        let bench = try Workbench.overriding { request, connection, _, number in
+            guard request.path == "/api/uploads.php", number > 1 else { return false }
+            try connection.respond(409, "")
+            return true
+        }
         #expect(await bench.uploader.upload(try bench.prepare()).state == .done)
         let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
         #expect(result.state == .duplicate && result.hasDeleteToken)
@@ -240,22 +232,20 @@ import Testing
         _ events: [String],
         _ state: UploadState
     ) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                switch request.path {
-                case "/api/uploads.php":
-                    for date in events { server.store("abc", id: 18, date: date) }
-                    try connection.respond(201, #"{"id":18,\#(response),"checksum_sha256":"\#(abcChecksum)"}"#)
-                case "/api/uploads/18":
-                    try connection.respond(
-                        200,
-                        #"{"id":18,"session_id":3,"seq":1,"checksum_sha256":"\#(abcChecksum)"}"#
-                    )
-                default: return false
-                }
-                return true
+        let bench = try Workbench.overriding { request, connection, server, _ in
+            switch request.path {
+            case "/api/uploads.php":
+                for date in events { server.store("abc", id: 18, date: date) }
+                try connection.respond(201, #"{"id":18,\#(response),"checksum_sha256":"\#(abcChecksum)"}"#)
+            case "/api/uploads/18":
+                try connection.respond(
+                    200,
+                    #"{"id":18,"session_id":3,"seq":1,"checksum_sha256":"\#(abcChecksum)"}"#
+                )
+            default: return false
             }
-        )
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == state)
         #expect(result.error == nil)
@@ -267,21 +257,19 @@ import Testing
 
     /// A HEAD response counts only with the length that was uploaded, and does not override the listing.
     @Test(arguments: [(2, false), (3, true)])
-    func aServedFileIsNoProof(_ length: Int, _ hasListing: Bool) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                if request.path == "/api/uploads.php" {
-                    connection.close()
-                } else if request.path.hasPrefix("/video/") {
-                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
-                } else if request.path == "/db/database.php", !hasListing {
-                    try connection.respond(500, #"{"error":"Internal Server Error"}"#)
-                } else {
-                    return false
-                }
-                return true
+    func aServedFileProvesNothing(_ length: Int, _ hasListing: Bool) async throws {
+        let bench = try Workbench.overriding { request, connection, _, _ in
+            if request.path == "/api/uploads.php" {
+                connection.close()
+            } else if request.path.hasPrefix("/video/") {
+                try connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
+            } else if request.path == "/db/database.php", !hasListing {
+                try connection.respond(500, #"{"error":"Internal Server Error"}"#)
+            } else {
+                return false
             }
-        )
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
     }
@@ -292,15 +280,13 @@ import Testing
         "200 OK\r\nContent-Type: text/html\r\nContent-Length: 5",
     ])
     func aServerThatRespondsToEverythingHasNoFile(_ head: String) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                let isChunked = head.contains("chunked")
-                let page = request.method == "HEAD" || head.hasPrefix("204") ? "" : "<p/>\n"
-                let body = isChunked && !page.isEmpty ? "5\r\n\(page)\r\n0\r\n\r\n" : page
-                try connection.write("HTTP/1.1 \(head)\r\n\r\n\(body)")
-                return true
-            }
-        )
+        let bench = try Workbench.overriding { request, connection, _, _ in
+            let isChunked = head.contains("chunked")
+            let page = request.method == "HEAD" || head.hasPrefix("204") ? "" : "<p/>\n"
+            let body = isChunked && !page.isEmpty ? "5\r\n\(page)\r\n0\r\n\r\n" : page
+            try connection.write("HTTP/1.1 \(head)\r\n\r\n\(body)")
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
         #expect(result.error?.code == .unknownOutcome)
@@ -320,24 +306,22 @@ import Testing
         (401, "\(firstByte)*", .unknownOutcome), (401, "200 OK", .unknownOutcome),
     ])
     func withoutTheListingTheLengthConfirmsAFile(_ listing: Int, _ range: String, _ state: UploadState) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                if request.path == "/api/uploads.php" {
-                    connection.close()
-                } else if request.path.hasPrefix("/video/"), request.method == "HEAD" {
-                    try connection.write("HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n")
-                } else if request.path.hasPrefix("/video/") {
-                    #expect(request.head.lowercased().contains("range: bytes=0-0"))
-                    try connection.write("HTTP/1.1 \(range)\r\nContent-Length: 1\r\n\r\na")
-                } else if request.path == "/db/database.php" {
-                    let challenge = #"WWW-Authenticate: Basic realm="GigHive Protected""#
-                    try connection.respond(listing, "<title>No</title>", type: "text/html", headers: [challenge])
-                } else {
-                    return false
-                }
-                return true
+        let bench = try Workbench.overriding { request, connection, _, _ in
+            if request.path == "/api/uploads.php" {
+                connection.close()
+            } else if request.path.hasPrefix("/video/"), request.method == "HEAD" {
+                try connection.write("HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n")
+            } else if request.path.hasPrefix("/video/") {
+                #expect(request.head.lowercased().contains("range: bytes=0-0"))
+                try connection.write("HTTP/1.1 \(range)\r\nContent-Length: 1\r\n\r\na")
+            } else if request.path == "/db/database.php" {
+                let challenge = #"WWW-Authenticate: Basic realm="GigHive Protected""#
+                try connection.respond(listing, "<title>No</title>", type: "text/html", headers: [challenge])
+            } else {
+                return false
             }
-        )
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == state)
         #expect(result.fileID == nil)
@@ -345,17 +329,15 @@ import Testing
 
     /// A server that limits the rate of requests cannot be queried before the limit has expired.
     @Test(.timeLimit(.minutes(1))) func aRateLimitDoesNotExtendTheInquiry() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                if request.path == "/api/uploads.php" {
-                    connection.close()
-                } else {
-                    let body = request.method == "HEAD" ? "" : "{}"
-                    try connection.respond(429, body, headers: ["Retry-After: 3600"])
-                }
-                return true
+        let bench = try Workbench.overriding { request, connection, _, _ in
+            if request.path == "/api/uploads.php" {
+                connection.close()
+            } else {
+                let body = request.method == "HEAD" ? "" : "{}"
+                try connection.respond(429, body, headers: ["Retry-After: 3600"])
             }
-        )
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .unknownOutcome)
         #expect(bench.server.requests.map(\.method) == ["POST", "HEAD"])

@@ -212,6 +212,11 @@ struct Workbench {
         try self.init(server, retries: retries)
     }
 
+    /// A server with responses of the test; the closure returns false to leave a response to the server.
+    static func overriding(retries: Int = 0, _ override: @escaping FakeGigHive.Override) throws -> Workbench {
+        try Workbench(try FakeGigHive(override), retries: retries)
+    }
+
     var host: String { client.server.scope }
 
     var uploader: Uploader {

@@ -23,12 +23,10 @@ import Testing
 
         init(_ timer: ManualTimer, prepare: (Workbench) throws -> Void = { _ in }) throws {
             let (control, log, responses) = (control, log, responses)
-            let bench = try Workbench(
-                try FakeGigHive { request, _, _, number in
-                    if request.path == "/api/uploads.php", number > 1 { responses.wait() }
-                    return false
-                }
-            )
+            let bench = try Workbench.overriding { request, _, _, number in
+                if request.path == "/api/uploads.php", number > 1 { responses.wait() }
+                return false
+            }
             try prepare(bench)
             let items = try ["a", "b", "c", "d"].map { name in
                 UploadBatch.Item.ready(try bench.prepare("content of \(name)", name: "\(name).mp4"))
@@ -39,7 +37,7 @@ import Testing
             (self.bench, self.uploader, self.timer) = (bench, uploader, timer)
         }
 
-        /// Waits until one upload has ended, and the responses to the others are stored: their tokens are one group.
+        /// Waits until one upload is finished, and the responses to the others are stored: their tokens are one group.
         func gatherTokens() async {
             var expired = 0
             while bench.server.uploads.count < 4 || log.ended.isEmpty {
@@ -176,14 +174,12 @@ import Testing
     func aDiskThatBecomesFullDuringABatchLosesNoToken() async throws {
         let disk = try SmallDisk(kibibytes: 8192)
         let arrived = Atomic(0)
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                if request.path == "/api/uploads.php", arrived.add(1, ordering: .relaxed).newValue == 20 {
-                    try disk.fill()
-                }
-                return false
+        let bench = try Workbench.overriding { request, _, _, _ in
+            if request.path == "/api/uploads.php", arrived.add(1, ordering: .relaxed).newValue == 20 {
+                try disk.fill()
             }
-        )
+            return false
+        }
         let directory = try DataDirectory.open(disk.path + "/data")
         let store = try TokenStore(in: directory)
         let uploader = Uploader(client: bench.client, store: store, directory: directory, options: bench.options)
@@ -228,21 +224,18 @@ import Testing
 
     /// The server stores every fourth file and closes the connection, or responds with a proxy's status.
     @Test(arguments: [8, 16]) func aStoredFileWhoseResponseIsLostIsNotSentAgain(_ jobs: Int) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php", let number = Self.number(request), number % 4 == 3 else {
-                    return false
-                }
-                server.store(request.fileContent)
-                if number % 8 == 7 {
-                    try connection.respond(502, "<title>502 Bad Gateway</title>", type: "text/html")
-                } else {
-                    connection.close()
-                }
-                return true
-            },
-            retries: 3
-        )
+        let bench = try Workbench.overriding(retries: 3) { request, connection, server, _ in
+            guard request.path == "/api/uploads.php", let number = Self.number(request), number % 4 == 3 else {
+                return false
+            }
+            server.store(request.fileContent)
+            if number % 8 == 7 {
+                try connection.respond(502, "<title>502 Bad Gateway</title>", type: "text/html")
+            } else {
+                connection.close()
+            }
+            return true
+        }
         let log = try await Self.uploadContents(to: bench, jobs)
         #expect(bench.server.uploads.map(\.fileContent).sorted() == Self.contents.sorted())
         let states = (0..<64).compactMap { log[$0]?.state }
@@ -255,16 +248,13 @@ import Testing
     /// Before a file is sent again, the server is queried for it.
     @Test(arguments: [8, 16]) func aFileThatWasNotStoredIsSentAgainOnlyAfterAQuery(_ jobs: Int) async throws {
         let lost = Mutex<Set<String>>([])
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php", let number = Self.number(request), number % 4 == 3,
-                    lost.withLock({ $0.insert(request.fileContent).inserted })
-                else { return false }
-                connection.close()
-                return true
-            },
-            retries: 3
-        )
+        let bench = try Workbench.overriding(retries: 3) { request, connection, _, _ in
+            guard request.path == "/api/uploads.php", let number = Self.number(request), number % 4 == 3,
+                lost.withLock({ $0.insert(request.fileContent).inserted })
+            else { return false }
+            connection.close()
+            return true
+        }
         let log = try await Self.uploadContents(to: bench, jobs)
         #expect((0..<64).allSatisfy { log[$0]?.state == .done })
         #expect(bench.server.files.count == 64)

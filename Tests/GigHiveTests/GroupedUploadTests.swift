@@ -123,16 +123,14 @@ import Testing
     @Test func anOldIntentIsWrittenAgain() async throws {
         let times = Mutex<[Date]>([])
         let store = Mutex<TokenStore?>(nil)
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                if request.path == "/api/uploads.php",
-                    let row = try store.withLock({ $0 })?.uploads(states: [], host: nil).first
-                {
-                    times.withLock { $0.append(row.updatedAt) }
-                }
-                return false
+        let bench = try Workbench.overriding { request, _, _, _ in
+            if request.path == "/api/uploads.php",
+                let row = try store.withLock({ $0 })?.uploads(states: [], host: nil).first
+            {
+                times.withLock { $0.append(row.updatedAt) }
             }
-        )
+            return false
+        }
         store.withLock { $0 = bench.store }
         let slots = await takenSlots()
         let uploader = try waiting(bench, slots, lifetime: .zero)

@@ -174,9 +174,7 @@ import Tus
     @Test func aLinkRevokedDuringTheUploadKeepsTheUpload() async throws {
         var bench = try await start()
         bench.options.guest = try await guest(bench)
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         try await bench.control(.delete, "event-links/\(Self.secret)")
         let result = await bench.uploader.resume(row, details: nil)
         #expect(result.error?.code == .invalidEventLink)
@@ -188,9 +186,7 @@ import Tus
         let login = try await start()
         var bench = login
         bench.options.guest = try await guest(bench)
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         let refused = await login.uploader.resume(row, details: nil)
         #expect(refused.error?.code == .notResumable)
         let result = await bench.uploader.resume(row, details: nil)
@@ -204,9 +200,7 @@ import Tus
     func aLinkOfAnotherEventResumesNothing(_ event: String) async throws {
         var bench = try await start(other: event)
         bench.options.guest = try await guest(bench)
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         let before = try await bench.sandbox.requests().count { $0.path.hasPrefix("/files/") }
 
         var other = bench

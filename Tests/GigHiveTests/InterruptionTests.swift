@@ -63,15 +63,13 @@ import Testing
     @Test func aStopWhileTheServerWorksWaitsForTheToken() async throws {
         let reached = Gate()
         let waiting = Gate()
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                if request.path == "/api/uploads.php" {
-                    reached.open()
-                    waiting.wait()
-                }
-                return false
+        let bench = try Workbench.overriding { request, _, _, _ in
+            if request.path == "/api/uploads.php" {
+                reached.open()
+                waiting.wait()
             }
-        )
+            return false
+        }
         let control = TransferControl()
         let upload = try bench.prepare()
         let uploader = bench.uploader
@@ -89,15 +87,13 @@ import Testing
     @Test func abandoningTheTokenLeavesTheOutcomeUnknownWithoutAQuery() async throws {
         let reached = Gate()
         let over = Gate()
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                server.store(request.fileContent)
-                reached.open()
-                over.wait()
-                connection.close()
-                return true
-            }
-        )
+        let bench = try Workbench.overriding { request, connection, server, _ in
+            server.store(request.fileContent)
+            reached.open()
+            over.wait()
+            connection.close()
+            return true
+        }
         let control = TransferControl()
         let upload = try bench.prepare()
         let uploader = bench.uploader
@@ -136,19 +132,17 @@ import Testing
         async throws
     {
         let path = Mutex("")
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let path = path.withLock { $0 }
-                if change == "replaced" {
-                    unlink(path)
-                }
-                let file = open(path, O_CREAT | O_WRONLY | O_APPEND, 0o600)
-                write(file, "more", 4)
-                close(file)
-                return false
+        let bench = try Workbench.overriding { request, _, _, _ in
+            guard request.path == "/api/uploads.php" else { return false }
+            let path = path.withLock { $0 }
+            if change == "replaced" {
+                unlink(path)
             }
-        )
+            let file = open(path, O_CREAT | O_WRONLY | O_APPEND, 0o600)
+            write(file, "more", 4)
+            close(file)
+            return false
+        }
         path.withLock { $0 = bench.temporary.file("clip.mp4") }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .failed)

@@ -24,7 +24,7 @@ import Testing
         return bench
     }
 
-    @Test(arguments: ["elsewhere", "here"]) func aSlowTransferOfAFileAlreadyOnTheServerIsStopped(_ whence: String)
+    @Test(arguments: ["elsewhere", "here"]) func aSlowTransferOfAFileAlreadyOnTheServerIsStopped(_ machine: String)
         async throws
     {
         let sandbox = try await SandboxProcess.start()
@@ -32,14 +32,14 @@ import Testing
         let sent = await first.uploader.upload(try first.prepare(largeFile(first, "first.mp4")))
         #expect(sent.state == .done)
         try await sandbox.addFaults("upload:slow=1000000")
-        let second = eager(whence == "here" ? first : try sandbox.bench())
+        let second = eager(machine == "here" ? first : try sandbox.bench())
         let result = await second.uploader.upload(try second.prepare(largeFile(second, "second.mp4")))
         #expect(result.state == .duplicate)
         #expect(result.isSkipped)
         #expect(result.error == nil)
         #expect(result.fileID == sent.fileID)
         #expect(result.checksumSHA256 == sent.checksumSHA256)
-        #expect(result.isDeletableDuplicate == (whence == "here"))
+        #expect(result.isDeletableDuplicate == (machine == "here"))
         #expect(result.bytesSent < Self.size)
         let row = try second.store.uploads(states: [.duplicate], host: nil)
         #expect(row.map(\.fileID) == [sent.fileID])
@@ -79,13 +79,11 @@ import Testing
     @Test func aFinalizeInFlightIsNeverStopped() async throws {
         let go = Gate()
         let requested = Gate()
-        var bench = try Workbench(
-            try FakeGigHive { request, _, _, number in
-                if request.path == "/api/uploads.php", number == 2 { go.wait() }
-                if request.path == "/api/uploads/18" { requested.open() }
-                return false
-            }
-        )
+        var bench = try Workbench.overriding { request, _, _, number in
+            if request.path == "/api/uploads.php", number == 2 { go.wait() }
+            if request.path == "/api/uploads/18" { requested.open() }
+            return false
+        }
         #expect(await bench.uploader.upload(try bench.prepare()).state == .done)
         bench.options.lookAheadBytes = 0
         var uploader = bench.uploader

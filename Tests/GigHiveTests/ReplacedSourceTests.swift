@@ -10,8 +10,7 @@ import Testing
     @Test(arguments: ["touched", "copied"], [true, false])
     func aReplacedFileWithTheSameBytesIsResumed(_ change: String, _ byID: Bool) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
+        let path = try await bench.interrupted().path
         try replace(bench, change)
         let row = try #require(try bench.row())
         let result = await byID ? bench.uploader.resume(row) : bench.uploader.upload(try bench.prepare(path))
@@ -28,8 +27,7 @@ import Testing
     @Test(arguments: [true, false])
     func bytesOfAReplacedFileThatCannotBeComparedAreSentAgain(_ byID: Bool) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
+        let path = try await bench.interrupted().path
         try replace(bench, "copied")
         let row = try #require(try bench.row())
         // As if the server had kept a part of a chunk, whose digest is stored only before its last byte.

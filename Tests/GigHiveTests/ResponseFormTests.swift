@@ -246,14 +246,12 @@ import Testing
 
     private func bench(_ status: Int, _ text: String, isStored: Bool = true) throws -> Workbench {
         let body = Form("", text).bytes
-        return try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                if isStored { server.store(request.fileContent) }
-                try connection.respond(status, bytes: body)
-                return true
-            }
-        )
+        return try Workbench.overriding { request, connection, server, _ in
+            guard request.path == "/api/uploads.php" else { return false }
+            if isStored { server.store(request.fileContent) }
+            try connection.respond(status, bytes: body)
+            return true
+        }
     }
 
     // MARK: Kept entries

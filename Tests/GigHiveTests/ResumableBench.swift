@@ -6,6 +6,7 @@ import MediaStore
 import MediaTransport
 import Synchronization
 import TestSupport
+import Testing
 import Tus
 
 @testable import GigHive
@@ -139,6 +140,13 @@ struct ResumableBench {
             return idleChecks == 50
         }
         return result
+    }
+
+    /// A file whose upload was stopped after its first chunks, and its row in the journal.
+    func interrupted() async throws -> (path: [UInt8], row: UploadRecord) {
+        let path = try file()
+        _ = try await stopped(try prepare(path))
+        return (path, try #require(try row()))
     }
 
     /// Whether a connection to the sandbox has been closed by this side but not yet by the sandbox (state CLOSE_WAIT

@@ -124,8 +124,7 @@ import Tus
 
     @Test func aRepeatedCommandResumesWithTheNewLabel() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
+        let path = try await bench.interrupted().path
         let result = await bench.uploader.upload(try bench.prepare(path, label: "other"))
         #expect(result.state == .done)
         #expect(result.isResumed)
@@ -137,8 +136,7 @@ import Tus
 
     @Test func anotherEventIsAnotherUpload() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
+        let path = try await bench.interrupted().path
         let result = await bench.uploader.upload(try bench.prepare(path, date: "2026-03-02"))
         #expect(result.state == .done)
         #expect(!result.isResumed)
@@ -168,8 +166,7 @@ import Tus
     @Test(arguments: ["tus-head:forget,times=1", "tus-head:expire,times=1"])
     func anUploadUnknownToTheServerIsRestarted(_ fault: String) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
+        let path = try await bench.interrupted().path
         try await bench.sandbox.addFaults(fault)
         let log = EventLog()
         let result = await bench.uploader.resume(try #require(try bench.row()), details: nil, onEvent: log.add)
@@ -187,8 +184,7 @@ import Tus
 
     @Test(arguments: ["replaced", "gone"]) func aChangedFileIsNeverSpliced(_ change: String) async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
+        let path = try await bench.interrupted().path
         let name = bench.temporary.file("clip.mp4")
         if change == "gone" {
             unlink(name)
@@ -308,9 +304,7 @@ import Tus
 
     @Test func aChangedPrefixWithUnchangedMetadataIsDetected() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let (path, row) = try await bench.interrupted()
         // As if the content had changed with an unchanged file status.
         var tus = try #require(try bench.store.tusRecord(row.uploadID))
         tus.parts[0].proofs = tus.parts[0].proofs.map { TusRecord.Proof(offset: $0.offset, digest: abcChecksum) }
@@ -329,9 +323,7 @@ import Tus
 
     @Test func oneOfTwoConcurrentResumesWins() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let (path, row) = try await bench.interrupted()
         let uploader = bench.uploader
         let upload = try bench.prepare(path)
         async let first = uploader.resume(row, details: nil)
@@ -534,9 +526,7 @@ import Tus
     @Test(arguments: [1, 3]) func aDiscardedUploadLeavesNothingOnTheServer(_ parts: Int) async throws {
         var bench = try ResumableBench(try await SandboxProcess.start())
         bench.options.parallelParts = parts
-        let path = try bench.file()
-        _ = try await bench.stopped(try bench.prepare(path))
-        let row = try #require(try bench.row())
+        let (path, row) = try await bench.interrupted()
         let result = await bench.uploader.discard(row)
         #expect(result.error == nil)
         #expect(result.state == .cancelled)
@@ -553,8 +543,7 @@ import Tus
 
     @Test func anUnreachableServerKeepsAnUploadUnlessForced() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        _ = try await bench.stopped(try bench.prepare(try bench.file()))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         _ = try await bench.sandbox.stop()
         let refused = await bench.uploader.discard(row)
         #expect(refused.error?.code == .cannotConnect)
@@ -568,8 +557,7 @@ import Tus
 
     @Test func anUnfinishedUploadIsNotQueried() async throws {
         let bench = try ResumableBench(try await SandboxProcess.start())
-        _ = try await bench.stopped(try bench.prepare(try bench.file()))
-        let row = try #require(try bench.row())
+        let row = try await bench.interrupted().row
         let requests = try await bench.sandbox.requests().count
         let result = await bench.uploader.resolve(row)
         #expect(result.state == .sending)

@@ -43,14 +43,11 @@ import Testing
     /// A single 503 passes with the upload's own retry; the first upload whose retries are used up ends the run.
     @Test(arguments: [(.max, 2, 1), (1, 21, 20)] as [(Int, Int, Int)])
     func aServerThatIsDownEndsTheRun(_ failures: Int, _ requests: Int, _ ended: Int) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                guard request.path == "/api/uploads.php", number <= failures else { return false }
-                try connection.respond(503, "<title>503 Service Unavailable</title>", type: "text/html")
-                return true
-            },
-            retries: 1
-        )
+        let bench = try Workbench.overriding(retries: 1) { request, connection, _, number in
+            guard request.path == "/api/uploads.php", number <= failures else { return false }
+            try connection.respond(503, "<title>503 Service Unavailable</title>", type: "text/html")
+            return true
+        }
         let log = try await run(bench, files: 20, jobs: 4)
         #expect(bench.server.uploads.count == requests)
         #expect(log.ended.count == ended)
@@ -58,7 +55,7 @@ import Testing
         #expect(ended == 20 || log[log.ended[0]]?.error?.code == .serverUnavailable)
     }
 
-    /// A longer wait than the policy allows fails at once, and several waits are added up.
+    /// A longer wait than the policy allows fails at once, and several waits count together.
     @Test(arguments: [(121, 1), (60, 3), (1, 4)]) func aRetryAfterIsHonoredWithinLimits(
         _ seconds: Int,
         _ requests: Int
@@ -72,14 +69,11 @@ import Testing
     /// When the server becomes unreachable, unfinished files without content on it are reported as not started;
     /// nothing is canceled.
     @Test(arguments: [401, 503]) func filesInProgressAreReportedAsNotStarted(_ status: Int) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                guard request.path == "/api/uploads.php", number > 1 else { return false }
-                try connection.respond(status, "<title>No</title>", type: "text/html")
-                return true
-            },
-            retries: 2
-        )
+        let bench = try Workbench.overriding(retries: 2) { request, connection, _, number in
+            guard request.path == "/api/uploads.php", number > 1 else { return false }
+            try connection.respond(status, "<title>No</title>", type: "text/html")
+            return true
+        }
         let log = try await run(bench, files: 20, jobs: 4)
         let results = log.ended.compactMap { log[$0] }
         #expect(results.count == 2)
@@ -93,24 +87,21 @@ import Testing
     /// A request whose response was lost stays unknown, regardless of the error that ends the run.
     @Test func aLostResponseIsNeverNotStarted() async throws {
         let lost = Mutex(false)
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                switch (request.method, number) {
-                case ("POST", 1): return false
-                case ("POST", 2):
-                    lost.withLock { $0 = true }
-                    throw CancellationError()
-                case ("POST", _):
-                    try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
-                    return true
-                default:
-                    guard lost.withLock({ $0 }) else { return false }
-                    try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
-                    return true
-                }
-            },
-            retries: 1
-        )
+        let bench = try Workbench.overriding(retries: 1) { request, connection, _, number in
+            switch (request.method, number) {
+            case ("POST", 1): return false
+            case ("POST", 2):
+                lost.withLock { $0 = true }
+                throw CancellationError()
+            case ("POST", _):
+                try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
+                return true
+            default:
+                guard lost.withLock({ $0 }) else { return false }
+                try connection.respond(401, "<title>401 Unauthorized</title>", type: "text/html")
+                return true
+            }
+        }
         let log = try await run(bench, files: 6, jobs: 1)
         #expect(log.ended.compactMap { log[$0]?.state } == [.done, .unknownOutcome, .failed])
         #expect(log.withdrawn.isEmpty)
@@ -118,14 +109,11 @@ import Testing
 
     /// Queries before an upload do not wait for a server that is down; the upload does.
     @Test func queriesBeforeAnUploadAreBrief() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path != "/elsewhere" else { return false }
-                try connection.respond(503, "<title>503 Service Unavailable</title>", type: "text/html")
-                return true
-            },
-            retries: 1
-        )
+        let bench = try Workbench.overriding(retries: 1) { request, connection, _, _ in
+            guard request.path != "/elsewhere" else { return false }
+            try connection.respond(503, "<title>503 Service Unavailable</title>", type: "text/html")
+            return true
+        }
         let uploader = bench.uploader
         #expect(
             try await !uploader.inquiry(try bench.prepare(), checksum: String(repeating: "0", count: 64))

@@ -35,14 +35,11 @@ import Testing
 
     /// After a refusal the same bytes are hashed again.
     @Test(arguments: sizes) func theDigestOfASecondAttemptIsThatOfItsBytes(_ size: Int) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                guard request.path == "/api/uploads.php", number == 1 else { return false }
-                try connection.respond(503, "")
-                return true
-            },
-            retries: 1
-        )
+        let bench = try Workbench.overriding(retries: 1) { request, connection, _, number in
+            guard request.path == "/api/uploads.php", number == 1 else { return false }
+            try connection.respond(503, "")
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare(content(size)))
         #expect(result.state == .done && result.attempts == 2)
         #expect(result.checksumSHA256 == FakeFile(id: 18, content: content(size)).checksum)
@@ -85,17 +82,15 @@ import Testing
     /// A cached digest shows that the file was read again.
     @Test(arguments: [true, false]) func onlyAStoredFileIsReadAgain(_ isStored: Bool) async throws {
         let path = Mutex("")
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let path = path.withLock { $0 }
-                try Self.waitForLaterTime(than: path)
-                try Self.touch(path, .touched)
-                guard !isStored else { return false }
-                try connection.respond(400, #"{"error":"Bad Request","message":"Label is required"}"#)
-                return true
-            }
-        )
+        let bench = try Workbench.overriding { request, connection, _, _ in
+            guard request.path == "/api/uploads.php" else { return false }
+            let path = path.withLock { $0 }
+            try Self.waitForLaterTime(than: path)
+            try Self.touch(path, .touched)
+            guard !isStored else { return false }
+            try connection.respond(400, #"{"error":"Bad Request","message":"Label is required"}"#)
+            return true
+        }
         let name = bench.temporary.file("clip.mp4")
         path.withLock { $0 = name }
         var client = bench.client
@@ -121,15 +116,13 @@ import Testing
         modifiedBy modify: @escaping @Sendable (_ path: String) throws -> Void
     ) async throws -> (Workbench, UploadResult) {
         let path = Mutex("")
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                guard request.path == "/api/uploads.php" else { return false }
-                let path = path.withLock { $0 }
-                try Self.waitForLaterTime(than: path)
-                try modify(path)
-                return false
-            }
-        )
+        let bench = try Workbench.overriding { request, _, _, _ in
+            guard request.path == "/api/uploads.php" else { return false }
+            let path = path.withLock { $0 }
+            try Self.waitForLaterTime(than: path)
+            try modify(path)
+            return false
+        }
         path.withLock { $0 = bench.temporary.file("clip.mp4") }
         return (bench, await bench.uploader.upload(try bench.prepare(content(size))))
     }

@@ -1,4 +1,5 @@
 import MediaStore
+import TestSupport
 import Testing
 
 @testable import GigHive
@@ -82,7 +83,7 @@ import Testing
                 "Upload exceeded server limits (post_max_size / upload_max_filesize or web server request size)."
         ),
     ]) func recordedResponse(_ expected: Case) throws {
-        let transcript = try Transcript(expected.name)
+        let transcript = try GigHiveTranscript(expected.name)
         #expect(transcript.status == expected.status)
         let response = UploadResponse.parse(status: transcript.status, body: transcript.body)
         #expect(response.form == expected.form)
@@ -140,7 +141,7 @@ import Testing
         ("\"" + String(repeating: "a", count: 513) + "\"", true), (#"["a"]"#, true), ("{}", true), ("true", true),
         ("\"" + String(repeating: "a", count: 512) + "\"", false), ("null", false), (#""""#, false), (#"" ""#, false),
         ("false", false), ("5", false),
-    ]) func whatNoTokenCanBeIsNoticed(_ value: String, _ isUnusable: Bool) {
+    ]) func impossibleTokensAreDetected(_ value: String, _ isUnusable: Bool) {
         let response = UploadResponse.parse(status: 201, body: Array(#"{"id":7,"delete_token":\#(value)}"#.utf8))
         #expect(response.hasUnusableToken == isUnusable)
         #expect(response.deleteToken == nil || !isUnusable)
@@ -153,9 +154,9 @@ import Testing
         #expect(response.fileID == 7)
     }
 
-    @Test func everyCutOfARecordedResponseGivesTheWholeTokenOrNone() throws {
+    @Test func everyTruncatedResponseYieldsTheWholeTokenOrNone() throws {
         for name in ["d3-upload-v1", "d3-html"] {
-            let body = try Transcript(name).body
+            let body = try GigHiveTranscript(name).body
             let whole = UploadResponse.parse(status: 201, body: body)
             for count in 0...body.count {
                 let response = UploadResponse.parse(status: 201, body: Array(body[..<count]))
@@ -165,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func aTokenOfOddShapeIsKept() {
+    @Test func aTokenOfUnusualFormIsKept() {
         let response = UploadResponse.parse(status: 201, body: Array(#"{"id":7,"delete_token":"ABC-1"}"#.utf8))
         #expect(response.deleteToken?.secret == "ABC-1")
         #expect(response.deleteToken?.isWellFormed == false)
@@ -177,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: ["d2-list", "d3-list"]) func recordedListing(_ name: String) throws {
-        let page = try #require(ListingPage.parse(try Transcript(name).body))
+        let page = try #require(ListingPage.parse(try GigHiveTranscript(name).body))
         #expect(page.page == 1)
         #expect(page.pageCount == 1)
         #expect(page.entries.count == (name == "d2-list" ? 2 : 11))
@@ -202,7 +203,7 @@ import Testing
         ] as [(String, Int64?, String?)]
     )
     func recordedDeletion(_ name: String, _ count: Int64?, _ message: String?) throws {
-        let response = DeleteResponse.parse(try Transcript(name).body)
+        let response = DeleteResponse.parse(try GigHiveTranscript(name).body)
         #expect(response.deletedCount == count)
         #expect(response.message == message)
         #expect(response.rejectsToken == (message != nil))

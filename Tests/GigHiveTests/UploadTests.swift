@@ -53,17 +53,15 @@ import Testing
     @Test func intentRescueFileAndLockExistBeforeTheFirstByte() async throws {
         let seen = Mutex<(state: UploadState?, rescueFiles: Int)>((nil, 0))
         let path = Mutex("")
-        let bench = try Workbench(
-            try FakeGigHive { request, _, _, _ in
-                if request.path == "/api/uploads.php" {
-                    let directory = try DataDirectory.open(path.withLock { $0 })
-                    let row = try TokenStore(in: directory).uploads(states: [], host: nil).first
-                    let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
-                    seen.withLock { $0 = (row?.state, names.filter { $0.hasPrefix("rescue-") }.count) }
-                }
-                return false
+        let bench = try Workbench.overriding { request, _, _, _ in
+            if request.path == "/api/uploads.php" {
+                let directory = try DataDirectory.open(path.withLock { $0 })
+                let row = try TokenStore(in: directory).uploads(states: [], host: nil).first
+                let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+                seen.withLock { $0 = (row?.state, names.filter { $0.hasPrefix("rescue-") }.count) }
             }
-        )
+            return false
+        }
         path.withLock { $0 = bench.directory.path }
         _ = await bench.uploader.upload(try bench.prepare())
         #expect(seen.withLock { $0.state } == .sending)
@@ -137,12 +135,10 @@ import Testing
         for (body, type) in [
             (#"{"error":"E","message":"words"}"#, "application/json"), ("<title>T</title>", "text/html"),
         ] {
-            let bench = try Workbench(
-                try FakeGigHive { _, connection, _, _ in
-                    try connection.respond(413, body, type: type)
-                    return true
-                }
-            )
+            let bench = try Workbench.overriding { _, connection, _, _ in
+                try connection.respond(413, body, type: type)
+                return true
+            }
             details.insert(await bench.uploader.upload(try bench.prepare()).error?.detail ?? "")
         }
         #expect(details == ["words", "the web server refused the size of the request"])
@@ -152,14 +148,11 @@ import Testing
     @Test(arguments: [405, 408, 410, 418, 423, 425, 429, 451, 499]) func aRejectedUploadIsRetriedOnlyAfterAQuery(
         _ status: Int
     ) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                guard request.path == "/api/uploads.php", number == 1 else { return false }
-                try connection.respond(status, "")
-                return true
-            },
-            retries: 1
-        )
+        let bench = try Workbench.overriding(retries: 1) { request, connection, _, number in
+            guard request.path == "/api/uploads.php", number == 1 else { return false }
+            try connection.respond(status, "")
+            return true
+        }
         let events = Mutex(0)
         let result = await bench.uploader.upload(try bench.prepare()) { event in
             if case .retrying(attempt: 1, _, let error) = event, error.httpStatus == status {
@@ -195,44 +188,39 @@ import Testing
     @Test func anEarlierRefusalIsNotInTheRescueFileOfTheNextAttempt() async throws {
         let directory = Mutex("")
         let heads = Mutex<[String]>([])
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, _, number in
-                guard request.path == "/api/uploads.php" else { return false }
-                let root = directory.withLock { $0 }
-                for name in try FileManager.default.contentsOfDirectory(atPath: root) where name.hasPrefix("rescue-") {
-                    let content = try Data(contentsOf: URL(fileURLWithPath: root + "/" + name))
-                    heads.withLock { $0.append(content.dropFirst(22).contains { $0 != 0 } ? "a response" : "none") }
-                }
-                guard number == 1 else { return false }
-                try connection.respond(429, "{}")
-                return true
-            },
-            retries: 1
-        )
+        let bench = try Workbench.overriding(retries: 1) { request, connection, _, number in
+            guard request.path == "/api/uploads.php" else { return false }
+            let root = directory.withLock { $0 }
+            for name in try FileManager.default.contentsOfDirectory(atPath: root) where name.hasPrefix("rescue-") {
+                let content = try Data(contentsOf: URL(fileURLWithPath: root + "/" + name))
+                heads.withLock { $0.append(content.dropFirst(22).contains { $0 != 0 } ? "a response" : "none") }
+            }
+            guard number == 1 else { return false }
+            try connection.respond(429, "{}")
+            return true
+        }
         directory.withLock { $0 = bench.directory.path }
         #expect(await bench.uploader.upload(try bench.prepare()).state == .done)
         #expect(heads.withLock { $0 } == ["none", "none"])
     }
 
     @Test func aLostResponseIsSearchedForOnEveryPage() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, _ in
-                switch request.path {
-                case "/api/uploads.php":
-                    server.store(request.fileContent)
-                    connection.close()
-                case "/db/database.php":
-                    let page = request.query.contains("page=3&") ? 3 : request.query.contains("page=2&") ? 2 : 1
-                    let name = page == 3 ? abcChecksum : "other"
-                    try connection.respond(
-                        200,
-                        #"{"pagination":{"pageCount":"3"},"entries":[{"id":"\#(page)8","file_name":"\#(name).mp4"}]}"#
-                    )
-                default: return false
-                }
-                return true
+        let bench = try Workbench.overriding { request, connection, server, _ in
+            switch request.path {
+            case "/api/uploads.php":
+                server.store(request.fileContent)
+                connection.close()
+            case "/db/database.php":
+                let page = request.query.contains("page=3&") ? 3 : request.query.contains("page=2&") ? 2 : 1
+                let name = page == 3 ? abcChecksum : "other"
+                try connection.respond(
+                    200,
+                    #"{"pagination":{"pageCount":"3"},"entries":[{"id":"\#(page)8","file_name":"\#(name).mp4"}]}"#
+                )
+            default: return false
             }
-        )
+            return true
+        }
         let result = await bench.uploader.upload(try bench.prepare())
         #expect(result.state == .tokenLost)
         #expect(result.fileID == 38)
@@ -253,19 +241,17 @@ import Testing
     }
 
     @Test(arguments: [201, 409, 500]) func bytesWithAStoredTokenAreADeletableDuplicate(_ status: Int) async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, number in
-                guard request.path == "/api/uploads.php", number > 1, let file = server.files.first else {
-                    return false
-                }
-                switch status {
-                case 201: try connection.respond(201, file.responseWithoutToken)
-                case 409: try connection.respond(409, #"{"existing_asset_id":\#(file.id)}"#)
-                default: try connection.respond(500, #"{"message":"1062 Duplicate entry"}"#)
-                }
-                return true
+        let bench = try Workbench.overriding { request, connection, server, number in
+            guard request.path == "/api/uploads.php", number > 1, let file = server.files.first else {
+                return false
             }
-        )
+            switch status {
+            case 201: try connection.respond(201, file.responseWithoutToken)
+            case 409: try connection.respond(409, #"{"existing_asset_id":\#(file.id)}"#)
+            default: try connection.respond(500, #"{"message":"1062 Duplicate entry"}"#)
+            }
+            return true
+        }
         _ = await bench.uploader.upload(try bench.prepare())
         let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
         #expect(result.state == (status == 201 ? .linked : .duplicate))
@@ -277,15 +263,13 @@ import Testing
     }
 
     @Test func aTokenFromBeforeTheServerWasRebuiltIsNotUsed() async throws {
-        let bench = try Workbench(
-            try FakeGigHive { request, connection, server, number in
-                guard request.path == "/api/uploads.php", number > 1 else { return false }
-                server.remove(18)
-                server.store("abc", id: 3)
-                try connection.respond(409, #"{"existing_asset_id":3}"#)
-                return true
-            }
-        )
+        let bench = try Workbench.overriding { request, connection, server, number in
+            guard request.path == "/api/uploads.php", number > 1 else { return false }
+            server.remove(18)
+            server.store("abc", id: 3)
+            try connection.respond(409, #"{"existing_asset_id":3}"#)
+            return true
+        }
         _ = await bench.uploader.upload(try bench.prepare())
         let result = await bench.uploader.upload(try bench.prepare(name: "copy.mp4"))
         #expect(result.state == .duplicate)

@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Otherwise from a web server or proxy that did not receive the whole request.
-    @Test func aPortForHTTPSIsNotTriedAgain() {
+    @Test func aPortForHTTPSIsNotRetried() {
         let page = "<title>400 The plain HTTP request was sent to HTTPS port</title>"
         for (page, isRepeated) in [(page, false), ("<title>400 Bad Request</title>", true)] {
             guard case .refused(let error, let mayRepeat) = verdict(400, page, bodyComplete: false) else {
