@@ -24,7 +24,7 @@ import Testing
         try DownloadServer(files: ["a": File(body: body, digest: try digest(of: Self.uploaded))])
     }
 
-    static let unbelievable: [(what: String, body: String)] = [
+    static let implausible: [(what: String, body: String)] = [
         ("one byte", "x"),
         ("a page", "<html><body>Bad gateway</body></html>"),
         ("random bytes", filler(5_000, seed: 3)),
@@ -34,7 +34,7 @@ import Testing
         ("an image that is far too long", SmallPhoto.stampedText("a", filler(300_000))),
     ]
 
-    @Test(arguments: unbelievable)
+    @Test(arguments: implausible)
     func anUnverifiableFileIsNotAPhoto(what: String, body: String) async throws {
         let server = try server(body)
         let bench = try bench(server)

@@ -169,8 +169,8 @@ import Testing
         let server = try server()
         let bench = try DownloadBench(server.address)
         let outside = try TemporaryDirectory()
-        try FileManager.default.createDirectory(atPath: bench.target, withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(atPath: bench.target + "/2024", withDestinationPath: outside.path)
+        try makeDirectory(bench.target)
+        try makeLink(bench.target + "/2024", to: outside.path)
         try bench.index(try photos("a"))
         let outcome = await bench.run()
         #expect(outcome.only?.error?.code == .targetUnusable)
@@ -183,11 +183,8 @@ import Testing
         let server = try server()
         let bench = try DownloadBench(server.address)
         try bench.put("precious", "victim")
-        try FileManager.default.createDirectory(atPath: bench.target + "/2024/03", withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(
-            atPath: bench.target + "/2024/03/.a.jpg.mediactl-part",
-            withDestinationPath: bench.target + "/victim"
-        )
+        try makeDirectory(bench.target + "/2024/03")
+        try makeLink(bench.target + "/2024/03/.a.jpg.mediactl-part", to: bench.target + "/victim")
         try bench.index(try photos("a"))
         #expect(await bench.run().only?.error?.code == .targetUnusable)
         #expect(try bench.files()["victim"] == "precious")
@@ -197,11 +194,8 @@ import Testing
         let server = try server()
         let bench = try DownloadBench(server.address)
         let outside = try TemporaryDirectory()
-        try FileManager.default.createDirectory(atPath: bench.target + "/2024/03", withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(
-            atPath: bench.target + "/2024/03/a.jpg",
-            withDestinationPath: outside.file("planted")
-        )
+        try makeDirectory(bench.target + "/2024/03")
+        try makeLink(bench.target + "/2024/03/a.jpg", to: outside.file("planted"))
         try bench.index(try photos("a"))
         #expect(await bench.run().only?.path == bench.path("2024/03/a (2).jpg"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)
@@ -211,7 +205,7 @@ import Testing
         let server = try server()
         let bench = try DownloadBench(server.address)
         let real = try TemporaryDirectory()
-        try FileManager.default.createSymbolicLink(atPath: bench.target, withDestinationPath: real.path)
+        try makeLink(bench.target, to: real.path)
         try bench.index(try photos("a"))
         #expect(await bench.run().only?.state == .verified)
         #expect(FileManager.default.fileExists(atPath: real.file("2024/03/a.jpg")))
@@ -257,7 +251,7 @@ import Testing
     @Test func anotherProcessesDownloadIsNotChanged() async throws {
         let server = try server()
         let bench = try DownloadBench(server.address)
-        try FileManager.default.createDirectory(atPath: bench.target + "/2024/03", withIntermediateDirectories: true)
+        try makeDirectory(bench.target + "/2024/03")
         let month = try #require(try TargetDirectory.open(bench.path("2024/03"), creating: false))
         var held: PartialFile? = try PartialFile.open(".a.jpg.mediactl-part", in: month)
         try bench.index(try photos("a", "b"))

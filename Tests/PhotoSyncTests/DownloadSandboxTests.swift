@@ -61,9 +61,7 @@ import Testing
     ])
     func rewrittenFilesOfAllFormatsAreVerified(name: String) async throws {
         let site = try await Site(["--photosync-rewrite", "0"])
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "fixtures/media/photos/\(name)")
-        try await site.upload([UInt8](try Data(contentsOf: file)), name)
+        try await site.upload([UInt8](try Repository.data("fixtures/media/photos/\(name)")), name)
         try await site.pull()
         let item = try #require(await site.bench.run().only)
         #expect(item.state == .rewritten, "\(item.error?.description ?? "")")

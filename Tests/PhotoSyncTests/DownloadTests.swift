@@ -110,18 +110,15 @@ import Testing
         try bench.put("mine", "elsewhere/mine.jpg")
         let path = bench.path("elsewhere/mine.jpg")
         let recorded = try #require(FileIdentity(ofRegularFile: path))
-        try await bench.account.library.keep([
-            PhotoCopy(
-                server: bench.account.server,
-                photoID: "an older row of the same bytes",
-                path: path,
-                state: .present,
-                source: .pushed,
-                sha256: photo.sha256,
-                serverSHA256: photo.sha256,
-                identity: recorded
-            )
-        ])
+        try await bench.account.keepCopy(
+            of: "an older row of the same bytes",
+            at: path,
+            .present,
+            .pushed,
+            sha256: photo.sha256,
+            serverSHA256: photo.sha256,
+            identity: recorded
+        )
         let name = String(decoding: path, as: UTF8.self)
         try change(name)
         let (seconds, rest) = recorded.modificationNanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
@@ -241,17 +238,13 @@ import Testing
         let temporary = state == .planned ? ".IMG_1.jpg.mediactl-part" : "IMG_1.jpg.unverified"
         try bench.put("rest", "2024/03/\(temporary)")
         try bench.put("first", "2024/03/IMG_1.jpg")
-        try await bench.account.library.keep([
-            PhotoCopy(
-                server: bench.account.server,
-                photoID: "a",
-                path: bench.path("2024/03/IMG_1.jpg"),
-                temporaryName: temporary,
-                state: state,
-                source: .downloaded,
-                serverSHA256: photo.sha256
-            )
-        ])
+        try await bench.account.keepCopy(
+            of: "a",
+            at: bench.path("2024/03/IMG_1.jpg"),
+            state,
+            temporaryName: temporary,
+            serverSHA256: photo.sha256
+        )
         let item = try #require(await bench.run().only)
         #expect(item.state == .present && item.path == bench.path("2024/03/IMG_1.jpg"))
         #expect(server.requests.isEmpty)
@@ -305,17 +298,9 @@ import Testing
         let photo = try PhotoRecord.of("first", id: "a")
         try bench.index([photo])
         symlink("loop", bench.temporary.file("loop"))
-        try await bench.account.library.keep([
-            PhotoCopy(
-                server: bench.account.server,
-                photoID: "a",
-                path: Array(bench.temporary.file("loop/IMG_1.jpg").utf8),
-                state: .present,
-                source: .pushed,
-                sha256: photo.sha256,
-                serverSHA256: photo.sha256
-            )
-        ])
+        let path = Array(bench.temporary.file("loop/IMG_1.jpg").utf8)
+        let sha256 = photo.sha256
+        try await bench.account.keepCopy(of: "a", at: path, .present, .pushed, sha256: sha256, serverSHA256: sha256)
         let item = try #require(await bench.run().only)
         #expect(item.state == .present && item.error?.code == .fileUnreadable)
         #expect(item.error?.detail == "too many levels of symbolic links")
@@ -331,17 +316,13 @@ import Testing
         let names = ["a": "a", "b": "gone", "c": "c"]
         for (id, name) in names {
             try bench.put("part", "old/.\(name).mediactl-part")
-            try await bench.account.library.keep([
-                PhotoCopy(
-                    server: bench.account.server,
-                    photoID: id,
-                    path: bench.path("old/\(name)"),
-                    temporaryName: ".\(name).mediactl-part",
-                    state: .planned,
-                    source: .downloaded,
-                    serverSHA256: photo.sha256
-                )
-            ])
+            try await bench.account.keepCopy(
+                of: id,
+                at: bench.path("old/\(name)"),
+                .planned,
+                temporaryName: ".\(name).mediactl-part",
+                serverSHA256: photo.sha256
+            )
         }
         await bench.run(.ids(["a"]))
         let photos = ["2024/03/IMG_1.jpg"]

@@ -195,31 +195,19 @@ import Testing
         #expect(try bench.listed == bench.server.serverPhotos.photos)
     }
 
-    /// The first pages were listed by an earlier process, and one of their photos has been deleted since.
-    @Test(arguments: [false, true])
-    func aResumedPullListsAgainAfterADeletion(isFull: Bool) async throws {
+    /// The first pages were listed by an earlier process, and one of their photos has been deleted since. A killed process
+    /// stored the last page, but did not record the listing as complete.
+    @Test(arguments: [false, true], [false, true])
+    func aResumedPullListsAgainAfterADeletion(wasKilledAtTheEnd: Bool, isFull: Bool) async throws {
         let bench = try PullBench(ServerPhotos(9))
-        try await stopEarly(bench)
-        bench.server.change { $0.serverPhotos.remove($0.serverPhotos.photos[0].id) }
-        let result = try await bench.pull(full: isFull).run()
-        #expect((result.isFull, result.restarts, result.advisesFull) == (true, 1, false))
-        #expect((result.photos, result.changes.gone) == (8, 1))
-        #expect(try bench.listed == bench.server.serverPhotos.photos)
-    }
-
-    /// An earlier process stored the last page, but was killed before it recorded the listing as complete.
-    @Test(arguments: [false, true])
-    func aPullKilledAtItsEndListsAgainAfterADeletion(isFull: Bool) async throws {
-        let bench = try PullBench(ServerPhotos(9))
-        let account = bench.account
-        let run = try account.index.begin(
-            account.server,
-            account: account.indexKey(),
-            kind: .full,
-            restarts: false,
-            now: account.now()
-        )
-        _ = try account.index.append(bench.server.serverPhotos.photos, cursor: nil, totalCount: 9, to: run)
+        if wasKilledAtTheEnd {
+            let (server, index, now) = (bench.account.server, bench.account.index, bench.account.now())
+            let key = bench.account.indexKey()
+            let run = try index.begin(server, account: key, kind: .full, restarts: false, now: now)
+            _ = try index.append(bench.server.serverPhotos.photos, cursor: nil, totalCount: 9, to: run)
+        } else {
+            try await stopEarly(bench)
+        }
         bench.server.change { $0.serverPhotos.remove($0.serverPhotos.photos[0].id) }
         let result = try await bench.pull(full: isFull).run()
         #expect((result.isFull, result.restarts, result.advisesFull) == (true, 1, false))
@@ -260,7 +248,7 @@ extension ServerPhotos {
     }
 }
 
-/// A flag that is up until it is lowered; only the thread of one connection reads it.
+/// A flag that remains set until it is cleared; only the thread of one connection reads it.
 private final class Flag: @unchecked Sendable {
     private let lock = NSLock()
     private var value = true

@@ -163,7 +163,7 @@ private final class MovingServer: Sendable {
         /// The faults of this history's server, in thousandths of pages.
         var wrong: Int
         var moves: Int
-        var leavesOut: Bool
+        var omitsPhotos: Bool
     }
 
     private let state: Mutex<State>
@@ -174,7 +174,7 @@ private final class MovingServer: Sendable {
         let wrong = [0, 0, 60, 250][random.below(4)]
         let moves = [0, 300, 800][random.below(3)]
         state = Mutex(
-            State(serverPhotos: serverPhotos, random: random, wrong: wrong, moves: moves, leavesOut: seed % 5 == 0)
+            State(serverPhotos: serverPhotos, random: random, wrong: wrong, moves: moves, omitsPhotos: seed % 5 == 0)
         )
     }
 
@@ -272,7 +272,7 @@ extension MovingServer.State {
     /// A page that is inconsistent in one of the ways of contract section 5 and trap 1.
     private mutating func corrupt(_ correct: PhotoPage) -> PhotoPage {
         var page = correct
-        switch random.below(leavesOut ? 8 : 7) {
+        switch random.below(omitsPhotos ? 8 : 7) {
         case 0: page.cursor = anyPhoto?.id ?? "nowhere"; page.hasMore = true; rewind(page, correct)
         case 1: page.cursor = nil
         case 2: (page.cursor, page.hasMore) = (correct.cursor ?? "after the end", false)

@@ -153,12 +153,7 @@ import Testing
     @Test func anotherUserStartsANewIndex() async throws {
         let bench = try PullBench(ServerPhotos(4))
         _ = try await bench.pull().run()
-        let other = SyncAccount(
-            client: bench.account.client,
-            deviceID: ServerPhotos.phone.id,
-            index: bench.account.index,
-            library: bench.account.library
-        )
+        let other = bench.account.with(deviceID: ServerPhotos.phone.id)
         let result = try await Pull(other).run()
         #expect(result.isFull)
         #expect(result.changes.added == 4)

@@ -65,7 +65,7 @@ final class PushBench: Sendable {
     func write(_ name: String, _ content: Data) throws -> [UInt8] {
         let path = photos.file(name)
         let directory = (path as NSString).deletingLastPathComponent
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         try content.write(to: URL(fileURLWithPath: path))
         return Array(path.utf8)
     }

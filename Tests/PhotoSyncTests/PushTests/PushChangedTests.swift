@@ -111,7 +111,10 @@ import Testing
         _ = await bench.push()
         try bench.write("a.jpg", "edited")
         try bench.write("b.jpg", "edited")
-        for _ in 1...3 {
+        // The other file has the same bytes, and no record: it is new.
+        #expect(await bench.push().states == ["a.jpg": .changed, "b.jpg": .uploaded])
+        #expect(try await verify(bench) == 1)
+        for _ in 1...2 {
             _ = await bench.push()
             #expect(try await verify(bench) == 1)
         }
@@ -122,17 +125,6 @@ import Testing
         let verification = Verification(bench.account, hashes: bench.hashes)
         _ = try await verification.run(onDifference: { difference in found.withLock { $0.append(difference) } })
         return found.withLock { $0 }
-    }
-
-    /// Another file has the same bytes, and no record: it is new.
-    @Test func aNewFileWithTheSameBytesIsUploaded() async throws {
-        let bench = try await PushBench()
-        try bench.write("a.jpg", "as it was taken")
-        _ = await bench.push()
-        try bench.write("a.jpg", "edited")
-        try bench.write("b.jpg", "edited")
-        let outcome = await bench.push()
-        #expect(outcome.states == ["a.jpg": .changed, "b.jpg": .uploaded])
     }
 
     /// Two files that exchanged their names are the same two photos.

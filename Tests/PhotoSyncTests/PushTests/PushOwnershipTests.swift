@@ -78,17 +78,8 @@ import Testing
         let id = try #require(try await bench.sandbox.addPhotos(#"{"content":"as it was"}"#).first)
         _ = try await Pull(bench.account).run()
         let record = try #require(try bench.account.index.photos([id], of: bench.account.server).first)
-        try await bench.account.library.keep([
-            PhotoCopy(
-                server: bench.account.server,
-                photoID: id,
-                path: path,
-                state: .present,
-                source: .downloaded,
-                sha256: try digest(of: "as the server had rewritten it"),
-                serverSHA256: record.sha256
-            )
-        ])
+        let sha256 = try digest(of: "as the server had rewritten it")
+        try await bench.account.keepCopy(of: id, at: path, sha256: sha256, serverSHA256: record.sha256)
         #expect(await bench.push().states == ["a.jpg": .present])
         try await bench.sandbox.photoSync("DELETE", "photos/\(id)")
         #expect(await bench.push().states == ["a.jpg": .deleted])
@@ -96,7 +87,7 @@ import Testing
     }
 
     /// Another device of the user uploads at the same moment, so the count grows although this upload has no owner.
-    @Test func aCountIncreasedByAnotherDeviceIsNoProof() async throws {
+    @Test func aCountIncreasedByAnotherDeviceProvesNothing() async throws {
         let bench = try await PushBench("--photosync", "published")
         try bench.write("a.jpg", "first")
         try bench.write("b.jpg", "second")
@@ -149,17 +140,7 @@ import Testing
         let path = try bench.write("download.jpg", "as rewritten")
         // printf 'as rewritten' | sha256sum; printf 'as uploaded' | sha256sum
         let own = PushOwnershipTests.rewritten
-        try await bench.account.library.keep([
-            PhotoCopy(
-                server: bench.account.server,
-                photoID: ids[0],
-                path: path,
-                state: .present,
-                source: .downloaded,
-                sha256: own,
-                serverSHA256: PushOwnershipTests.uploaded
-            )
-        ])
+        try await bench.account.keepCopy(of: ids[0], at: path, sha256: own, serverSHA256: PushOwnershipTests.uploaded)
         try bench.write("elsewhere.jpg", "as rewritten")
         let outcome = await bench.push()
         #expect(outcome.states == ["download.jpg": .present, "elsewhere.jpg": .present])
@@ -171,17 +152,9 @@ import Testing
     @Test func aRewrittenDownloadOfALostPhotoIsRestored() async throws {
         let bench = try await PushBench()
         let path = try bench.write("download.jpg", "as rewritten")
-        try await bench.account.library.keep([
-            PhotoCopy(
-                server: bench.account.server,
-                photoID: "11111111-0000-4000-8000-000000000000",
-                path: path,
-                state: .present,
-                source: .downloaded,
-                sha256: PushOwnershipTests.rewritten,
-                serverSHA256: PushOwnershipTests.uploaded
-            )
-        ])
+        let (own, uploaded) = (PushOwnershipTests.rewritten, PushOwnershipTests.uploaded)
+        let lost = "11111111-0000-4000-8000-000000000000"
+        try await bench.account.keepCopy(of: lost, at: path, sha256: own, serverSHA256: uploaded)
         #expect(await bench.push().states == ["download.jpg": .deleted])
         #expect(await bench.pushWith { $0.restores = true }.states == ["download.jpg": .uploaded])
         // The file is a copy of the new photo now, not of the old one.

@@ -80,17 +80,9 @@ import Testing
         var hasher = try SHA256Hasher()
         Self.stamped(id).withUnsafeBytes { hasher.update($0) }
         let digest = try hasher.snapshot().hex
-        try await bench.account.library.keep([
-            PhotoCopy(
-                server: bench.account.server,
-                photoID: id,
-                path: Array(bench.photos.file("elsewhere.jpg").utf8),
-                state: .present,
-                source: .downloaded,
-                sha256: digest,
-                serverSHA256: String(repeating: "0", count: 64)
-            )
-        ])
+        let path = Array(bench.photos.file("elsewhere.jpg").utf8)
+        let serverSHA256 = String(repeating: "0", count: 64)
+        try await bench.account.keepCopy(of: id, at: path, sha256: digest, serverSHA256: serverSHA256)
         try bench.write("a.jpg", Self.stamped(id, "a phOto"))
         #expect(await bench.push().states == ["a.jpg": .changed])
     }

@@ -83,8 +83,8 @@ import Testing
         #expect(outcome.result?.counts == [.uploaded: 1, .failed: 1])
     }
 
-    /// A link that leads nowhere is a failure only if it may be a photo.
-    @Test func danglingLinksThatAreNoPhotosAreSkipped() async throws {
+    /// A dangling link is a failure only if it may be a photo.
+    @Test func danglingLinksThatAreNotPhotosAreSkipped() async throws {
         let bench = try await PushBench()
         for name in ["README", ".#notes.txt", "photo.jpg"] { symlink("nowhere", bench.photos.file(name)) }
         let outcome = await bench.push()

@@ -178,13 +178,7 @@ import Testing
     @Test func withoutADeviceNothingIsSent() async throws {
         let bench = try await PushBench()
         try bench.write("a.jpg")
-        let nobody = SyncAccount(
-            client: bench.account.client,
-            deviceID: nil,
-            index: bench.account.index,
-            library: bench.account.library
-        )
-        let outcome = await bench.push(as: nobody)
+        let outcome = await bench.push(as: bench.account.with(deviceID: nil))
         #expect(outcome.error?.code == .noDevice)
         #expect(try await bench.uploads.isEmpty)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import MediaStore
 import MediaTransport
+import TestSupport
 import Testing
 
 @testable import PhotoSync
@@ -9,7 +10,7 @@ import Testing
 struct RecordedResponseTests {
     @Test("pages")
     func pages() throws {
-        let sync = try Transcript("sync")
+        let sync = try PhotoSyncTranscript("sync")
         let pages = try sync.responses.filter { $0.title.hasPrefix("page") }.map {
             try PhotoPageParser.page(in: $0.body)
         }
@@ -26,47 +27,47 @@ struct RecordedResponseTests {
         #expect(photos.first?.takenAt.text == "2024-01-11T10:30:00Z")
         #expect(photos == photos.sorted { $0.uploadedAt < $1.uploadedAt })
         for title in ["cursor = last photo (end)", "garbage cursor", "cursor of bob's photo"] {
-            let empty = try PhotoPageParser.page(in: #require(sync.body(title)))
+            let empty = try PhotoPageParser.page(in: sync(title).body)
             #expect(empty == PhotoPage(photos: [], cursor: nil, hasMore: false, totalCount: 7))
         }
     }
 
     @Test("counts; lastSyncAt only if present (trap 6)")
     func status() throws {
-        let sync = try Transcript("sync")
-        let none = try SyncStatus(reading: #require(sync.body("status no device")))
+        let sync = try PhotoSyncTranscript("sync")
+        let none = try SyncStatus(reading: sync("status no device").body)
         #expect(none == SyncStatus(totalPhotos: 7, devicePhotos: 0, legacyPhotos: 3, otherDevicePhotos: 4))
-        let own = try SyncStatus(reading: #require(sync.body("status device after sync")))
+        let own = try SyncStatus(reading: sync("status device after sync").body)
         #expect(own.devicePhotos == 4)
         #expect(own.lastSyncAt?.text == "2026-11-20T22:19:11.044832Z")
     }
 
     @Test("devices, with nanoseconds in the first response and microseconds later (trap 2)")
     func devices() throws {
-        let upload = try Transcript("upload")
-        let first = try RegisteredDevice.one(in: #require(upload.body("reg device")))
-        let again = try RegisteredDevice.one(in: #require(upload.body("reg device same token again other name")))
+        let upload = try PhotoSyncTranscript("upload")
+        let first = try RegisteredDevice.one(in: upload("reg device").body)
+        let again = try RegisteredDevice.one(in: upload("reg device same token again other name").body)
         #expect(first.id == again.id)
         #expect(first.registeredAt.text == "2026-11-20T22:17:20.211467342Z")
         #expect(first.registeredAt.microseconds == again.registeredAt.microseconds)
         #expect(again.name == "second" && again.platform == "ios" && again.isActive)
-        let devices = try RegisteredDevice.all(in: #require(upload.body("devices list")))
+        let devices = try RegisteredDevice.all(in: upload("devices list").body)
         #expect(devices.map(\.name) == ["second", "mediactl"])
         #expect(try RegisteredDevice.all(in: Array("[]\n".utf8)).isEmpty)
     }
 
     @Test("uploads")
     func uploads() throws {
-        let upload = try Transcript("upload")
-        let first = try PhotoReceipt(reading: #require(upload.body("upload 1 date Z + device")))
-        let again = try PhotoReceipt(reading: #require(upload.body("upload 1 again (dup)")))
+        let upload = try PhotoSyncTranscript("upload")
+        let first = try PhotoReceipt(reading: upload("upload 1 date Z + device").body)
+        let again = try PhotoReceipt(reading: upload("upload 1 again (dup)").body)
         #expect(first == PhotoReceipt(id: "aa4f9747-5ba7-4e58-ab37-81dc06f860ff", isDuplicate: false))
         #expect(again == PhotoReceipt(id: first.id, isDuplicate: true))
     }
 
     @Test("a login")
     func login() throws {
-        let response = try LoginResponse(reading: #require(try Transcript("auth").body("login ok")))
+        let response = try LoginResponse(reading: PhotoSyncTranscript("auth")("login ok").body)
         #expect(response.email == "alice@example.test")
         #expect(response.device?.name == "mediactl")
         #expect(!response.apiKey.isEmpty)
@@ -92,7 +93,7 @@ struct RecordedResponseTests {
 
     @Test("no error response is parsed as a success", arguments: ["auth", "sync", "upload"])
     func refusals(name: String) throws {
-        for response in try Transcript(name).responses {
+        for response in try PhotoSyncTranscript(name).responses {
             guard let status = response.status, status >= 400 else { continue }
             #expect(throws: PhotoSyncError.self) { try PhotoPageParser.page(in: response.body) }
             #expect(throws: PhotoSyncError.self) { try SyncStatus(reading: response.body) }
