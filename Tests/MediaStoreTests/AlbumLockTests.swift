@@ -7,7 +7,7 @@ import Testing
 struct AlbumLockTests {
     let fixture = Result { try StoreFixture() }
 
-    @Test("tasks of one process exclude each other as well")
+    @Test("the lock is mutually exclusive between the tasks of one process as well")
     func oneTaskAtATime() async throws {
         let directory = try fixture.get().directory
         let owners = Owners()

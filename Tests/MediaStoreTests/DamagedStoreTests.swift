@@ -96,11 +96,7 @@ struct DamagedStoreTests {
     @Test("a database of another program is moved aside as a whole")
     func otherProgram() throws {
         let fixture = try StoreFixture()
-        do {
-            let other = try fixture.rawDatabase()
-            try other.write { try $0.execute(sql: "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')") }
-            try other.close()
-        }
+        try fixture.execute("CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')")
         let before = try fixture.bytes(fixture.databasePath)
         #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
         let report = try #require(try StoreRepair(in: fixture.directory).run(isDryRun: false))
@@ -119,10 +115,7 @@ struct DamagedStoreTests {
         let before = try other.bytes(other.databasePath)
         let fixture = try StoreFixture()
         let target = isDangling ? fixture.temporary.file("nothing") : other.databasePath
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.directory.file(name),
-            withDestinationPath: target
-        )
+        try makeLink(fixture.directory.file(name), to: target)
         #expect(try storeErrorKind { _ = try DataDirectory.open(fixture.directory.path) } == .unsafe)
         let directory = try DataDirectory.openForRepair(fixture.directory.path)
         let dry = try #require(try StoreRepair(in: directory).run(isDryRun: true))
@@ -154,11 +147,7 @@ struct DamagedStoreTests {
     func newerVersion() throws {
         let fixture = try StoreFixture()
         _ = try fixture.store().add(sampleEntry())
-        do {
-            let other = try fixture.rawDatabase()
-            try other.write { try $0.execute(sql: "CREATE TABLE later (x); PRAGMA user_version = 99") }
-            try other.close()
-        }
+        try fixture.execute("CREATE TABLE later (x); PRAGMA user_version = 99")
         let before = try fixture.bytes(fixture.databasePath)
         #expect(try storeErrorKind { _ = try StoreRepair(in: fixture.directory).run(isDryRun: false) } == .newerVersion)
         #expect(try fixture.bytes(fixture.databasePath) == before)
@@ -233,11 +222,7 @@ struct DamagedStoreTests {
     func unreadableRow() throws {
         let fixture = try StoreFixture()
         try fixture.store().insert(sampleRecord())
-        do {
-            let other = try fixture.rawDatabase()
-            try other.write { try $0.execute(sql: "UPDATE uploads SET state = 'dona'") }
-            try other.close()
-        }
+        try fixture.execute("UPDATE uploads SET state = 'dona'")
         #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
         #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .corrupt)
         _ = try StoreRepair(in: fixture.directory).run(isDryRun: false)
@@ -255,9 +240,7 @@ struct DamagedStoreTests {
             let store = try fixture.store()
             _ = try store.add(sampleEntry())
             try store.insert(sampleRecord())
-            let other = try fixture.rawDatabase()
-            try other.write { try $0.execute(sql: "UPDATE \(column) = ?", arguments: [time]) }
-            try other.close()
+            try fixture.execute("UPDATE \(column) = ?", [time])
         }
         #expect(try storeErrorKind { _ = try fixture.store() } == .corrupt)
         #expect(try storeErrorKind { _ = try TokenStore(reading: fixture.directory) } == .corrupt)

@@ -117,7 +117,7 @@ struct IndexOpeningTests {
         let fixture = try fixture.get()
         let target = fixture.temporary.file("elsewhere")
         try Data().write(to: URL(fileURLWithPath: target))
-        try FileManager.default.createSymbolicLink(atPath: fixture.path, withDestinationPath: target)
+        try makeLink(fixture.path, to: target)
         #expect(try storeErrorKind { _ = try fixture.index() } == .unsafe)
         #expect(try Data(contentsOf: URL(fileURLWithPath: target)).isEmpty)
     }

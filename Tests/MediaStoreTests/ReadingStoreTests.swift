@@ -10,25 +10,35 @@ import Testing
 struct ReadingStoreTests {
     let fixture = Result { try StoreFixture() }
 
+    /// Writes the files of a store, with or without a log, to `data` on a disk.
+    private func makeStore(on disk: SmallDisk, hasLog: Bool) throws -> DataDirectory {
+        let files = try StoreFiles.make(withLog: hasLog)
+        let directory = try DataDirectory.open(disk.path + "/data")
+        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
+            guard let bytes else { continue }
+            try Data(bytes).write(to: URL(fileURLWithPath: directory.file("tokens.sqlite") + suffix))
+        }
+        return directory
+    }
+
     @Test(
-        "a store in a read-only directory is read, including rows in the log",
+        "a store in a read-only directory is read and copied, including rows in the log",
         .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
         arguments: [false, true]
     )
     func readOnlyDirectory(hasLog: Bool) throws {
         let disk = try SmallDisk(kibibytes: 2048)
-        let files = try StoreFiles.make(withLog: hasLog)
-        let path = disk.path + "/data"
-        let directory = try DataDirectory.open(path)
-        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
-            guard let bytes else { continue }
-            try Data(bytes).write(to: URL(fileURLWithPath: path + "/tokens.sqlite" + suffix))
-        }
+        let directory = try makeStore(on: disk, hasLog: hasLog)
+        let path = directory.path
         try disk.makeReadOnly()
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .notWritable)
         let store = try TokenStore(reading: DataDirectory.unchanged(path))
         #expect(store.isReadOnly)
         #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
+        let other = try fixture.get()
+        try StoreBackups.copy(store, to: other.databasePath)
+        #expect(try other.store().tokens(host: nil).count == StoreFiles.tokenCount)
+        // The store is still only read.
         #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
         #expect(try StoreCheck(reading: DataDirectory.unchanged(path)).tokens == StoreFiles.tokenCount)
         #expect(
@@ -66,39 +76,11 @@ struct ReadingStoreTests {
     )
     func fullDisk(hasLog: Bool) throws {
         let disk = try SmallDisk(kibibytes: 2048)
-        let files = try StoreFiles.make(withLog: hasLog)
-        let directory = try DataDirectory.open(disk.path + "/data")
-        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
-            guard let bytes else { continue }
-            try Data(bytes).write(to: URL(fileURLWithPath: directory.file("tokens.sqlite") + suffix))
-        }
+        let directory = try makeStore(on: disk, hasLog: hasLog)
         try disk.fill()
         #expect(try storeErrorKind { _ = try TokenStore(in: directory) } == .full)
         let store = try TokenStore(reading: directory)
         #expect(try store.tokens(host: nil).count == StoreFiles.tokenCount)
-    }
-
-    @Test(
-        "a store that cannot be written is copied completely, including rows in the log",
-        .enabled(if: SmallDisk.isAvailable, SmallDisk.requirement),
-        arguments: [false, true]
-    )
-    func copyOfReadOnlyStore(hasLog: Bool) throws {
-        let disk = try SmallDisk(kibibytes: 2048)
-        let files = try StoreFiles.make(withLog: hasLog)
-        let path = disk.path + "/data"
-        _ = try DataDirectory.open(path)
-        for (suffix, bytes) in [("", files.database), ("-wal", files.log)] {
-            guard let bytes else { continue }
-            try Data(bytes).write(to: URL(fileURLWithPath: path + "/tokens.sqlite" + suffix))
-        }
-        try disk.makeReadOnly()
-        let store = try TokenStore(reading: DataDirectory.unchanged(path))
-        let other = try fixture.get()
-        try StoreBackups.copy(store, to: other.databasePath)
-        #expect(try other.store().tokens(host: nil).count == StoreFiles.tokenCount)
-        // The store is still only read.
-        #expect(throws: StoreError.self) { try store.add(sampleEntry()) }
     }
 
     @Test(

@@ -116,10 +116,7 @@ struct StoreOpeningTests {
         let fixture = try fixture.get()
         let target = fixture.temporary.file("elsewhere")
         try fixture.write([], to: target)
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.directory.file(name),
-            withDestinationPath: target
-        )
+        try makeLink(fixture.directory.file(name), to: target)
         #expect(try storeErrorKind { _ = try fixture.store() } == .unsafe)
         #expect(try fixture.bytes(target) == [])
     }

@@ -178,11 +178,11 @@ struct SyncReadingTests {
     }
 
     @Test("IDs and digests are found while a run without their indexes is in progress", arguments: [true, false])
-    func duringBulk(asksBefore: Bool) throws {
+    func duringBulk(queriesFirst: Bool) throws {
         let index = try fixture.get().index()
         let before = samplePhoto(1)
         try index.synchronize([[before]])
-        if asksBefore { #expect(try index.photos(withDigests: [before.sha256], of: server) == [before]) }
+        if queriesFirst { #expect(try index.photos(withDigests: [before.sha256], of: server) == [before]) }
         var run = try index.begin(server, account: "me", kind: .full, restarts: true, now: Date())
         run = try index.append([before, samplePhoto(2)], cursor: "c", totalCount: 100_000, to: run)
         let names = try fixture.get().rawDatabase().read { db in

@@ -65,7 +65,7 @@ struct SyncRunTests {
         #expect(try index.counts(of: server, device: nil).total == 3)
         #expect(try index.counts(of: server, device: nil).otherDevices == 3)
 
-        // Back to the first time, in a later run.
+        // A later run lists the photo with its first upload time again.
         let again = try index.synchronize([[samplePhoto(1), samplePhoto(2), samplePhoto(3)]], totalCount: totalCount)
         #expect(again.run.photosSeen == 3)
         #expect(again.changes.added == 0)

@@ -63,9 +63,9 @@ struct CounterFileTests {
             if line.contains("fsync("), line.contains(Self.device + ".new") { return "file" }
             if line.contains("rename"), line.contains(Self.device + ".new") { return "rename" }
             if line.contains("fsync("), line.contains("capture-counters>") { return "directory" }
-            return line.contains(#""1\n""#) && line.contains("write(1<") ? "said" : nil
+            return line.contains(#""1\n""#) && line.contains("write(1<") ? "printed" : nil
         }
-        #expect(steps == ["file", "rename", "directory", "said"])
+        #expect(steps == ["file", "rename", "directory", "printed"])
     }
 
     @Test("the case of the ID does not create a second counter, and an invalid ID is refused")
@@ -101,10 +101,7 @@ struct CounterFileTests {
         _ = try fixture.directory.make(.captureCounters)
         if isLink {
             try fixture.write(Array("9\n".utf8), to: fixture.temporary.file("elsewhere"))
-            try FileManager.default.createSymbolicLink(
-                atPath: path(),
-                withDestinationPath: fixture.temporary.file("elsewhere")
-            )
+            try makeLink(path(), to: fixture.temporary.file("elsewhere"))
         } else {
             try FileManager.default.createDirectory(atPath: path(), withIntermediateDirectories: false)
         }

@@ -26,6 +26,13 @@ struct StoreFixture {
         return try DatabaseQueue(path: path ?? databasePath, configuration: configuration)
     }
 
+    /// Changes the database as another program would.
+    func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
+        let database = try rawDatabase()
+        try database.write { try $0.execute(sql: sql, arguments: arguments) }
+        try database.close()
+    }
+
     /// Names in the data directory.
     func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()

@@ -82,7 +82,7 @@ struct AlbumStoreTests {
         #expect(Set(try store.albumLinks(of: tape.id).map(\.libraryID)) == ["folder:1", "immich:2"])
         _ = try store.addClips([sampleClip(7)], to: tape.id, at: nil, now: later)
         try link(fixture, tape.id, library: "immich:2")
-        // Back: the second clip was never in the first library.
+        // Back in the first library, which never had the second clip.
         try store.keep(sampleLink(tape.id))
         #expect(try states(fixture, tape.id) == [.pending, .pending])
         #expect(try store.clipAssets(of: tape.id, in: "folder:1").count == 1)
