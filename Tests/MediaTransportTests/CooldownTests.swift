@@ -71,9 +71,8 @@ struct CooldownTests {
         let http = try HTTPClient(configuration: configuration)
         let url = try server.url()
         #expect(try await http.execute(HTTPRequest(.get, url, repeatability: .safe)).status == status)
-        let error = await transportError { () async throws(TransportError) in
-            try await http.execute(HTTPRequest(.post, url, body: CountingBody(10), repeatability: .atMostOnce))
-        }
+        let request = HTTPRequest(.post, url, body: CountingBody(10), repeatability: .atMostOnce)
+        let error = try await transportError(of: request, by: http)
         guard case .rateLimited(status, let rest)? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return

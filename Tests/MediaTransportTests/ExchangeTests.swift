@@ -64,8 +64,7 @@ struct ExchangeTests {
             try connection.respond(200, bytes: Self.compressed, headers: ["Content-Encoding: gzip"])
         }
         let request = try HTTPRequest(.get, server.url(), repeatability: .safe, destination: .memory(limit: 10))
-        let client = try client()
-        let error = await transportError { () async throws(TransportError) in try await client.execute(request) }
+        let error = try await transportError(of: request)
         #expect(error?.kind == .responseTooLarge)
     }
 
@@ -165,13 +164,8 @@ struct ExchangeTests {
             try connection.respond(200, String(repeating: " ", count: 5000))
             connection.waitForClose()
         }
-        let http = try client()
-        let url = try server.url()
-        let error = await transportError { () async throws(TransportError) in
-            try await http.execute(
-                HTTPRequest(.get, url, repeatability: .safe, destination: .memory(limit: 4999))
-            )
-        }
+        let request = HTTPRequest(.get, try server.url(), repeatability: .safe, destination: .memory(limit: 4999))
+        let error = try await transportError(of: request)
         #expect(error?.kind == .responseTooLarge)
     }
 

@@ -28,7 +28,6 @@ struct ResponseBoundTests {
         _ method: HTTPMethod = .get,
         _ destination: ResponseDestination = .memory(limit: 8 << 20)
     ) async throws -> TransportError? {
-        let http = try client()
         let request = HTTPRequest(
             method,
             try server.url(),
@@ -36,7 +35,7 @@ struct ResponseBoundTests {
             timeouts: timeouts,
             destination: destination
         )
-        return await transportError { () async throws(TransportError) in try await http.execute(request) }
+        return try await transportError(of: request)
     }
 
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
@@ -108,7 +107,6 @@ struct ResponseBoundTests {
                 usleep(50_000)
             }
         }
-        let http = try client()
         let request = HTTPRequest(
             .post,
             try server.url(),
@@ -116,7 +114,7 @@ struct ResponseBoundTests {
             repeatability: .atMostOnce,
             timeouts: TransferTimeouts(stall: .milliseconds(500), response: .seconds(600))
         )
-        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        let error = try await transportError(of: request)
         #expect(error?.kind == .stalled)
     }
 }

@@ -36,8 +36,7 @@ struct StopTests {
         let server = try server(reading: 3 << 20, of: 4 << 20, reached, done)
         var request = try upload(server, 4 << 20)
         request.timeouts.stall = .seconds(1)
-        let http = try client()
-        let error = await transportError { () async throws(TransportError) in try await http.execute(request) }
+        let error = try await transportError(of: request)
         #expect(error?.kind == .stalled)
         #expect(error?.metrics.bodyComplete == false)
     }
@@ -86,11 +85,7 @@ struct StopTests {
         let server = try ScriptedServer { connection, _ in try connection.readRequest() }
         let control = TransferControl()
         control.stop()
-        let http = try client()
-        let request = try upload(server)
-        let error = await transportError { () async throws(TransportError) in
-            try await http.execute(request, control: control)
-        }
+        let error = try await transportError(of: upload(server), control: control)
         #expect(error?.kind == .cancelled)
         #expect(server.connectionCount == 0)
     }

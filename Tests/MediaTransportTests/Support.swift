@@ -84,6 +84,16 @@ func transportError(_ call: () async throws(TransportError) -> HTTPResponse) asy
     }
 }
 
+/// The error of a request, or nil; by default, the client does not repeat it.
+func transportError(
+    of request: HTTPRequest,
+    by http: HTTPClient? = nil,
+    control: TransferControl = TransferControl()
+) async throws -> TransportError? {
+    let http = try http ?? client()
+    return await transportError { () async throws(TransportError) in try await http.execute(request, control: control) }
+}
+
 /// A file with these bytes, open for reading.
 func openFile(_ bytes: [UInt8], in directory: TemporaryDirectory) throws -> (path: String, content: FileContent) {
     let path = directory.file(UUID().uuidString)
