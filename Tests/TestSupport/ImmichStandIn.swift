@@ -136,17 +136,13 @@ public final class ImmichStandIn: Sendable {
     public let origin: String
     private let name: String
 
-    /// The interpreter with immichpy (`scripts/setup.sh test` installs it).
-    public static let python = repository.appending(path: ".build/venv/bin/python").path
     /// The directory of the scripts.
-    public static let scripts = repository.appending(path: "Tests/TapesTests/scripts").path
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+    public static let scripts = Repository.path("Tests/TapesTests/scripts")
 
     /// The process. It is never released: it exits when its input ends, which is when this process exits.
     private static let process = Task { () async throws -> (process: ChildProcess, origin: String) in
         let arguments = [scripts + "/immich_stand_in.py", "--until-input-ends"]
-        let process = try ChildProcess(python, arguments, streams: .pipes)
+        let process = try ChildProcess(Repository.python, arguments, streams: .pipes)
         guard let line = try await process.nextLine(), line.hasPrefix("http://") else {
             throw Failure.notReady(try await process.finish().errors)
         }

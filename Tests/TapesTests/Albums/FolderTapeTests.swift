@@ -13,13 +13,13 @@ import Testing
         let tape: String
         let witness: OriginalsWitness
 
-        init(_ names: [String] = ["a.jpg", "b.jpg"], title: String = "Summer") throws {
+        init() throws {
             fixture = try FolderFixture()
             for name in ["a.jpg", "b.jpg", "c.jpg"] { try fixture.original(name) }
             witness = try fixture.witness()
             tape = UUID().uuidString.lowercased()
-            try fixture.store.create(TapeRecord(id: tape, title: title, createdAt: Date()))
-            try add(names)
+            try fixture.store.create(TapeRecord(id: tape, title: "Summer", createdAt: Date()))
+            try add(["a.jpg", "b.jpg"])
         }
 
         func add(_ names: [String], to other: String? = nil) throws {
@@ -34,8 +34,8 @@ import Testing
             _ = try fixture.store.addClips(clips, to: other ?? tape, at: nil, now: Date())
         }
 
-        func service(_ policy: AlbumService.Policy = AlbumService.Policy()) -> AlbumService {
-            FolderTapeTests.service(fixture.library, fixture.store, fixture.data, policy)
+        func service(_ library: FolderLibrary? = nil) -> AlbumService {
+            AlbumService(store: fixture.store, directory: fixture.data, library: library ?? fixture.library)
         }
 
         func state() throws -> String {
@@ -54,61 +54,6 @@ import Testing
             }
             return albums
         }
-    }
-
-    private static func service(
-        _ library: FolderLibrary,
-        _ store: LibraryStore,
-        _ data: DataDirectory,
-        _ policy: AlbumService.Policy = AlbumService.Policy()
-    ) -> AlbumService {
-        AlbumService(store: store, directory: data, library: library, policy: policy)
-    }
-
-    @Test("acceptance 1, 2, R6: one album of links, created by the first add and used by the next")
-    func firstContent() async throws {
-        let bench = try Bench()
-        let first = try await bench.service().associate(bench.tape)
-        #expect(first.state == .associated && first.isCreated)
-        try bench.add(["c.jpg", "a.jpg"])
-        #expect(try await bench.service().associate(bench.tape).link?.albumID == first.link?.albumID)
-        #expect(try bench.albums() == ["Tapes – Summer": ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"]])
-        try bench.witness.check()
-    }
-
-    @Test("acceptance 3: two tapes with one title have two albums; a deleted album is created again, complete")
-    func twoAlbums() async throws {
-        let bench = try Bench()
-        let first = try await bench.service().associate(bench.tape)
-        let copy = UUID().uuidString.lowercased()
-        try bench.fixture.store.create(TapeRecord(id: copy, title: "Summer", createdAt: Date()))
-        try bench.add(["c.jpg"], to: copy)
-        _ = try await bench.service().associate(copy)
-        #expect(try bench.albums().keys.sorted() == ["Tapes – Summer", "Tapes – Summer (2)"])
-
-        try FileManager.default.removeItem(atPath: bench.fixture.root + "/Tapes – Summer")
-        try bench.add(["c.jpg"])
-        let again = try await bench.service().associate(bench.tape)
-        #expect(again.isCreated && again.link?.albumID != first.link?.albumID)
-        #expect(try bench.albums()["Tapes – Summer"] == ["0001-a.jpg", "0002-b.jpg", "0003-c.jpg"])
-        try bench.witness.check()
-    }
-
-    @Test("acceptance 4: a rename changes no album; deleting keeps it, or deletes it and nothing else")
-    func deleting() async throws {
-        let bench = try Bench()
-        _ = try await bench.service().associate(bench.tape)
-        _ = try bench.fixture.store.changeTape(bench.tape, at: Date()) { $0.title = "Winter" }
-        try bench.add(["c.jpg"])
-        _ = try await bench.service().associate(bench.tape)
-        #expect(try bench.albums().keys.sorted() == ["Tapes – Summer"])
-        let copy = try #require(try bench.fixture.store.duplicateTape(bench.tape, at: Date()))
-        _ = try await bench.service().associate(copy.id)
-        _ = try await bench.service().deleteTape(copy.id, keepingAlbum: false)
-        #expect(try bench.albums().keys.sorted() == ["Tapes – Summer", "Tapes – Winter Copy"])
-        _ = try await bench.service(AlbumBench.deleting).deleteTape(bench.tape, keepingAlbum: false)
-        #expect(try bench.albums().keys.sorted() == ["Tapes – Winter Copy"])
-        try bench.witness.check()
     }
 
     /// The state of an unmounted disk.
@@ -157,8 +102,7 @@ import Testing
         let (root, away) = (bench.fixture.root, bench.fixture.pictures + "/away")
         try FileManager.default.moveItem(atPath: root, toPath: away)
         // The user creates a library there, explicitly.
-        let prompting = bench.fixture.library(confirm: { _ in true })
-        let service = Self.service(prompting, bench.fixture.store, bench.fixture.data)
+        let service = bench.service(bench.fixture.library(confirm: { _ in true }))
         #expect(try await service.requestAccess(.addOnly).addOnly?.state == .authorized)
         let new = UUID().uuidString.lowercased()
         try bench.fixture.store.create(TapeRecord(id: new, title: "New", createdAt: Date()))

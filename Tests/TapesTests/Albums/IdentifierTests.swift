@@ -193,7 +193,7 @@ import Testing
         #expect(try await bench.service(library: other).associate(id).formerLink == nil)
         #expect(other.albums["album-1"]?.assets == ["/a", "/b", "/d"])
         #expect(try bench.store.albumLinks(of: id).map(\.libraryID).sorted() == ["test:one", "test:two"])
-        // And back: the album there is still linked, and is completed.
+        // Back in the first library, the album is still linked, and is completed.
         #expect(try await bench.service().associate(id, isRequested: true).state == .associated)
         #expect(bench.library.albums["album-1"]?.assets == ["/a", "/b", "/d"] && bench.library.albums.count == 1)
     }

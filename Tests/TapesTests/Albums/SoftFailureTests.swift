@@ -113,7 +113,7 @@ import Testing
             (.asset(Array("/x".utf8), isHidden: true), "linked", false),
         ]
     )
-    func resolution(_ response: AssetResolution, _ state: String, _ isTriedAgain: Bool) async throws {
+    func resolution(_ response: AssetResolution, _ state: String, _ isRetried: Bool) async throws {
         let bench = try AlbumBench()
         let id = try bench.tape("Summer", ["a", "b"])
         bench.library.configure { $0.resolutions["/a"] = response }
@@ -121,7 +121,7 @@ import Testing
         #expect(try bench.clips(id) == ["a \(state)", "b linked"])
         #expect(outcome.hiddenClips == (state == "linked" ? 1 : 0))
         #expect(try bench.state(id) == "associated")
-        #expect(try bench.store.clips(of: id).map { $0.nextAttemptAt != nil } == [isTriedAgain, false])
+        #expect(try bench.store.clips(of: id).map { $0.nextAttemptAt != nil } == [isRetried, false])
         bench.library.configure { $0.resolutions = [:] }
         bench.clock.advance(60)
         _ = try await bench.service().associate(id)

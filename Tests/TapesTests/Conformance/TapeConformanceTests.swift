@@ -38,12 +38,14 @@ import Testing
         #expect(try await bench.titles() == ["Tapes – Summer", "Tapes – Summer"])
         try await bench.destroy(first.albumID)
         try bench.add(["c.jpg"], to: tape)
+        let witness = try OriginalsWitness(bench.originals)
         let again = try await bench.service().associate(tape)
         let link = try #require(again.link)
         #expect(again.isCreated && again.state == .associated && link.albumID != first.albumID)
         #expect(
             try await bench.albums() == [link.albumID: ["a.jpg", "b.jpg", "c.jpg"], second.albumID: ["a.jpg"]]
         )
+        try witness.check()
     }
 
     @Test(

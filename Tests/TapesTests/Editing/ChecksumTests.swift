@@ -93,16 +93,7 @@ struct ChecksumTests {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg + [UInt8](repeating: 7, count: 3_000_000), "a.jpg")
         let clip = try bench.tape(["a.jpg"]).clips[0]
-        let (editor, gate) = (bench.editor, AsyncStream<Void>.makeStream())
-        let task = Task {
-            for await _ in gate.stream {}
-            return try await editor.checksum(clip)
-        }
-        // Canceled before it starts: the first block ends it.
-        task.cancel()
-        gate.continuation.finish()
-        let error = await #expect(throws: TapesError.self) { try await task.value }
-        #expect(error?.code == .cancelled)
+        await expectCancellation { [editor = bench.editor] in _ = try await editor.checksum(clip) }
         #expect(try stored(clip) == clip)
     }
 
@@ -120,7 +111,7 @@ struct ChecksumTests {
     private func rename(_ old: String, _ new: String) throws {
         let bench = try bench.get()
         let url = URL(fileURLWithPath: bench.originals + "/" + new)
-        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try makeDirectory(url.deletingLastPathComponent().path)
         try FileManager.default.moveItem(atPath: bench.originals + "/" + old, toPath: url.path)
     }
 
@@ -231,15 +222,9 @@ struct ChecksumTests {
         try bench.write(EditingBench.jpeg, "a.jpg")
         let (tape, clips) = try await known(["a.jpg"])
         try rename("a.jpg", "new/a.jpg")
-        let (editor, directory, gate) = (bench.editor, bench.path("new"), AsyncStream<Void>.makeStream())
-        let task = Task {
-            for await _ in gate.stream {}
-            return try await editor.relink([tape], in: [directory], isDryRun: false)
+        await expectCancellation { [editor = bench.editor, directory = bench.path("new")] in
+            _ = try await editor.relink([tape], in: [directory], isDryRun: false)
         }
-        task.cancel()
-        gate.continuation.finish()
-        let error = await #expect(throws: TapesError.self) { try await task.value }
-        #expect(error?.code == .cancelled)
         #expect(try bench.store.clips(of: tape.id) == clips)
     }
 }

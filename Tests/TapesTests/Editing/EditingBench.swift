@@ -33,7 +33,7 @@ struct EditingBench {
     @discardableResult
     func write(_ bytes: [UInt8], _ name: String) throws -> [UInt8] {
         let url = URL(fileURLWithPath: originals + "/" + name)
-        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try makeDirectory(url.deletingLastPathComponent().path)
         try Data(bytes).write(to: url)
         return path(name)
     }
@@ -52,6 +52,22 @@ struct EditingBench {
 
     static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 0x4A, 0x46]
     static let movie: [UInt8] = [0, 0, 0, 8] + Array("moov".utf8)
+}
+
+/// Expects work that is canceled before it starts to end at its first step.
+func expectCancellation(
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ work: @escaping @Sendable () async throws -> Void
+) async {
+    let gate = AsyncStream<Void>.makeStream()
+    let task = Task {
+        for await _ in gate.stream {}
+        try await work()
+    }
+    task.cancel()
+    gate.continuation.finish()
+    let error = await #expect(throws: TapesError.self, sourceLocation: sourceLocation) { try await task.value }
+    #expect(error?.code == .cancelled, sourceLocation: sourceLocation)
 }
 
 /// Code of the error that a body throws; nil if it throws none.

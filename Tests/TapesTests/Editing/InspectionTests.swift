@@ -74,10 +74,7 @@ struct InspectionTests {
     func link() throws {
         let bench = try bench.get()
         try bench.write(EditingBench.jpeg, "a.jpg")
-        try FileManager.default.createSymbolicLink(
-            atPath: bench.originals + "/link.jpg",
-            withDestinationPath: "a.jpg"
-        )
+        try makeLink(bench.originals + "/link.jpg", to: "a.jpg")
         let witness = try OriginalsWitness(bench.originals)
         let clip = try bench.editor.inspect(bench.path("link.jpg"), allowingMissing: false)
         #expect(clip.source == bench.path("link.jpg"))
@@ -98,10 +95,7 @@ struct InspectionTests {
         try bench.write(EditingBench.jpeg, "a.jpg")
         try bench.write([], "empty.jpg")
         try bench.write([1], "directory/x")
-        try FileManager.default.createSymbolicLink(
-            atPath: bench.originals + "/dangling.jpg",
-            withDestinationPath: "gone/x"
-        )
+        try makeLink(bench.originals + "/dangling.jpg", to: "gone/x")
         #expect(mkfifo(bench.originals + "/fifo.mp4", 0o600) == 0)
         let error = #expect(throws: TapesError.self) {
             try bench.editor.inspect(bench.path(name), allowingMissing: false)
@@ -152,15 +146,7 @@ struct InspectionTests {
             return clip
         }
         #expect(try await bench.editor.current(known).map(\.durationMilliseconds) == [nil, 3000])
-        let (editor, gate) = (bench.editor, AsyncStream<Void>.makeStream())
-        let task = Task {
-            for await _ in gate.stream {}
-            return try await editor.current(known)
-        }
-        task.cancel()
-        gate.continuation.finish()
-        let error = await #expect(throws: TapesError.self) { try await task.value }
-        #expect(error?.code == .cancelled)
+        await expectCancellation { [editor = bench.editor] in _ = try await editor.current(known) }
     }
 
     // MARK: Paths
@@ -182,10 +168,7 @@ struct InspectionTests {
         let bench = try bench.get()
         try bench.write([1], "d/x")
         try bench.write([1], "far/away/d/x")
-        try FileManager.default.createSymbolicLink(
-            atPath: bench.originals + "/link",
-            withDestinationPath: bench.originals + "/far/away"
-        )
+        try makeLink(bench.originals + "/link", to: bench.originals + "/far/away")
         let parent = String(bench.originals.dropLast("/originals".count))
         let whole = expected.replacing("$$", with: parent).replacing("$", with: bench.originals)
         let absolute = AbsolutePath.of(Array(path.utf8), in: bench.path("").dropLast())

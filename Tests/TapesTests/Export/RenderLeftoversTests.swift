@@ -160,10 +160,7 @@ import Testing
         for name in [".mediactl-render-mine", ".mediactl-render-\(id).txt", "film.mp4"] {
             try Data("x".utf8).write(to: URL(fileURLWithPath: films + "/" + name))
         }
-        try FileManager.default.createSymbolicLink(
-            atPath: films + "/.mediactl-render-\(id)",
-            withDestinationPath: "/tmp"
-        )
+        try makeLink(films + "/.mediactl-render-\(id)", to: "/tmp")
         let before = try OriginalsWitness(films)
         let leftovers = RenderLeftovers(directory: data, workingDirectory: Array(films.utf8))
         #expect(try leftovers.remove(leftovers.find()).isEmpty)

@@ -68,7 +68,7 @@ import Testing
         #expect([0] + ends.dropLast() == plan.segments.map(\.begin))
     }
 
-    /// A tape of any length opens two files at a time.
+    /// A tape of any length opens only two files concurrently.
     @Test func noPartHasMoreThanTwoInputs() throws {
         let plan = try plan([Int64](repeating: 2000, count: 500), .randomise)
         #expect(plan.segments.count == 999)

@@ -115,7 +115,7 @@ import Testing
     @Test func noOriginalIsReplaced() async throws {
         try Data("original".utf8).write(to: URL(filePath: home.file("a.mp4")))
         try FileManager.default.linkItem(atPath: home.file("a.mp4"), toPath: home.file("hard.mp4"))
-        try FileManager.default.createSymbolicLink(atPath: home.file("soft.mp4"), withDestinationPath: "a.mp4")
+        try makeLink(home.file("soft.mp4"), to: "a.mp4")
         let video = ExportFixtures.video(home.file("a.mp4"), 1000)
         let live = ExportFixtures.live(home.file("a.png"), video: home.file("a.mp4"))
         for target in ["a.mp4", "hard.mp4", "soft.mp4"] {

@@ -40,9 +40,6 @@ import Testing
         var transition: String?
     }
 
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private func load(
         _ tape: TapeRecord,
         _ clips: [ClipRecord],
@@ -52,8 +49,8 @@ import Testing
         try Data(TapeExport.otio.bytes(of: tape, clips: clips, media: media))
             .write(to: URL(filePath: home.file("tape.otio")))
         let result = try await ChildProcess.run(
-            Self.repository.appending(path: ".build/venv/bin/python").path,
-            [Self.repository.appending(path: "Tests/TapesTests/scripts/read_otio.py").path, home.file("tape.otio")]
+            Repository.python,
+            [Repository.path("Tests/TapesTests/scripts/read_otio.py"), home.file("tape.otio")]
         )
         #expect(result.errors == "")
         return try JSONDecoder().decode(Found.self, from: Data(result.output.utf8))

@@ -10,14 +10,13 @@ import Testing
 @Suite(.enabled(if: FilmKit.isInstalled, FilmKit.requirement))
 struct UndecodableClipTests {
     /// An HEIC photo written by libheif's heif-enc: 64 by 36 pixels.
-    private static let photo = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "fixtures/media/still.heic")
+    private static let photo = Repository.path("fixtures/media/still.heic")
 
     /// ffmpeg before 6.1 does not support HEIC; a later one decodes this photo, which is one image.
     private static let readsPhotos = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["ffprobe", "-v", "quiet", photo.path]
+        process.arguments = ["ffprobe", "-v", "quiet", photo]
         try? process.run()
         process.waitUntilExit()
         return process.terminationStatus == 0
@@ -29,7 +28,7 @@ struct UndecodableClipTests {
 
     /// By position: #1 an image, #2 an HEIC photo, #3 a video, #4 only audio, #5 not a media file.
     private func clips() async throws -> [ClipRecord] {
-        try FileManager.default.copyItem(at: Self.photo, to: URL(filePath: kit.home.file("b.heic")))
+        try FileManager.default.copyItem(atPath: Self.photo, toPath: kit.home.file("b.heic"))
         try await FilmKit.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=1", kit.home.file("d.wav")])
         try Data("none".utf8).write(to: URL(filePath: kit.home.file("e.mp4")))
         var clips = [

@@ -113,7 +113,7 @@ import Testing
             try bench.fixture.write("half", to: path(".tape.m3u8.mediactl-part"))
             expected = ["temporary_file .tape.m3u8.mediactl-part"]
         case .swapped:
-            // As 0.1.0 left it after a move: in the order of adding.
+            // As 0.1.0 left it after a move: in the order in which the clips were added.
             let first = try #require(try bench.fixture.store.clips(of: bench.tape).last)
             _ = try bench.fixture.store.moveClip(first.id, of: bench.tape, to: 0, now: Date())
             expected = [
@@ -170,10 +170,7 @@ import Testing
         try FileManager.default.removeItem(atPath: bench.fixture.path("0001-b.jpg"))
         // Another path to the same file: not a link created by mediactl.
         let absolute = bench.fixture.originals + "/b.jpg"
-        try FileManager.default.createSymbolicLink(
-            atPath: bench.fixture.path("mine.jpg"),
-            withDestinationPath: absolute
-        )
+        try makeLink(bench.fixture.path("mine.jpg"), to: absolute)
         #expect(try await bench.findings() == ["link_missing 0001-b.jpg", "playlist_outdated tape.m3u8"])
         #expect(try await bench.service.repair(bench.tape).remaining.isEmpty)
         let names = [".mediactl-album.json", "0001-b.jpg", "0002-c.jpg", "mine.jpg", "tape.m3u8"]
@@ -342,7 +339,7 @@ import Testing
         try await killCreation("Gone", bench)
         try bench.fixture.write("{", to: root + "/Tapes – Half/.mediactl-album.json.mediactl-part")
         try bench.fixture.write("mine", to: root + "/Tapes – Full/notes.txt")
-        try FileManager.default.createSymbolicLink(atPath: root + "/Tapes – Link", withDestinationPath: "Mine")
+        try makeLink(root + "/Tapes – Link", to: "Mine")
         let found = try await bench.service.leftovers()
         #expect(found.map { Bench.words($0) } == ["empty_folder Tapes – Gone (2)", "empty_folder Tapes – Half"])
         #expect(try await bench.service.removeLeftovers(found).isEmpty)

@@ -78,10 +78,7 @@ import Testing
     /// An original `directory/name` whose content is its path.
     private static func original(_ name: String, _ fixture: FolderFixture) throws -> [UInt8] {
         let path = fixture.originals + "/" + name
-        try FileManager.default.createDirectory(
-            atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path,
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(URL(fileURLWithPath: path).deletingLastPathComponent().path)
         try Data(name.utf8).write(to: URL(fileURLWithPath: path))
         return Array(path.utf8)
     }
@@ -160,10 +157,7 @@ import Testing
     {
         let bench = try await Bench()
         try bench.fixture.write("mine", to: bench.fixture.path("0001-c.jpg"))
-        try FileManager.default.createSymbolicLink(
-            atPath: bench.fixture.path("0002-a.jpg"),
-            withDestinationPath: "elsewhere"
-        )
+        try makeLink(bench.fixture.path("0002-a.jpg"), to: "elsewhere")
         // No longer links created by mediactl: one with another target, and one that is not a link.
         try FileManager.default.removeItem(atPath: bench.fixture.path("0002-b.jpg"))
         try bench.fixture.write("also mine", to: bench.fixture.path("0002-b.jpg"))

@@ -85,7 +85,7 @@ import Testing
         let fixture = try FolderFixture()
         let real = fixture.temporary.file("real")
         try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: false)
-        try FileManager.default.createSymbolicLink(atPath: fixture.root, withDestinationPath: real)
+        try makeLink(fixture.root, to: real)
         _ = try await fixture.library.requestAccess(.addOnly)
         let path = try fixture.original("a.jpg")
         _ = try await fixture.add([path], to: try await fixture.album())
@@ -97,10 +97,7 @@ import Testing
     @Test("R6: an original that is itself a link is not resolved") func originalThatIsALink() async throws {
         let fixture = try await FolderFixture.ready()
         try fixture.original("real.jpg")
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.originals + "/favorite.jpg",
-            withDestinationPath: "real.jpg"
-        )
+        try makeLink(fixture.originals + "/favorite.jpg", to: "real.jpg")
         let witness = try fixture.witness()
         _ = try await fixture.add([Array((fixture.originals + "/favorite.jpg").utf8)], to: try await fixture.album())
         #expect(try fixture.target("0001-favorite.jpg") == "../../2024/favorite.jpg")
@@ -165,20 +162,6 @@ import Testing
         let results = try await fixture.add([[0x61], [0x2f, 0], tooLong, path], to: album)
         #expect(results.prefix(2) == [.notFound, .notFound] && results.last == .added)
         if case .failed = results[2] {} else { Issue.record("a target that is too long was accepted") }
-    }
-
-    @Test("R6: ten tapes refer to one original with ten links") func tenTapes() async throws {
-        let fixture = try await FolderFixture.ready()
-        let path = try fixture.original("a.jpg")
-        let witness = try fixture.witness()
-        for _ in 0..<10 {
-            let album = try await fixture.album(tapeID: UUID().uuidString.lowercased())
-            #expect(try await fixture.add([path], to: album) == [.added])
-        }
-        let folders = try FileManager.default.contentsOfDirectory(atPath: fixture.root).filter { $0.hasPrefix("Tapes") }
-        #expect(folders.count == 10)
-        for folder in folders { #expect(try fixture.target("0001-a.jpg", in: folder) == "../../2024/a.jpg") }
-        try witness.check()
     }
 
     // MARK: Foreign changes

@@ -89,14 +89,11 @@ import Testing
     )
     func wickedManifest(name: String) async throws {
         let fixture = try await FolderFixture.ready()
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.originals + "/a.jpg",
-            withDestinationPath: "elsewhere"
-        )
-        try FileManager.default.createSymbolicLink(atPath: fixture.root + "/note", withDestinationPath: "elsewhere")
+        try makeLink(fixture.originals + "/a.jpg", to: "elsewhere")
+        try makeLink(fixture.root + "/note", to: "elsewhere")
         let album = try await fixture.album()
         try FileManager.default.createDirectory(atPath: fixture.path("more"), withIntermediateDirectories: false)
-        try FileManager.default.createSymbolicLink(atPath: fixture.path("more/x"), withDestinationPath: "elsewhere")
+        try makeLink(fixture.path("more/x"), to: "elsewhere")
         let file = fixture.path(".mediactl-album.json")
         let text = try String(contentsOfFile: file, encoding: .utf8)
         let entry = #"{"seq":1,"link":"\#(name)","target":"elsewhere"}"#

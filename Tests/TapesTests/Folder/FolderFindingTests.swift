@@ -81,10 +81,7 @@ import Testing
         // The folder is moved out, and replaced by a link to it.
         let outside = fixture.temporary.file("outside")
         try FileManager.default.moveItem(atPath: fixture.root + "/Tapes – Summer", toPath: outside)
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.root + "/Tapes – Summer",
-            withDestinationPath: outside
-        )
+        try makeLink(fixture.root + "/Tapes – Summer", to: outside)
         let witness = try OriginalsWitness(outside)
         #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
@@ -117,10 +114,7 @@ import Testing
         let album = try await fixture.album()
         let outside = fixture.temporary.file("manifest.json")
         try FileManager.default.moveItem(atPath: fixture.path(".mediactl-album.json"), toPath: outside)
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.path(".mediactl-album.json"),
-            withDestinationPath: outside
-        )
+        try makeLink(fixture.path(".mediactl-album.json"), to: outside)
         #expect(try await fixture.library.album(album.id, hint: album.hint) == .missing)
         #expect(try await fixture.library.deleteAlbum(album.id, hint: album.hint) == .alreadyGone)
         #expect(fixture.exists(outside) && fixture.exists(fixture.path(".mediactl-album.json")))

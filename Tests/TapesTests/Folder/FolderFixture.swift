@@ -16,7 +16,7 @@ struct FolderFixture {
     init(root: String? = nil, confirm: (@Sendable ([UInt8]) async -> Bool)? = nil) throws {
         temporary = try TemporaryDirectory(isInMemory: true)
         let pictures = temporary.file("Pictures")
-        try FileManager.default.createDirectory(atPath: pictures + "/2024", withIntermediateDirectories: true)
+        try makeDirectory(pictures + "/2024")
         data = try DataDirectory.open(temporary.file("data"))
         store = try LibraryStore(in: data)
         library = Self.library(root ?? pictures + "/Tapes", isConfigured: root != nil, pictures, data, store, confirm)

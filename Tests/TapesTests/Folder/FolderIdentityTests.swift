@@ -19,10 +19,7 @@ import Testing
         let identity = try await fixture.library.identity()
         #expect(identity.libraryID == "folder:" + id && identity.accountID == nil && identity.keyID == nil)
         // The same directory at another path is the same library.
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.temporary.file("other"),
-            withDestinationPath: fixture.root
-        )
+        try makeLink(fixture.temporary.file("other"), to: fixture.root)
         #expect(try await fixture.library(at: fixture.temporary.file("other")).identity().libraryID == "folder:" + id)
     }
 

@@ -64,7 +64,7 @@ import Testing
         let target = "../../2024/a.jpg"
         let foreign = ["0001-mine.jpg": target, "a.jpg": target, "01-a.jpg": target, "0004-a.jpg": "../../2024/b.jpg"]
         for (name, target) in foreign {
-            try FileManager.default.createSymbolicLink(atPath: fixture.path(name), withDestinationPath: target)
+            try makeLink(fixture.path(name), to: target)
         }
         #expect(try await fixture.add([path], to: album) == [.added])
         #expect(

@@ -89,7 +89,7 @@ import Testing
         let file = fixture.path("tape.m3u8")
         switch kind {
         case "text": try fixture.write("mine", to: file)
-        case "link": try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "../../2024/a.jpg")
+        case "link": try makeLink(file, to: "../../2024/a.jpg")
         default: try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
         }
         let folder = try OriginalsWitness(fixture.root)

@@ -83,16 +83,6 @@ struct ImmichAlbumTests {
         #expect(try await bench.report().requests.isEmpty)
     }
 
-    @Test("4.1: empty lists return without a call")
-    func empty() async throws {
-        let bench = try await ImmichBench()
-        let library = try bench.library()
-        #expect(try await library.add([], to: SampleID.album, hint: nil).isEmpty)
-        #expect(try await library.remove([], from: SampleID.album, hint: nil).isEmpty)
-        #expect(try await library.resolveAssets([], mayUpload: true).isEmpty)
-        #expect(try await bench.report().requests.isEmpty)
-    }
-
     @Test("trap 3: a key without read permission does not query, and the album is assumed to exist")
     func mayNotLook() async throws {
         let bench = try await ImmichBench(permissions: ["album.create", "albumAsset.create", "asset.upload"])

@@ -171,7 +171,7 @@ struct ImmichAssetTests {
     func witness() async throws {
         let bench = try await ImmichBench()
         let originals = bench.directory.file("originals")
-        try FileManager.default.createDirectory(atPath: originals, withIntermediateDirectories: true)
+        try makeDirectory(originals)
         var live = try bench.clip("originals/a.heic", "still", kind: .live)
         live.pairedSource = try bench.clip("originals/a.mov", "video").source
         let clips = [live, try bench.clip("originals/b.jpg", "abc")]

@@ -49,7 +49,7 @@ struct ImmichClientTests {
         let server = try await ImmichStandIn.start()
         let directory = try TemporaryDirectory()
         let result = try await ChildProcess.run(
-            ImmichStandIn.python,
+            Repository.python,
             [ImmichStandIn.scripts + "/immich_client.py", server.address, "key-1", directory.path]
         )
         try #require(result.status == 0, "\(result.errors)")

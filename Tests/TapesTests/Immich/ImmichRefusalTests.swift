@@ -73,6 +73,11 @@ struct ImmichRefusalTests {
         #expect(form == .version3 || error.detail.contains("c-1"))
     }
 
+    /// The error of adding an asset to an album.
+    private func failure(_ library: ImmichLibrary) async -> AlbumError? {
+        await albumError { _ = try await library.add([AlbumAsset(SampleID.asset)], to: SampleID.album, hint: nil) }
+    }
+
     @Test("6.4: each row of the table, through the whole library")
     func throughTheLibrary() async throws {
         let bench = try await ImmichBench()
@@ -84,10 +89,7 @@ struct ImmichRefusalTests {
                 "times": [408, 429, 502, 503, 504].contains(row.status) ? 2 : 1,
                 "body": Form.version3.body(row.message),
             ])
-            let error = await albumError {
-                _ = try await library.add([AlbumAsset(SampleID.asset)], to: SampleID.album, hint: nil)
-            }
-            #expect(error?.kind == row.expected, "\(row)")
+            #expect(await failure(library)?.kind == row.expected, "\(row)")
         }
     }
 
@@ -101,10 +103,7 @@ struct ImmichRefusalTests {
             "method": "PUT", "status": status, "times": 9, "type": "text/html",
             "body": "<html><body>Album not found</body></html>",
         ])
-        let library = try bench.library()
-        let error = await albumError {
-            _ = try await library.add([AlbumAsset(SampleID.asset)], to: SampleID.album, hint: nil)
-        }
+        let error = await failure(try bench.library())
         #expect(error?.kind == (status == 400 ? .rejected(status: 400) : .unreachable(retryAfter: nil)))
         #expect(error?.detail.contains("text/html") == true)
     }
@@ -148,10 +147,7 @@ struct ImmichRefusalTests {
         try await bench.server.add(faults: [
             "method": "PUT", "status": status, "times": 9, "body": "{}", "headers": ["Retry-After": "120"],
         ])
-        let library = try bench.library()
-        let error = await albumError {
-            _ = try await library.add([AlbumAsset(SampleID.asset)], to: SampleID.album, hint: nil)
-        }
+        let error = await failure(try bench.library())
         #expect(error?.kind == .unreachable(retryAfter: .seconds(120)))
         // A command does not wait for minutes: there is one attempt.
         #expect(try await bench.lines().count == 1)

@@ -45,48 +45,6 @@ struct ImmichTapeTests {
         }
     }
 
-    @Test(
-        "acceptance 1, 2: the first add creates one album, the second uses it; each checksum once",
-        arguments: [2, 3]
-    )
-    func firstAndSecond(major: Int) async throws {
-        let bench = try Bench(try await ImmichBench(major: major))
-        let tape = try bench.tape("Summer", ["a", "b"])
-        let first = try await bench.service().associate(tape)
-        #expect(first.state == .associated && first.isCreated)
-        try bench.add(["b", "c"], to: tape)
-        let second = try await bench.service().associate(tape)
-        #expect(second.state == .associated && !second.isCreated)
-        #expect(second.link?.albumID == first.link?.albumID)
-        let report = try await bench.immich.report()
-        #expect(report.albums.map(\.name) == ["Tapes – Summer"])
-        #expect(report.albums.first?.description == "mediactl tape \(tape)")
-        #expect(report.assets.map(\.name) == ["a.jpg", "b.jpg", "c.jpg"])
-        #expect(report.albums.first?.assets == report.assets.map(\.id))
-        #expect(Set(report.assets.map(\.checksum)).count == 3)
-        #expect(try bench.states(tape).allSatisfy { $0 == .linked })
-    }
-
-    @Test(
-        "acceptance 3: two tapes with one title have two albums; one deleted elsewhere is created again, complete",
-        arguments: [2, 3]
-    )
-    func recreation(major: Int) async throws {
-        let bench = try Bench(try await ImmichBench(major: major))
-        let tape = try bench.tape("Summer", ["a", "b"])
-        _ = try await bench.service().associate(try bench.tape("Summer", ["a"]))
-        let first = try #require(try await bench.service().associate(tape).link)
-        #expect(try await bench.immich.report().albums.map(\.name) == ["Tapes – Summer", "Tapes – Summer"])
-        try await bench.immich.server.forget(album: first.albumID)
-        try bench.add(["c"], to: tape)
-        let again = try await bench.service().associate(tape)
-        let link = try #require(again.link)
-        #expect(again.isCreated && again.state == .associated && link.albumID != first.albumID)
-        let report = try await bench.immich.report()
-        #expect(report.albums.first { $0.id == link.albumID }?.assets.count == 3)
-        #expect(report.albums.count == 2)
-    }
-
     @Test("trap 3: without album.read the album is used without queries, and created once")
     func addOnly() async throws {
         let scopes = ["album.create", "albumAsset.create", "asset.upload"]
