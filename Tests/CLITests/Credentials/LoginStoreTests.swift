@@ -60,7 +60,7 @@ import Testing
         try store.update(origin) { $0.login = Self.login }
         let target = home.file("elsewhere")
         try FileManager.default.moveItem(atPath: path, toPath: target)
-        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        try makeLink(path, to: target)
         for call in [{ _ = try store.entries() }, { try store.update(origin) { $0.login = nil } }]
             as [() throws -> Void]
         {
@@ -79,7 +79,7 @@ import Testing
         (#"{"version":1,"servers":{"https://media.example":{"scheme":"other","token":"t"}}}"#, .corrupt),
     ])
     func aFileThatCannotBeParsedIsAnError(content: String, kind: StoreError.Kind) throws {
-        try FileManager.default.createDirectory(atPath: home.file("data"), withIntermediateDirectories: true)
+        try makeDirectory(home.file("data"))
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))
         let error = #expect(throws: StoreError.self) { try store.entries() }
         #expect(error?.kind == kind && error.map { "\($0)".contains("canary") } == false)

@@ -56,17 +56,16 @@ import Testing
     @Test(arguments: cases.filter(\.isRequestedByCurl)) func curlReadsTheSame(example: Case) throws {
         let directory = try TemporaryDirectory()
         try Data(example.text.utf8).write(to: URL(fileURLWithPath: directory.file("netrc")))
-        let listener = try OneRequestListener()
-        let user = example.user.map { $0 + "@" } ?? ""
-        let curl = try ChildProcess(
+        let server = try RecordingServer(.init(status: 204, body: "", type: nil, headers: ["Connection: close"]))
+        let address = server.address.replacing("//", with: "//" + (example.user.map { $0 + "@" } ?? ""))
+        _ = try ChildProcess.run(
             "curl",
             [
                 "-q", "-s", "-o", "/dev/null", "--noproxy", "*", "--netrc-optional",
-                "--netrc-file", directory.file("netrc"), "http://\(user)127.0.0.1:\(listener.port)/",
+                "--netrc-file", directory.file("netrc"), address,
             ]
         )
-        let authorization = listener.authorizationOfOneRequest()
-        _ = try curl.finish()
+        let authorization = server.requests.first?.value(of: "authorization")
         // A user in the address is sent with an empty password if netrc has none for it.
         let expected = example.found ?? example.user.map { $0 + ":" }
         #expect(authorization == expected.map { "Basic " + Data($0.utf8).base64EncodedString() })
@@ -84,48 +83,5 @@ import Testing
     @Test func anEntryWithoutPasswordIsSkipped() throws {
         let netrc = try Netrc("machine h login a\nmachine h login c password d")
         #expect(netrc.entry(host: "h", user: nil)?.login == "c")
-    }
-}
-
-/// Accepts one HTTP request on a free port of the loopback interface.
-private struct OneRequestListener: ~Copyable {
-    let port: UInt16
-    private let descriptor: Int32
-
-    init() throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let result = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) | listen(descriptor, 1) | getsockname(descriptor, $0, &length)
-            }
-        }
-        try #require(result == 0)
-        port = UInt16(bigEndian: address.sin_port)
-    }
-
-    deinit { close(descriptor) }
-
-    /// The value of `Authorization`; nil if the request has none.
-    func authorizationOfOneRequest() -> String? {
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, 30_000) == 1 else { return "no request was received" }
-        let connection = accept(descriptor, nil, nil)
-        defer { close(connection) }
-        var request = ""
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while !request.contains("\r\n\r\n") {
-            let got = read(connection, &chunk, chunk.count)
-            guard got > 0 else { break }
-            request += String(decoding: chunk[..<got], as: UTF8.self)
-        }
-        let response = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
-        _ = write(connection, response, response.utf8.count)
-        let line = request.split(separator: "\r\n").first { $0.hasPrefix("Authorization: ") }
-        return line.map { String($0.dropFirst("Authorization: ".count)) }
     }
 }

@@ -4,11 +4,17 @@ import Testing
 @testable import MediaCLI
 
 @Suite struct PasswordPromptTests {
-    @Test(.timeLimit(.minutes(4))) func readsALineWithoutEcho() async throws {
-        let terminal = try Terminal()
+    /// Prompts on a terminal, which shows the prompt when this returns.
+    private func prompt(on terminal: Terminal) async -> Task<String, any Error> {
         let path = terminal.path
         let password = Task { try await PasswordPrompt.prompt("Password: ", terminal: path) }
         await terminal.waitForOutput(containing: "Password: ")
+        return password
+    }
+
+    @Test(.timeLimit(.minutes(4))) func readsALineWithoutEcho() async throws {
+        let terminal = try Terminal()
+        let password = await prompt(on: terminal)
         #expect(!terminal.echoes)
         terminal.type("s3cret é\n")
         #expect(try await password.value == "s3cret é")
@@ -17,26 +23,15 @@ import Testing
         #expect(!terminal.output.contains("s3cret"))
     }
 
-    @Test(.timeLimit(.minutes(4))) func theEndOfInputIsNotAPassword() async throws {
+    /// The end of the input is not a password; canceling the task is an interruption.
+    @Test(.timeLimit(.minutes(4)), arguments: [false, true])
+    func aPromptWithoutAPasswordRestoresTheTerminal(isCanceled: Bool) async throws {
         let terminal = try Terminal()
-        let path = terminal.path
-        let password = Task { try await PasswordPrompt.prompt("Password: ", terminal: path) }
-        await terminal.waitForOutput(containing: "Password: ")
-        terminal.type("\u{4}")
-        let error = await #expect(throws: CredentialError.self) { try await password.value }
-        #expect(error?.exitCode == 4)
-        #expect(terminal.echoes)
-    }
-
-    @Test(.timeLimit(.minutes(4))) func cancelingRestoresTheTerminal() async throws {
-        let terminal = try Terminal()
-        let path = terminal.path
-        let task = Task { try await PasswordPrompt.prompt("Password: ", terminal: path) }
-        await terminal.waitForOutput(containing: "Password: ")
+        let password = await prompt(on: terminal)
         #expect(!terminal.echoes)
-        task.cancel()
-        let error = await #expect(throws: CredentialError.self) { try await task.value }
-        #expect(error?.exitCode == 130)
+        if isCanceled { password.cancel() } else { terminal.type("\u{4}") }
+        let error = await #expect(throws: CredentialError.self) { try await password.value }
+        #expect(error?.exitCode == (isCanceled ? 130 : 4))
         #expect(terminal.echoes)
     }
 

@@ -147,7 +147,7 @@ import Testing
                 let rejection = #"{"success":false,"error":"Forbidden","message":"Invalid delete token"}"#
                 try connection.respond(isUpload ? 201 : status, isUpload ? ScriptedSite.success : rejection)
             },
-            questions: { connection, _ in
+            queries: { connection, _ in
                 try connection.respond(404, ScriptedSite.page("404 Not Found"), type: "text/html")
             }
         )
@@ -219,10 +219,7 @@ import Testing
     @Test func alreadyGone() async throws {
         let fixture = try await Fixture()
         let other = try FaultFixture(fixture.sandbox.baseURL)
-        try FileManager.default.createDirectory(
-            atPath: other.runner.home.file("data"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(other.runner.home.file("data"))
         try FileManager.default.copyItem(atPath: fixture.client.dataDirectory, toPath: other.dataDirectory)
         try await other.delete(["1", "--yes"]).expectSuccess("deleted")
         let report = try await fixture.client.delete(["1", "--yes"])
@@ -312,7 +309,7 @@ import Testing
     }
 
     /// A file that was deleted earlier needs no administrator.
-    @Test func aFileThatWasDeletedBefore() async throws {
+    @Test func aFileThatWasDeletedEarlier() async throws {
         let fixture = try await Fixture()
         try await fixture.client.delete(["1", "--yes", "--server", fixture.sandbox.baseURL]).expectSuccess("deleted")
         let expected = ExpectedFault(
@@ -378,7 +375,7 @@ import Testing
         #expect(try await fixture.client.delete(["--last", "--yes"]).item().fileId == 1)
     }
 
-    @Test func lastOfNothing() async throws {
+    @Test func lastWithoutAnyUpload() async throws {
         let site = try ScriptedSite()
         let report = try await FaultFixture(site.address).delete(["--last", "--yes"])
         report.expect(ExpectedFault(11, "no_delete_token", "no stored delete tokens"))
@@ -397,7 +394,7 @@ import Testing
 
     /// Nil stands for Ctrl-C.
     @Test(arguments: [("n\n", "1"), ("\n", "--last"), ("\u{4}", "1"), (nil, "1")] as [(String?, String)])
-    func declined(_ response: String?, _ file: String) async throws {
+    func aDeclinedPromptDeletesNothing(_ response: String?, _ file: String) async throws {
         let fixture = try await Fixture()
         let child = try fixture.client.runner.start(
             ["uploads", "delete", file, "--user", "uploader"],

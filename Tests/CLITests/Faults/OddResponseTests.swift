@@ -6,20 +6,21 @@ import Testing
 /// The sandbox stores the file and then sends a malformed response. Values that could be read are saved; the rest is
 /// determined by queries, never by sending again.
 @Suite struct OddResponseTests {
-    /// The position at which the response ends, and the values that are left.
-    @Test(arguments: [0, 1, 40, 400])
-    func responseCutInTheJSON(_ byteCount: Int) async throws {
-        let sandbox = try await SandboxProcess.start(faults: ["upload:truncate=\(byteCount)"])
+    /// The file is stored, but the JSON of the response ends early, or the response is a 500 (traps T7 and T19), is lost,
+    /// never ends (the connection is closed), or stalls (the stall limit applies again). The server is queried for the
+    /// file, which is not sent again.
+    @Test(arguments: [
+        "upload:truncate=0", "upload:truncate=1", "upload:truncate=40", "upload:truncate=400",
+        "upload:500-after-store", "upload:drop-response", "upload:whitespace=20000000",
+        "upload:stall,after=response-headers",
+    ])
+    func aStoredFileIsFoundByAQuery(_ fault: String) async throws {
+        let sandbox = try await SandboxProcess.start(faults: [fault])
         let fixture = try FaultFixture(sandbox.baseURL)
-        let report = try await fixture.upload()
-        report.expect(
-            ExpectedFault(
-                11,
-                "token_lost",
-                "the file is on the server as 1, but its delete token is lost",
-                hint: "--as-admin"
-            )
-        )
+        let options = fault.contains("stall") ? ["--stall-timeout", "1s"] : ["--retries", "3"]
+        let report = try await fixture.upload(fault.contains("truncate") ? [] : options)
+        let message = "the file is on the server as 1, but its delete token is lost"
+        report.expect(ExpectedFault(11, "token_lost", message, hint: "--as-admin"))
         #expect(try report.item().state == "token_lost")
         #expect(try report.item().fileId == 1)
         #expect(try fixture.states() == [.tokenLost])
@@ -97,10 +98,7 @@ import Testing
 
     /// No command can store a token without an ID; the leftover is reported at every start.
     @Test func tokenWithoutAnIDIsKeptAndReported() async throws {
-        let site = try ScriptedSite { connection, head in
-            try connection.readBody(of: head)
-            try connection.respond(201, ScriptedSite.success.replacing("18", with: "7.5"))
-        }
+        let site = try ScriptedSite(respondingWith: 201, ScriptedSite.success.replacing("18", with: "7.5"))
         let fixture = try FaultFixture(site.address)
         let report = try await fixture.upload()
         report.expect(
@@ -115,10 +113,8 @@ import Testing
     }
 
     @Test func invalidTokenIsReportedAndKept() async throws {
-        let site = try ScriptedSite { connection, head in
-            try connection.readBody(of: head)
-            try connection.respond(201, #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#)
-        }
+        let response = #"{"id":18,"file_type":"video","delete_token":"a\u001b[31m"}"#
+        let site = try ScriptedSite(respondingWith: 201, response)
         let fixture = try FaultFixture(site.address)
         let report = try await fixture.upload()
         report.expect(ExpectedFault(12, "token_not_stored", "the server sent an invalid token", hint: "/rescue-"))
@@ -137,23 +133,5 @@ import Testing
         #expect(try fixture.states() == [.failed])
         #expect(try fixture.tokens().map(\.fileID) == [1])
         #expect(try report.item().hasDeleteToken == true)
-    }
-
-    /// The file is stored, but the response is a 500 (traps T7 and T19), is lost, never ends (the connection is
-    /// closed), or stalls (the stall limit applies again). The server is queried for the file, which is not sent again.
-    @Test(arguments: [
-        "upload:500-after-store", "upload:drop-response", "upload:whitespace=20000000",
-        "upload:stall,after=response-headers",
-    ])
-    func storedFileIsFoundByAQuery(_ fault: String) async throws {
-        let sandbox = try await SandboxProcess.start(faults: [fault])
-        let fixture = try FaultFixture(sandbox.baseURL)
-        let options = fault.contains("stall") ? ["--stall-timeout", "1s"] : ["--retries", "3"]
-        try await fixture.upload(options).expect(
-            ExpectedFault(11, "token_lost", "on the server as 1", hint: "--as-admin")
-        )
-        #expect(try fixture.states() == [.tokenLost])
-        #expect(try await sandbox.posts() == 1)
-        #expect(try sandbox.storedFiles().count == 1)
     }
 }

@@ -112,10 +112,7 @@ import Testing
 
     @Test(arguments: refusals + breakdowns)
     func leavesAFailedUploadAndOneRequest(_ row: Row) async throws {
-        let site = try ScriptedSite { connection, head in
-            try connection.readBody(of: head)
-            try connection.respond(row.status, row.body, type: row.type, headers: row.headers)
-        }
+        let site = try ScriptedSite(respondingWith: row.status, row.body, type: row.type, headers: row.headers)
         let fixture = try FaultFixture(site.address)
         let report = try await fixture.upload()
         report.expect(row.fault)
@@ -137,7 +134,7 @@ import Testing
                 try connection.readBody(of: head)
                 try connection.respond(301, "", type: "text/html", headers: [location])
             },
-            questions: { connection, head in
+            queries: { connection, head in
                 let length = head.hasPrefix("HEAD ") ? "" : "Content-Length: 0\r\n"
                 try connection.write("HTTP/1.1 301 Moved Permanently\r\n\(length)\(location)\r\n\r\n")
             }
@@ -159,11 +156,8 @@ import Testing
     /// The server refuses the file as a duplicate of one that it does not have.
     @Test(arguments: ["existing_asset_id", "existing_file_id"])
     func duplicateThatTheServerDoesNotHave(_ key: String) async throws {
-        let site = try ScriptedSite { connection, head in
-            try connection.readBody(of: head)
-            let body = #"{"error":"Duplicate Upload","message":"Already there","\#(key)":8,"checksum_sha256":"ab"}"#
-            try connection.respond(409, body)
-        }
+        let body = #"{"error":"Duplicate Upload","message":"Already there","\#(key)":8,"checksum_sha256":"ab"}"#
+        let site = try ScriptedSite(respondingWith: 409, body)
         let fixture = try FaultFixture(site.address)
         let report = try await fixture.upload()
         #expect(report.result.exitCode != 0)
@@ -175,13 +169,8 @@ import Testing
 
     @Test func duplicateOfOtherBytes() async throws {
         let other = String(repeating: "0f", count: 32)
-        let site = try ScriptedSite { connection, head in
-            try connection.readBody(of: head)
-            try connection.respond(
-                409,
-                #"{"error":"Duplicate Upload","existing_asset_id":8,"checksum_sha256":"\#(other)"}"#
-            )
-        }
+        let body = #"{"error":"Duplicate Upload","existing_asset_id":8,"checksum_sha256":"\#(other)"}"#
+        let site = try ScriptedSite(respondingWith: 409, body)
         let fixture = try FaultFixture(site.address)
         try await fixture.upload().expect(ExpectedFault(7, "unexpected_answer", other))
         #expect(try fixture.states() == [.failed])
@@ -194,7 +183,7 @@ import Testing
             let body = head.hasPrefix("HEAD ") ? "" : "{}"
             try connection.respond(429, body, headers: ["Retry-After: 3600"])
         }
-        let site = try ScriptedSite(posts: limited, questions: limited)
+        let site = try ScriptedSite(posts: limited, queries: limited)
         var fixture = try FaultFixture(site.address)
         fixture.runner.environment["MEDIACTL_SETTLE_TIMEOUT"] = nil
         let listing = try await fixture.runner.run(["media", "list"] + fixture.login)
@@ -254,18 +243,8 @@ import Testing
     @Test func wrongPasswordAndWrongRoleLookTheSame() async throws {
         let sandbox = try await SandboxProcess.start()
         let fixture = try FaultFixture(sandbox.baseURL)
-        let fault = ExpectedFault(
-            4,
-            "unauthorized",
-            "wrong user name or password, or missing permission (401)",
-            hint: "--user"
-        )
-        let expected = ExpectedFault(
-            4,
-            fault.code,
-            "login failed (401): wrong user name or password",
-            hint: fault.hint
-        )
+        let message = "login failed (401): wrong user name or password"
+        let expected = ExpectedFault(4, "unauthorized", message, hint: "--user")
         let wrongPassword = try await fixture.upload(extra: ["MEDIACTL_PASSWORD": "canary"])
         wrongPassword.expect(expected)
         #expect(wrongPassword.failure?.hint?.hasPrefix("log in as uploader or admin") == true)

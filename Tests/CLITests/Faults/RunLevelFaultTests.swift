@@ -79,10 +79,10 @@ import Testing
         )
         #expect(result.exitCode == row.fault.exitCode, "\(result)")
 
-        let items = try BatchFixture.records(result, "item")
+        let items = try result.records()
         #expect(items.map { $0["state"] as? String } == ["failed"])
         #expect((items.first?["error"] as? [String: Any])?["code"] as? String == row.fault.code)
-        let summary = try #require(try BatchFixture.records(result, "summary").first)
+        let summary = try #require(try result.records("summary").first)
         let counts = ["items": 8, "failed": 1, "cancelled": 0, "not_started": 7, "exit_code": Int(row.fault.exitCode)]
         for (name, count) in counts { #expect(summary[name] as? Int == count, "\(name)") }
         let lines = try #require(try BatchFixture.report(report)["items"] as? [[String: Any]])
@@ -107,7 +107,7 @@ import Testing
         let files = try (0..<8).map { try fixture.file("\($0).mp4") }
         let result = try await fixture.upload(files + ["--json", "--retries", "1", "-j", "1"])
         #expect(result.exitCode == 7)
-        let summary = try #require(try BatchFixture.records(result, "summary").first)
+        let summary = try #require(try result.records("summary").first)
         for (name, count) in ["done": 3, "failed": 1, "cancelled": 0, "not_started": 4] {
             #expect(summary[name] as? Int == count, "\(name)")
         }
@@ -128,19 +128,39 @@ import Testing
         #expect(try fixture.sandbox.storedFiles().count == 6)
     }
 
-    @Test func aSingleFileContinuesWithItsCommand() async throws {
-        let fixture = try await BatchFixture(faults: ["php:status=503"])
-        let file = try fixture.file("my song.mp4")
-        let result = try await fixture.upload([file, "--retries", "0"])
-        #expect(result.exitCode == 7)
-        #expect(
-            result.errors == """
-                mediactl: error: server unavailable (503)
-                mediactl: hint: to continue: mediactl upload '\(file)' --retries 0 --server \(fixture.sandbox.baseURL) \
-                --user uploader
-
-                """
-        )
+    /// The fault, the file, the options, the exit code, the error and the hint.
+    @Test(
+        arguments: [
+            (
+                "php:status=503", "my song.mp4", ["--retries", "0"], 7, "server unavailable (503)",
+                "to continue: mediactl upload 'FILE' --retries 0 --server SERVER --user uploader"
+            ),
+            (
+                "upload:file-limit=1000", "a.mp4", ["--transport", "multipart"], 2,
+                "the file exceeds the server's upload limit (500): PHP upload_max_filesize or post_max_size",
+                "upload it with --transport tus"
+            ),
+            (
+                "tus:status=503", "a.mp4", ["--transport", "tus", "--retries", "0"], 7,
+                "the tus server is unavailable (503)",
+                "use --transport auto or --transport multipart, or run the same command again later"
+            ),
+        ] as [(String, String, [String], Int32, String, String)]
+    )
+    func theFailureOfASingleFileIsOneErrorAndOneHint(
+        _ fault: String,
+        _ name: String,
+        _ options: [String],
+        _ exitCode: Int32,
+        _ error: String,
+        _ hint: String
+    ) async throws {
+        let fixture = try await BatchFixture(faults: [fault])
+        let file = try fixture.file(name)
+        let result = try await fixture.upload([file] + options)
+        #expect(result.exitCode == exitCode)
+        let command = hint.replacing("FILE", with: file).replacing("SERVER", with: fixture.sandbox.baseURL)
+        #expect(result.errors == "mediactl: error: \(error)\nmediactl: hint: \(command)\n")
     }
 
     /// The other uploads to a server that failed as a whole are not started.
@@ -152,7 +172,7 @@ import Testing
         let login = ["--user", "uploader", "--retries", "0", "--json"]
         let result = try await fixture.runner.run(["uploads", "resume", "--all"] + login)
         #expect(result.exitCode == 7)
-        let summary = try #require(try BatchFixture.records(result, "summary").first)
+        let summary = try #require(try result.records("summary").first)
         #expect(summary["items"] as? Int == 3 && summary["failed"] as? Int == 1 && summary["not_started"] as? Int == 2)
         #expect(result.errors.contains("hint: to continue: mediactl uploads resume --all --user uploader"))
         try await fixture.sandbox.clearFaults()
@@ -170,35 +190,6 @@ import Testing
         )
         #expect(result.exitCode == 4)
         #expect(result.errors.contains("hint: to continue: mediactl upload --watch "))
-    }
-
-    // MARK: Limits and services
-
-    @Test func aLimitOfPHPIsReported() async throws {
-        let fixture = try await BatchFixture(faults: ["upload:file-limit=1000"])
-        let result = try await fixture.upload([try fixture.file("a.mp4"), "--transport", "multipart"])
-        #expect(result.exitCode == 2)
-        #expect(
-            result.errors == """
-                mediactl: error: the file exceeds the server's upload limit (500): PHP upload_max_filesize or post_max_size
-                mediactl: hint: upload it with --transport tus
-
-                """
-        )
-    }
-
-    @Test func aStoppedTusServerSuggestsTheOtherTransport() async throws {
-        let fixture = try await BatchFixture(faults: ["tus:status=503"])
-        let file = try fixture.file("a.mp4")
-        let result = try await fixture.upload([file, "--transport", "tus", "--retries", "0"])
-        #expect(result.exitCode == 7)
-        #expect(
-            result.errors == """
-                mediactl: error: the tus server is unavailable (503)
-                mediactl: hint: use --transport auto or --transport multipart, or run the same command again later
-
-                """
-        )
     }
 
     // MARK: The command line in a hint

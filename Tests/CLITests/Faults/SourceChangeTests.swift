@@ -107,15 +107,6 @@ import Testing
         #expect(held.site.posts == 1)
     }
 
-    @Test func sameFileTwiceInOneCommandIsSentOnce() async throws {
-        let sandbox = try await SandboxProcess.start()
-        let client = try FaultFixture(sandbox.baseURL)
-        let report = try await client.upload([client.file])
-        #expect(report.result.exitCode == 0)
-        #expect(report.items.map(\.state) == ["done", "duplicate"])
-        #expect(try await sandbox.posts() == 1)
-    }
-
     @Test func secondUploadOfTheSameFileIsRefused() async throws {
         let held = try HeldResponse()
         let first = try held.client.startUpload()

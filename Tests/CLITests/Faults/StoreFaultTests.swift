@@ -113,10 +113,7 @@ import Testing
     @Test func databaseThatIsADirectory() async throws {
         let site = try ScriptedSite()
         let fixture = try FaultFixture(site.address)
-        try FileManager.default.createDirectory(
-            atPath: Self.database(fixture).path,
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(Self.database(fixture).path)
         let report = try await fixture.upload()
         report.expect(ExpectedFault(12, "store_unusable", "tokens.sqlite", hint: "--data-dir DIR"))
         #expect(site.connections == 0)

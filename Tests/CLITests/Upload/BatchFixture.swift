@@ -42,14 +42,6 @@ struct BatchFixture {
         try await runner.run(["upload"] + arguments + login, input: input, extra: extra)
     }
 
-    /// The records of one type in the output of a `--json` run.
-    static func records(_ result: ChildResult, _ type: String) throws -> [[String: Any]] {
-        try result.lines.compactMap { line in
-            let value = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-            return value?["type"] as? String == type ? value : nil
-        }
-    }
-
     static func report(_ path: String) throws -> [String: Any] {
         let value = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
         return try #require(value as? [String: Any])

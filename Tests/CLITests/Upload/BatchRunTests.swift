@@ -15,8 +15,9 @@ import Testing
         for line in [result.lines.first, result.lines.last].compactMap({ $0 }) {
             try JSONSchemaTests.expectExactShape(line, schema: "upload")
         }
-        let items = try BatchFixture.records(result, "item")
+        let items = try result.records()
         #expect(items.count == 7 && items.count { $0["state"] as? String == "done" } == 6)
+        #expect(result.errors.contains("mediactl: error: cannot read \"/no/such.mp4\": no such file"))
 
         let text = try String(contentsOfFile: report, encoding: .utf8)
         try JSONSchemaTests.expectExactShape(text, schema: "upload-report")
@@ -45,7 +46,7 @@ import Testing
 
         let again = try await fixture.upload(["--retry-failed", report, "--report", report, "--json"])
         #expect(again.exitCode == 0)
-        let items = try BatchFixture.records(again, "item")
+        let items = try again.records()
         #expect(Set(items.compactMap { $0["label"] as? String }) == ["Song 1", "Song 2", "Song 3"])
 
         let done = try await fixture.upload(["--retry-failed", report])
@@ -67,7 +68,7 @@ import Testing
         #expect(refused.exitCode == 2 && refused.errors.contains("hint: specify the files in it, or add --recursive"))
         let result = try await fixture.upload(["--retry-failed", report, "--recursive", "--json"])
         #expect(result.exitCode == 0)
-        #expect(try BatchFixture.records(result, "item").map { $0["path"] as? String } == [file])
+        #expect(try result.records().map { $0["path"] as? String } == [file])
     }
 
     @Test func aReportThatCannotBeWrittenIsDetectedBeforeTheFirstByte() async throws {
@@ -100,7 +101,7 @@ import Testing
         let (media, device) = (directory.file("a.mp4"), directory.file("device"))
         let reports = try [media, device].map { try NewFile(replacing: Array($0.utf8), .upload) }
         try Data("media".utf8).write(to: URL(filePath: media))
-        try FileManager.default.createSymbolicLink(atPath: device, withDestinationPath: "/dev/null")
+        try makeLink(device, to: "/dev/null")
         let error = #expect(throws: UserFacingError.self) { try reports[0].write("{}") }
         #expect(error?.code == "report_failed" && error?.message.contains("it was not changed") == true)
         #expect(try Data(contentsOf: URL(filePath: media)) == Data("media".utf8))
@@ -113,14 +114,14 @@ import Testing
         let file = try fixture.file("a.mp4")
         let target = try fixture.text("target.json", "")
         let link = fixture.runner.home.file("link.json")
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target.json")
+        try makeLink(link, to: "target.json")
         #expect(try await fixture.upload([file, "--report", link]).exitCode == 0)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "target.json")
         #expect(try BatchFixture.report(target)["schema"] as? String == "mediactl.upload-report/1")
 
         // A symbolic link, so that an error does not overwrite a device.
         let stream = fixture.runner.home.file("stream")
-        try FileManager.default.createSymbolicLink(atPath: stream, withDestinationPath: "/dev/stdout")
+        try makeLink(stream, to: "/dev/stdout")
         let streamed = try await fixture.upload([file, "-q", "--report", stream])
         #expect(streamed.exitCode == 0 && streamed.output.contains(#"{"schema":"mediactl.upload-report/1""#))
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: stream) == "/dev/stdout")
@@ -166,8 +167,10 @@ import Testing
         let file = try fixture.file("a.mp4")
         let result = try await fixture.upload([file, file, "--json"])
         #expect(result.exitCode == 0)
-        let summary = try #require(try BatchFixture.records(result, "summary").first)
+        let summary = try #require(try result.records("summary").first)
         #expect(summary["done"] as? Int == 1 && summary["duplicate"] as? Int == 1 && summary["skipped"] as? Int == 1)
+        #expect(try result.records().map { $0["state"] as? String } == ["done", "duplicate"])
+        #expect(try await fixture.posts() == 1)
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 
@@ -176,7 +179,7 @@ import Testing
         let fixture = try await BatchFixture()
         let files = try (0..<300).map { try fixture.file("in/\($0).mp4", byteCount: $0 % 100 == 50 ? 0 : 64) }
         let result = try await fixture.upload(files + ["--dry-run", "--json"])
-        let items = try BatchFixture.records(result, "item")
+        let items = try result.records()
         #expect(items.map { $0["path"] as? String } == files)
         let failed = items.filter { $0["state"] as? String == "failed" }
         #expect(failed.map { $0["path"] as? String } == [files[50], files[150], files[250]])
@@ -200,10 +203,7 @@ import Testing
 
     @Test func settingsOfTransfersFollowThePrecedence() async throws {
         let runner = try BinaryRunner()
-        try FileManager.default.createDirectory(
-            atPath: runner.home.file("config/mediactl"),
-            withIntermediateDirectories: true
-        )
+        try makeDirectory(runner.home.file("config/mediactl"))
         try Data("jobs: 2\ntransport: tus\nprofiles:\n  p: {jobs: 3, chunk_size: 1M}\n".utf8)
             .write(to: URL(fileURLWithPath: runner.home.file("config/mediactl/config.yaml")))
         let shown = try await runner.run(["config", "show", "--json"])

@@ -29,7 +29,7 @@ import Testing
             input: link
         )
         #expect(result.exitCode == 0)
-        let item = try #require(try BatchFixture.records(result, "item").first)
+        let item = try #require(try result.records().first)
         #expect(item["org_name"] as? String == "Tus" && item["event_date"] as? String == "2026-03-01")
         #expect(item["transport"] as? String == "tus" && item["guest_job_id"] is Int)
         #expect(!(refused.errors + result.output + result.errors).contains(secret))
@@ -61,14 +61,14 @@ import Testing
         let (fixture, guest, link, _) = try await fixture()
         let file = try fixture.file("a.mp4")
         let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
-        let item = try #require(try BatchFixture.records(try await guest.run(upload, input: link), "item").first)
+        let item = try #require(try await guest.run(upload, input: link).records().first)
         let job = try #require(item["guest_job_id"] as? Int)
         func list() async throws -> [String: Any] {
             let result = try await guest.run(["uploads", "list", "--json"])
             for line in result.lines {
                 try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
             }
-            return try #require(try BatchFixture.records(result, "item").first)
+            return try #require(try result.records().first)
         }
         #expect(try await list()["guest_state"] is NSNull, "no server was contacted")
         #expect(try await guest.run(["uploads", "list"]).lines.last?.hasSuffix("not checked") == true)
@@ -83,7 +83,7 @@ import Testing
         let verified = try await fixture.runner.run(["uploads", "verify", "--json"] + fixture.login)
         #expect(verified.exitCode == 0)
         #expect(verified.errors.contains("1 guest upload cannot be verified by the listing"))
-        #expect(try BatchFixture.records(verified, "summary").first?["guests"] as? Int == 1)
+        #expect(try verified.records("summary").first?["guests"] as? Int == 1)
 
         // A pending upload cannot be hidden: there is no prompt, and nothing is sent.
         let posts = try await fixture.posts()
@@ -114,15 +114,15 @@ import Testing
         let linkFile = try fixture.text("link", link)
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
         let first = try await guest.run(upload + ["--json"])
-        let job = try #require(try BatchFixture.records(first, "item").first?["guest_job_id"] as? Int)
+        let job = try #require(try first.records().first?["guest_job_id"] as? Int)
         let second = try await guest.run(upload)
         #expect(second.exitCode == 0 && second.output.contains("already in this event as 1"))
         #expect(!second.output.contains("to delete:"))
         #expect(second.output.contains("it is shown once the organizer approves it"))
 
         let status = try await guest.run(["uploads", "status", "--json"])
-        #expect(try BatchFixture.records(status, "item").map { $0["guest_status"] as? String } == ["pending"])
-        #expect(try BatchFixture.records(await guest.run(["uploads", "list", "--json"]), "item").count == 1)
+        #expect(try status.records().map { $0["guest_status"] as? String } == ["pending"])
+        #expect(try await guest.run(["uploads", "list", "--json"]).records().count == 1)
         _ = try await fixture.control("POST", "guest-jobs/\(job)/approve")
         let approved = try await guest.run(upload)
         #expect(approved.output.contains("approved by the organizer; to remove it: mediactl uploads delete 1"))
@@ -139,7 +139,7 @@ import Testing
         let linkFile = try fixture.text("link", link)
         let upload = ["upload", try fixture.file("a.mp4"), "--event-link-file", linkFile, "--accept-terms"]
         let first = try await guest.run(upload + ["--json"])
-        let job = try #require(try BatchFixture.records(first, "item").first?["guest_job_id"] as? Int)
+        let job = try #require(try first.records().first?["guest_job_id"] as? Int)
         _ = try await fixture.control("POST", "guest-jobs/\(job)/reject")
         let second = try await guest.run(upload)
         #expect(second.exitCode == 0 && second.output.contains("already in this event as 1"), "\(second.errors)")
@@ -183,7 +183,7 @@ import Testing
         }
 
         let list = try await fixture.runner.run(["uploads", "list", "--json"])
-        let items = try BatchFixture.records(list, "item")
+        let items = try list.records()
         #expect(items.count == 1 && items.first?["guest"] as? Bool == false, "\(list.output)")
         #expect((items.first?["linked_events"] as? [Any])?.count == 1)
         #expect(try await fixture.runner.run(["uploads", "show", "1"]).output.contains("delete token"))
@@ -207,7 +207,7 @@ import Testing
         )
         #expect(deleted.exitCode == 0 && deleted.output.hasPrefix("deleted 1"), "\(deleted.errors)")
         #expect(try await guest.run(["uploads", "status"]).errors.contains("no unfinished uploads"))
-        #expect(try BatchFixture.records(await guest.run(["uploads", "list", "--json"]), "item").isEmpty)
+        #expect(try await guest.run(["uploads", "list", "--json"]).records().isEmpty)
         #expect(try await guest.run(["uploads", "delete", "1", "--yes"]).exitCode == 11)
         // The file may be uploaded again.
         let again = try await guest.run(upload)
@@ -219,7 +219,7 @@ import Testing
         let (fixture, guest, link, _) = try await fixture()
         let file = try fixture.file("a.mp4")
         let upload = ["upload", file, "--event-link-file", "-", "--accept-terms", "--json"]
-        let item = try #require(try BatchFixture.records(try await guest.run(upload, input: link), "item").first)
+        let item = try #require(try await guest.run(upload, input: link).records().first)
         _ = try await fixture.control("POST", "guest-jobs/\(try #require(item["guest_job_id"] as? Int))/reject")
         let result = try await guest.run(["uploads", "delete", "1", "--yes"])
         #expect(result.exitCode == 4 && result.errors.contains("the organizer has rejected it"))

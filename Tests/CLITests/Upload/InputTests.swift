@@ -6,15 +6,6 @@ import Testing
 
 /// Sources of the files of an upload: directories, lists, manifests, shards.
 @Suite struct InputTests {
-    @Test func directoryWithoutRecursiveIsRefusedWithAHint() async throws {
-        let fixture = try await BatchFixture()
-        try fixture.file("in/a.mp4")
-        let result = try await fixture.upload([fixture.runner.home.file("in")])
-        #expect(result.exitCode == 2)
-        #expect(result.errors.contains("it is a directory\nmediactl: hint: specify the files in it"))
-        #expect(try await fixture.posts() == 0)
-    }
-
     @Test func directoriesAreWalkedByPatternAndSkipNonMedia() async throws {
         let fixture = try await BatchFixture()
         for name in ["in/a.mp4", "in/sub/b.mov", "in/sub/c.mp4", "in/old/d.mp4"] {
@@ -24,7 +15,7 @@ import Testing
         let result = try await fixture.upload([
             fixture.runner.home.file("in"), "-r", "--include", "*.mp4", "--exclude", "old", "--dry-run", "--json",
         ])
-        let paths = try BatchFixture.records(result, "item").compactMap { $0["path"] as? String }
+        let paths = try result.records().compactMap { $0["path"] as? String }
         #expect(paths.map { $0.replacing(fixture.runner.home.path, with: "") } == ["/in/a.mp4", "/in/sub/c.mp4"])
         let all = try await fixture.upload([fixture.runner.home.file("in"), "-r", "--dry-run"])
         #expect(all.lines.count { $0.contains("would be uploaded") } == 4 && all.exitCode == 0)
@@ -42,7 +33,7 @@ import Testing
             input: "\(b)\0"
         )
         #expect(result.exitCode == 0)
-        #expect(try BatchFixture.records(result, "item").map { $0["path"] as? String } == [a, b])
+        #expect(try result.records().map { $0["path"] as? String } == [a, b])
     }
 
     @Test(arguments: ["--files-from", "--files-from0", "--manifest", "--retry-failed"])
@@ -61,7 +52,7 @@ import Testing
         let manifest = try fixture.text("m.csv", "path,label,org_name,event_date\n\(a),One,Tus,2026-03-01\n\(b),,,\n")
         let result = try await fixture.upload(["--manifest", manifest, "--org-name", "Flag", "--json"])
         #expect(result.exitCode == 0)
-        let items = try BatchFixture.records(result, "item")
+        let items = try result.records()
             .sorted { "\($0["path"] ?? "")" < "\($1["path"] ?? "")" }
         #expect(items.map { $0["label"] as? String } == ["One", "b"])
         #expect(items.map { $0["org_name"] as? String } == ["Tus", "Flag"])
@@ -126,7 +117,7 @@ import Testing
                     extra: extra
                 )
                 #expect(result.exitCode == 0)
-                parts.append(try BatchFixture.records(result, "item").compactMap { $0["path"] as? String })
+                parts.append(try result.records().compactMap { $0["path"] as? String })
                 try JSONSchemaTests.expectExactShape(try #require(result.lines.first), schema: "upload")
             }
             #expect(parts[0] == parts[1] && parts[1] == parts[2])
@@ -153,12 +144,12 @@ import Testing
         let fixture = try await BatchFixture()
         let file = try fixture.file("in/two\nlines.mp4")
         let directory = fixture.runner.home.file("in")
-        try FileManager.default.createSymbolicLink(atPath: directory + "/lost.mp4", withDestinationPath: "nowhere")
+        try makeLink(directory + "/lost.mp4", to: "nowhere")
         let named = try await fixture.upload([file, "--json"])
-        let item = try #require(try BatchFixture.records(named, "item").first)
+        let item = try #require(try named.records().first)
         #expect(named.exitCode == 0 && item["label"] as? String == "two lines" && item["path"] as? String == file)
         let templated = try await fixture.upload([file, "--label", "{stem}!", "--dry-run", "--json"])
-        #expect(try BatchFixture.records(templated, "item").first?["label"] as? String == "two lines!")
+        #expect(try templated.records().first?["label"] as? String == "two lines!")
         let typed = try await fixture.upload([file, "--label", "a\nb", "--dry-run"])
         #expect(typed.exitCode == 2 && typed.errors.contains("must not contain control characters"))
 
@@ -173,10 +164,10 @@ import Testing
         try fixture.file("in/a.mp4")
         try fixture.file("other/b.mp4")
         let (directory, other) = (fixture.runner.home.file("in"), fixture.runner.home.file("other"))
-        try FileManager.default.createSymbolicLink(atPath: directory + "/link", withDestinationPath: other)
+        try makeLink(directory + "/link", to: other)
         let inputs = [directory] + (isRead ? [other] : [])
         let result = try await fixture.upload(inputs + ["--recursive", "--dry-run", "--json"])
-        #expect(try BatchFixture.records(result, "item").count == inputs.count)
+        #expect(try result.records().count == inputs.count)
         #expect(result.errors.contains("in/link\": a link to a directory") != isRead, "\(result.errors)")
     }
 
@@ -188,7 +179,7 @@ import Testing
             a, b, "--label", "{parent} {n:3} {stem} {date}", "--event-date", "2026-03-01", "--dry-run", "--json",
         ])
         #expect(
-            try BatchFixture.records(result, "item").map { $0["label"] as? String }
+            try result.records().map { $0["label"] as? String }
                 == ["Gig 001 a 2026-03-01", "Gig 002 b 2026-03-01"]
         )
         let wrong = try await fixture.upload([a, "--label", "{nonsense}"])
@@ -212,11 +203,7 @@ import Testing
         let result = try await fixture.upload([
             dated, plain, "--date-from-media", "--event-date", "2020-02-02", "--dry-run", "--json",
         ])
-        #expect(
-            try BatchFixture.records(result, "item").map { $0["event_date"] as? String } == [
-                "2026-03-01", "2020-02-02",
-            ]
-        )
+        #expect(try result.records().map { $0["event_date"] as? String } == ["2026-03-01", "2020-02-02"])
     }
 
     @Test func nothingToUploadIsASuccess() async throws {

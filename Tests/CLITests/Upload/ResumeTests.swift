@@ -18,7 +18,7 @@ import Testing
         child.signal(SIGINT)
         let result = try await child.finish()
         #expect(result.exitCode == 130)
-        let item = try #require(try BatchFixture.records(result, "item").first)
+        let item = try #require(try result.records().first)
         try await fixture.sandbox.clearFaults()
         return (fixture, try #require(item["upload_id"] as? String))
     }
@@ -27,7 +27,7 @@ import Testing
         let (fixture, id) = try await interruptedFixture()
         let status = try await fixture.runner.run(["uploads", "status", "--json"] + fixture.login)
         #expect(status.exitCode == 0)
-        let row = try #require(try BatchFixture.records(status, "item").first)
+        let row = try #require(try status.records().first)
         #expect(row["upload_id"] as? String == id && row["resumable"] as? Bool == true)
         #expect((row["sent_bytes"] as? Int ?? 0) > 0 && row["next"] as? String == "mediactl uploads resume \(id)")
         let text = try await fixture.runner.run(["uploads", "status"] + fixture.login)
@@ -36,7 +36,7 @@ import Testing
         let planned = try await fixture.runner.run(
             ["uploads", "resume", "--all", "--dry-run", "--json"] + fixture.login
         )
-        #expect(try BatchFixture.records(planned, "item").first?["state"] as? String == "planned")
+        #expect(try planned.records().first?["state"] as? String == "planned")
         let resumed = try await fixture.runner.run(["uploads", "resume", "--json", "--label", "Fixed"] + fixture.login)
         #expect(resumed.exitCode == 0)
         for line in status.lines {
@@ -45,7 +45,7 @@ import Testing
         for line in planned.lines + resumed.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-resume")
         }
-        let item = try #require(try BatchFixture.records(resumed, "item").first)
+        let item = try #require(try resumed.records().first)
         #expect(item["resumed"] as? Bool == true && item["state"] as? String == "done")
         #expect(item["label"] as? String == "Fixed" && item["has_delete_token"] as? Bool == true)
         let show = try await fixture.runner.run(["uploads", "show", "1"])
@@ -62,7 +62,7 @@ import Testing
         )
         try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } >= 3 }
         child.signal(SIGINT)
-        let item = try #require(try BatchFixture.records(try await child.finish(), "item").first)
+        let item = try #require(try await child.finish().records().first)
         #expect(item["path"] as? String == "drop/a.mp4")
         let id = try #require(item["upload_id"] as? String)
         try await fixture.sandbox.clearFaults()
@@ -77,7 +77,7 @@ import Testing
             try await fixture.runner.run(["uploads"] + arguments + fixture.login, through: ["env", "-C", directory])
         }
         let status = try await run("status", "--json", in: fixture.runner.home.path)
-        #expect(try BatchFixture.records(status, "item").first?["path"] as? String == "drop/a.mp4")
+        #expect(try status.records().first?["path"] as? String == "drop/a.mp4")
         let there = try await run("resume", id, "--dry-run", in: fixture.runner.home.path)
         #expect(there.exitCode == 0 && there.output.hasPrefix("drop/a.mp4: would be uploaded"), "\(there.errors)")
         let rehearsed = try await run("resume", id, "--dry-run", in: "/")
@@ -149,7 +149,7 @@ import Testing
         child.signal(SIGKILL)
         #expect(try await child.finish().signal == SIGKILL)
         let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
-        let row = try #require(try BatchFixture.records(known, "item").first)
+        let row = try #require(try known.records().first)
         return (fixture, file, try #require(row["upload_id"] as? String))
     }
 
@@ -333,7 +333,7 @@ import Testing
         )
         try await fixture.sandbox.waitForRequests { $0.count { $0.method == "PATCH" } > patches }
         child.signal(SIGINT)
-        let item = try #require(try BatchFixture.records(try await child.finish(), "item").first)
+        let item = try #require(try await child.finish().records().first)
         let second = try #require(item["upload_id"] as? String)
         try await fixture.sandbox.clearFaults()
         // The password belongs to another server.
@@ -351,9 +351,9 @@ import Testing
             )
         }
         #expect(result.errors.contains("0 of 2 files on the server, 0 B sent, 2 not started"))
-        let records = try await runner.run(["uploads", "resume", "--all", "--json"])
-        #expect(try BatchFixture.records(records, "item").count == 2)
-        #expect(try BatchFixture.records(records, "summary").first?["not_started"] as? Int == 2)
+        let resumed = try await runner.run(["uploads", "resume", "--all", "--json"])
+        #expect(try resumed.records().count == 2)
+        #expect(try resumed.records("summary").first?["not_started"] as? Int == 2)
     }
 
     /// The table lists an upload as resumable if and only if it is counted.

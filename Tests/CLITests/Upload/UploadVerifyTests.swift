@@ -12,7 +12,7 @@ import Testing
         let report = fixture.runner.home.file("report.json")
         let result = try await fixture.upload(files + ["--json", "--report", report])
         #expect(result.exitCode == 0)
-        let record = try #require(try BatchFixture.records(result, "verification").first)
+        let record = try #require(try result.records("verification").first)
         #expect(record["asked"] as? Bool == true && record["confirmed"] as? Int == 3)
         for line in result.lines where line.contains(#""type":"verification""#) {
             try JSONSchemaTests.expectExactShape(line, schema: "upload")
@@ -25,13 +25,13 @@ import Testing
     @Test func oneFileIsComparedOnlyOnRequest() async throws {
         let fixture = try await BatchFixture()
         let plain = try await fixture.upload([try fixture.file("a.mp4"), "--json"])
-        #expect(try BatchFixture.records(plain, "verification").isEmpty)
+        #expect(try plain.records("verification").isEmpty)
         let requested = try await fixture.upload([try fixture.file("b.mp4"), "--json", "--verify"])
-        #expect(try BatchFixture.records(requested, "verification").count == 1)
+        #expect(try requested.records("verification").count == 1)
         let batch = try await fixture.upload([
             try fixture.file("c.mp4"), try fixture.file("d.mp4"), "--json", "--no-verify",
         ])
-        #expect(try BatchFixture.records(batch, "verification").isEmpty)
+        #expect(try batch.records("verification").isEmpty)
     }
 
     @Test func anUnreadableListingIsAWarningAndNothingIsReportedAsVerified() async throws {

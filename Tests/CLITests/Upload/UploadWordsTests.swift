@@ -16,6 +16,7 @@ import Testing
         let file = try fixture.file("a.mp4")
         let details = ["--label", "One", "--event-date", "2026-03-01", "--org-name", "Tus", "--event-type", "wedding"]
         let result = try await fixture.upload([file, "--dry-run"] + details)
+        #expect(result.exitCode == 0)
         #expect(
             result.lines == [
                 "\(file): would be uploaded to \(fixture.sandbox.baseURL) (2.00 kB)", "  label: One",
@@ -23,7 +24,7 @@ import Testing
             ]
         )
         let json = try await fixture.upload([file, "--dry-run", "--json", "--transport", "tus"])
-        let item = try #require(try BatchFixture.records(json, "item").first)
+        let item = try #require(try json.records().first)
         #expect(item["planned_transport"] as? String == "tus" && item["transport"] is NSNull)
         for line in json.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "upload")
@@ -36,7 +37,7 @@ import Testing
         let file = try fixture.file("a.mp4")
         let result = try await fixture.upload([file, "-j1", "--json"])
         #expect(result.exitCode == 0)
-        #expect(try BatchFixture.records(result, "start").first?["jobs"] as? Int == 1)
+        #expect(try result.records("start").first?["jobs"] as? Int == 1)
         #expect(try await fixture.upload([file, "-j17"]).exitCode == 2)
     }
 
@@ -72,13 +73,13 @@ import Testing
         let posts = try await fixture.posts()
         // --again sends the known file, and still refuses the unknown extension.
         let again = try await fixture.upload([odd, clip, "--again", "--json"])
-        let states = try BatchFixture.records(again, "item").map { "\($0["state"] ?? "")" }
+        let states = try again.records().map { "\($0["state"] ?? "")" }
         #expect(Set(states) == ["failed", "duplicate"])
         #expect(try await fixture.posts() == posts + 1)
         #expect(again.errors.contains("to upload it anyway, add --any-extension"))
         // --any-extension does not send the known file.
         let any = try await fixture.upload([odd, clip, "--any-extension", "--json"])
-        let skipped = try BatchFixture.records(any, "item").compactMap { $0["skipped"] as? Bool }
+        let skipped = try any.records().compactMap { $0["skipped"] as? Bool }
         #expect(skipped.contains(true))
         #expect(try await fixture.posts() == posts + 2)
     }
@@ -100,7 +101,7 @@ import Testing
         let file = try fixture.file("a\";\r\n.mp4")
         let result = try await fixture.upload([file, "--transport", transport, "--json"])
         #expect(result.exitCode == 0, "\(result.errors)")
-        let item = try #require(try BatchFixture.records(result, "item").first)
+        let item = try #require(try result.records().first)
         #expect(item["state"] as? String == "done" && item["verified"] as? Bool == true)
         #expect(item["file_name"] as? String == "a\";\r\n.mp4")
         #expect(try fixture.sandbox.storedFiles().count == 1)
@@ -302,7 +303,7 @@ import Testing
         try await fixture.sandbox.clearFaults()
         let resumption = try #require(output.firstRange(of: "resume with: ")?.upperBound)
         let status = try await fixture.runner.run(["uploads", "status", "--json"] + place + fixture.login)
-        let next = try #require(try BatchFixture.records(status, "item").first?["next"] as? String)
+        let next = try #require(try status.records().first?["next"] as? String)
         #expect(output[resumption...].hasPrefix(next))
         #expect(try await run(next[...], fixture.login).output.contains("uploaded "))
     }

@@ -37,7 +37,7 @@ import Testing
         let child = try fixture.runner.start(command)
         for number in 1...4 { try await child.wait(for: #"/drop/\#(number).mp4","upload_id""#) }
         child.signal(SIGINT)
-        let items = try BatchFixture.records(try await child.finish(), "item")
+        let items = try await child.finish().records()
         #expect(items.compactMap { $0["state"] as? String } == ["done", "done", "done", "done"])
         #expect(items.compactMap { $0["attempts"] as? Int } == [1, 1, 1, 1])
     }
@@ -58,7 +58,7 @@ import Testing
         try await child.wait(for: #""state":"done""#)
         child.signal(SIGINT)
         let result = try await child.finish()
-        let items = try BatchFixture.records(result, "item")
+        let items = try result.records()
         #expect(items.map { $0["state"] as? String } == ["failed", "done"], "\(result.output)")
         #expect(items.last?["size_bytes"] as? Int == 2_004)
         #expect(!result.errors.contains("another mediactl"), "\(result.errors)")
@@ -80,7 +80,7 @@ import Testing
         try await child.wait(for: #"/drop/whole.mp4","upload_id""#)
         child.signal(SIGINT)
         let result = try await child.finish()
-        let items = try BatchFixture.records(result, "item")
+        let items = try result.records()
         #expect(items.map { $0["state"] as? String } == ["done", "duplicate"], "\(result)")
         #expect(!result.errors.contains("error:"), "\(result.errors)")
         #expect(try fixture.sandbox.storedFiles().count == 1)
@@ -123,7 +123,7 @@ import Testing
         try await fixture.sandbox.clearFaults()
         let result = try await child.finish()
         #expect(result.exitCode == 2, "\(result.errors)")
-        #expect(try BatchFixture.records(result, "item").map { $0["state"] as? String } == ["done"])
+        #expect(try result.records().map { $0["state"] as? String } == ["done"])
         #expect(try fixture.sandbox.storedFiles().count == 1)
     }
 

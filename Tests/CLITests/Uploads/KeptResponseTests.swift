@@ -26,7 +26,7 @@ import Testing
         let result = try await fixture.runner.run(["uploads"] + line + ["--json"])
         #expect(result.exitCode == 0, "\(result)")
         for record in result.lines { try JSONSchemaTests.expectExactShape(record, schema: "uploads-responses") }
-        return try BatchFixture.records(result, "item")
+        return try result.records()
     }
 
     private func kept(_ fixture: FaultFixture) throws -> [String] {
@@ -65,7 +65,7 @@ import Testing
             let result = try await fixture.runner.run(["store", "check", "--json"])
             let line = try #require(result.lines.last)
             try JSONSchemaTests.expectExactShape(line, schema: "store-check")
-            #expect(try BatchFixture.records(result, "summary").first?["responses"] as? Int == count, "\(result)")
+            #expect(try result.records("summary").first?["responses"] as? Int == count, "\(result)")
             let text = try await fixture.runner.run(["store", "check"])
             let words = count == 0 ? "none" : "\(count) kept, see mediactl uploads responses"
             #expect(text.output.contains(words), "\(text)")

@@ -57,7 +57,7 @@ import Testing
         for line in list.lines {
             try JSONSchemaTests.expectExactShape(line, schema: "uploads-list")
         }
-        let item = try #require(try BatchFixture.records(list, "item").first)
+        let item = try #require(try list.records().first)
         #expect(item["org_name"] as? String == "A B", "as the server has it (trap T27)")
         #expect(item["position"] as? Int == 1 && item["event_id"] is Int && item["mime_type"] as? String == "video/mp4")
         let linked = try #require(item["linked_events"] as? [[String: Any]])
@@ -199,8 +199,8 @@ import Testing
             }
             let resume = try await runner.run(["uploads", "resume", "--all", "--dry-run", "--json"])
             return (
-                try BatchFixture.records(status, "summary").first?["resumable"] as? Int,
-                try BatchFixture.records(resume, "summary").first?["items"] as? Int
+                try status.records("summary").first?["resumable"] as? Int,
+                try resume.records("summary").first?["items"] as? Int
             )
         }
         #expect(try await counts() == (2, 2))

@@ -20,7 +20,7 @@ import Testing
         }
         let list = try await fixture.runner.run(["uploads", "list", "--show-token", "--json"])
         var tokens: [String: String] = [:]
-        for item in try BatchFixture.records(list, "item") {
+        for item in try list.records() {
             tokens["\(try #require(item["file_id"] as? Int))"] = item["delete_token"] as? String
         }
         var other = try BinaryRunner()
@@ -42,7 +42,7 @@ import Testing
         try JSONSchemaTests.expectExactShape(try #require(result.lines.last), schema: "uploads-import")
         #expect(result.lines.last?.contains(#""added":2"#) == true)
         for token in tokens.values { #expect(!(result.output + result.errors).contains(token)) }
-        let items = try BatchFixture.records(try await other.run(["uploads", "list", "--json"]), "item")
+        let items = try await other.run(["uploads", "list", "--json"]).records()
         let first = try #require(items.first { $0["file_id"] as? Int == 1 })
         #expect(first["event_date"] as? String == "2026-03-01" && first["org_name"] as? String == "Tus")
         #expect(first["label"] as? String == "a.mp4" && first["size_bytes"] as? Int == 2_000)

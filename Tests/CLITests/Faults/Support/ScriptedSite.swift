@@ -16,16 +16,29 @@ final class ScriptedSite: Sendable {
         receiveBuffer: Int32? = nil,
         _ script: @escaping Script = { connection, _ in connection.close() }
     ) throws {
-        try self.init(receiveBuffer: receiveBuffer, posts: script, questions: Self.denyEverything)
+        try self.init(receiveBuffer: receiveBuffer, posts: script, queries: Self.denyEverything)
+    }
+
+    /// A site that responds to each POST, once its body is read, with this response.
+    convenience init(
+        respondingWith status: Int,
+        _ body: String,
+        type: String = "application/json",
+        headers: [String] = []
+    ) throws {
+        try self.init { connection, head in
+            try connection.readBody(of: head)
+            try connection.respond(status, body, type: type, headers: headers)
+        }
     }
 
     /// A site with every response set by a test.
     /// - Parameters:
     ///   - receiveBuffer: As in `ScriptedServer`.
     ///   - script: Responds to POSTs.
-    ///   - questions: Responds to everything else.
+    ///   - queries: Responds to everything else.
     /// - Throws: `ScriptError` if no port is available.
-    init(receiveBuffer: Int32? = nil, posts script: @escaping Script, questions: @escaping Script) throws {
+    init(receiveBuffer: Int32? = nil, posts script: @escaping Script, queries: @escaping Script) throws {
         let received = Counter()
         self.received = received
         server = try ScriptedServer(receiveBuffer: receiveBuffer) { connection, _ in
@@ -36,7 +49,7 @@ final class ScriptedSite: Sendable {
                     try script(connection, head)
                     continue
                 }
-                try questions(connection, head)
+                try queries(connection, head)
             }
         }
     }
