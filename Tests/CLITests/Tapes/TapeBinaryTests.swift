@@ -73,44 +73,24 @@ import Testing
         #expect(try fixture.links("Tapes – T").count == 4)
     }
 
-    @Test func looksChangeAndOriginalsDoNot() async throws {
+    @Test func settingsOfClipsDoNotChangeOriginals() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let path = try fixture.original("clip.mp4")
         let before = try fixture.witness(path)
         _ = try await fixture.run("add", "T", path, try fixture.original("still.jpg"))
-        let changed = try await fixture.json(
-            "set",
-            "T",
-            "--clip",
-            "#1",
-            "--trim-start",
-            "0.5",
-            "--trim-end",
-            "1s",
-            "--rotate",
-            "270",
-            "--volume",
-            "0.5",
-            "--scale",
-            "fill"
-        )
+        let changed = try await fixture.json([
+            "set", "T", "--clip", "#1", "--trim-start", "0.5", "--trim-end", "1s", "--rotate", "270", "--volume", "0.5",
+            "--scale", "fill",
+        ])
         let clip = try #require(changed.items.first)
         #expect(clip["trim_start_ms"] as? Int == 500 && clip["trim_end_ms"] as? Int == 1000)
         #expect(clip["rotate"] as? Int == 270 && clip["volume"] as? Double == 0.5 && clip["scale"] as? String == "fill")
         let twice = try await fixture.json("set", "T", "--clip", "#2", "--clip", "2", "--image-duration", "1.5")
         #expect(twice.items.count == 1 && twice.count("items") == 1)
-        let tape = try await fixture.json(
-            "set",
-            "T",
-            "--orientation",
-            "landscape",
-            "--scale",
-            "fill",
-            "--transition",
-            "slide-lr",
-            "--transition-ms",
-            "300"
-        )
+        let tape = try await fixture.json([
+            "set", "T", "--orientation", "landscape", "--scale", "fill", "--transition", "slide-lr", "--transition-ms",
+            "300",
+        ])
         #expect(tape.last["transition"] as? String == "slide_lr" && tape.last["transition_ms"] as? Int == 300)
         #expect(try await fixture.json("show", "T").last["duration_ms"] as? Int == 3000)
         #expect(try fixture.witness(path) == before)
@@ -169,7 +149,7 @@ import Testing
         let path = try fixture.original("a.jpg")
         _ = try await fixture.run("add", "T", path, try fixture.original("b.jpg"))
         let archive = fixture.runner.home.file("archive")
-        try FileManager.default.createDirectory(atPath: archive, withIntermediateDirectories: true)
+        try makeDirectory(archive)
         try FileManager.default.moveItem(atPath: path, toPath: archive + "/other.jpg")
         #expect(try await fixture.clips("T").map { $0["offline"] as? Bool } == [true, false])
         let dry = try await fixture.json("relink", "--in", archive, "--dry-run")
@@ -314,14 +294,9 @@ import Testing
         let fixture = try await TapeFixture.withTape("T")
         let good = try fixture.original("a.jpg"), text = fixture.runner.home.file("notes.txt")
         try Data("hello".utf8).write(to: URL(fileURLWithPath: text))
-        let report = try await fixture.json(
-            "add",
-            "T",
-            fixture.runner.home.file("gone.jpg"),
-            text,
-            good,
-            fixture.runner.home.path
-        )
+        let report = try await fixture.json([
+            "add", "T", fixture.runner.home.file("gone.jpg"), text, good, fixture.runner.home.path,
+        ])
         #expect(report.result.exitCode == 3 && report.states == ["added", "failed", "failed", "failed"])
         let codes = report.items.compactMap { ($0["error"] as? [String: Any])?["code"] as? String }
         #expect(codes == ["file_not_found", "unknown_media_type", "not_regular_file"])
@@ -347,13 +322,9 @@ import Testing
 
     @Test func livePhotosAreOneClip() async throws {
         let fixture = try await TapeFixture.withTape("T")
-        let report = try await fixture.json(
-            "add",
-            "T",
-            "--live",
-            try fixture.original("p.jpg"),
-            try fixture.original("p.mp4")
-        )
+        let report = try await fixture.json([
+            "add", "T", "--live", try fixture.original("p.jpg"), try fixture.original("p.mp4"),
+        ])
         #expect(report.items.count == 1 && report.items.first?["kind"] as? String == "live")
         #expect(try await fixture.clips("T").first?["paired_path"] as? String == fixture.runner.home.file("p.mp4"))
         #expect(try fixture.links("Tapes – T") == ["0001-p.jpg"])

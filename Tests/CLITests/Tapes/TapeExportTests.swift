@@ -24,16 +24,9 @@ import Testing
         #expect(link(originals[0], hard) == 0 && symlink(originals[0], soft) == 0)
         for format in ["m3u8", "json", "otio"] {
             for path in originals + [hard, soft] {
-                let refused = try await fixture.json(
-                    "export",
-                    "T",
-                    "-o",
-                    path,
-                    "--format",
-                    format,
-                    "--force",
-                    "--no-album"
-                )
+                let refused = try await fixture.json([
+                    "export", "T", "-o", path, "--format", format, "--force", "--no-album",
+                ])
                 #expect(refused.error["code"] as? String == "target_unusable" && refused.result.exitCode == 2)
                 #expect((refused.error["message"] as? String)?.contains("original of a tape") == true)
             }
@@ -115,10 +108,7 @@ import Testing
     func undecodableClipsAreListed() async throws {
         let fixture = try await TapeFixture.withTape("T")
         let photo = fixture.runner.home.file("IMG 1.HEIC")
-        try FileManager.default.copyItem(
-            at: JSONSchemaTests.root.appendingPathComponent("fixtures/media/still.heic"),
-            to: URL(fileURLWithPath: photo)
-        )
+        try FileManager.default.copyItem(atPath: Repository.path("fixtures/media/still.heic"), toPath: photo)
         // Only the first bytes of an image.
         let picture = try fixture.original("b.jpg")
         _ = try await fixture.run("add", "T", try fixture.original("a.mp4"), photo, picture, "--no-album")

@@ -21,7 +21,7 @@ struct TapeFixture: Sendable {
         runner.environment["MEDIACTL_RETRIES"] = "0"
         pictures = runner.home.file("Pictures")
         if hasPictures {
-            try FileManager.default.createDirectory(atPath: pictures, withIntermediateDirectories: true)
+            try makeDirectory(pictures)
         }
     }
 
@@ -41,6 +41,10 @@ struct TapeFixture: Sendable {
 
     /// Runs a command with `--json`; every line must have its documented shape, and the last must be the final record.
     func json(_ arguments: String..., extra: [String: String] = [:]) async throws -> SyncFixture.Report {
+        try await json(arguments, extra: extra)
+    }
+
+    func json(_ arguments: [String], extra: [String: String] = [:]) async throws -> SyncFixture.Report {
         try SyncFixture.report(of: try await runner.run(["tapes"] + arguments + ["--json"], extra: extra))
     }
 
@@ -60,8 +64,8 @@ struct TapeFixture: Sendable {
         let path = runner.home.file(name)
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let clip = JSONSchemaTests.root.appendingPathComponent("fixtures/media/clip.mp4")
-        let head = name.hasSuffix(".mp4") ? try Data(contentsOf: clip) : Data([0xFF, 0xD8, 0xFF, 0xE0])
+        let isVideo = name.hasSuffix(".mp4")
+        let head = isVideo ? try Repository.data("fixtures/media/clip.mp4") : Data([0xFF, 0xD8, 0xFF, 0xE0])
         try (head + Data(name.utf8)).write(to: URL(fileURLWithPath: path))
         return path
     }
