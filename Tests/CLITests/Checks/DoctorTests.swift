@@ -189,8 +189,8 @@ import Testing
         #expect(Set(OutcomeTable.servers.flatMap(\.pages).map(\.path)) == Set(pages))
         for request in seen.withLock({ $0 }) {
             #expect(!request.lowercased().contains("authorization:"))
-            let questions = pages.map { "GET \($0)?t=" }
-            #expect(questions.contains { request.hasPrefix($0) }, "\(request)")
+            let queries = pages.map { "GET \($0)?t=" }
+            #expect(queries.contains { request.hasPrefix($0) }, "\(request)")
         }
     }
 
@@ -198,7 +198,7 @@ import Testing
     /// section 2, hash-only contract 6.3): a file per type of server, a line per page.
     private static var harmlessPages: [String] {
         get throws {
-            let directory = JSONSchemaTests.root.appending(path: "fixtures/pages")
+            let directory = Repository.root.appending(path: "fixtures/pages")
             return try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil).flatMap {
                 try String(contentsOf: $0, encoding: .utf8).split(separator: "\n").map(String.init)
             }

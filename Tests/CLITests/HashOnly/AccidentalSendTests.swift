@@ -11,7 +11,7 @@ import Testing
         var runner = fixture.runner
         // Files with these names change nothing.
         let directory = runner.home.file("here")
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         for word in words { try Data([0xFF, 0xD8, 0xFF]).write(to: URL(fileURLWithPath: directory + "/" + word)) }
         runner.environment["PWD"] = directory
         let result = try await runner.run(

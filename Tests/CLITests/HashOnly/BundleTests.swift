@@ -5,9 +5,6 @@ import Testing
 /// Bundles of `hash-only export`, verified on another machine: by the program, and by the published script that uses
 /// standard tools.
 @Suite(.prompt) struct BundleTests {
-    private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/guides/verify-bundle.sh").path
-
     /// A directory with bundle and photo of an accepted capture, and a machine that has nothing else.
     private struct Evidence {
         let directory: String
@@ -24,7 +21,7 @@ import Testing
         func script() async throws -> ChildResult {
             try await ChildProcess.run(
                 "/bin/sh",
-                [BundleTests.script, bundle, photo],
+                [Repository.path("docs/guides/verify-bundle.sh"), bundle, photo],
                 environment: ["PATH": "/usr/bin:/bin"]
             )
         }

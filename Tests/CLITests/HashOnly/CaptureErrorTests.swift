@@ -94,7 +94,7 @@ import Testing
     }
 
     /// The server has the data of the earlier submission, not those of this record.
-    @Test func ofAnEarlierSubmissionNothingIsReportedAsPublic() {
+    @Test func dataOfAnEarlierSubmissionIsNotReportedAsPublic() {
         var record = Self.record()
         record.state = .accepted
         let isPublic = [CaptureNotice.capturedAtIsPublic("2026-05-01T00:00:00Z"), .coordinatesArePublic(decimals: 4)]
@@ -106,15 +106,7 @@ import Testing
 
     /// One resend is allowed, after which nothing can be done.
     @Test(arguments: [(1, true), (2, false)]) func aSecondResendIsNotSuggested(submissions: Int, isSuggested: Bool) {
-        var record = CaptureRecord(
-            id: "5f0c2a91-x",
-            server: "http://h",
-            profile: "reference",
-            mode: .hashOnly,
-            mediaHash: "",
-            mediaType: "photo",
-            createdAt: .distantPast
-        )
+        var record = Self.record("5f0c2a91-x", profile: "reference")
         (record.state, record.submissions) = (.unknownOutcome, submissions)
         let item = CaptureItem(CaptureOutcome(record: record), path: nil)
         let lines = TextRenderer.capture(item, style: Style(.never, isTerminal: false, environment: [:]))

@@ -23,56 +23,45 @@ import Testing
     private static let gps = ["-GPSDateStamp=2024:03:01", "-GPSTimeStamp=09:15:07"]
 
     struct Case: Sendable, CustomTestStringConvertible {
-        var tags: [String]
-        var options: [String] = []
-        var capturedAt: String
-        var level = "exact"
-        var source: String
-        var notices: [String] = []
+        let tags: [String]
+        let options: [String]
+        let capturedAt: String
+        let source: String
+        let level: String
+        /// Whether a notice reports that the zone is unknown.
+        let isReported: Bool
 
         var testDescription: String { "\(source) \(options)" }
+
+        init(
+            _ tags: [String],
+            _ options: [String] = [],
+            _ capturedAt: String,
+            from source: String,
+            level: String = "exact",
+            isReported: Bool = false
+        ) {
+            (self.tags, self.options, self.capturedAt) = (tags, options, capturedAt)
+            (self.source, self.level, self.isReported) = (source, level, isReported)
+        }
     }
 
+    private static let exact = ["--timestamp-level", "exact"]
+    private static let dayOnly = ["--timestamp-level", "day-only"]
+
     static let cases: [Case] = [
+        Case([clock], "2024-03-01T00:00:00Z", from: "local_clock", level: "day_only", isReported: true),
+        Case([clock], dayOnly, "2024-03-01T00:00:00Z", from: "local_clock", level: "day_only"),
+        Case([clock], ["--utc-offset", "+11:00"] + exact, "2024-03-01T09:15:07Z", from: "utc_offset"),
+        Case([clock], ["--utc-offset", "-05:00"], "2024-03-02T01:15:07Z", from: "utc_offset"),
         Case(
-            tags: [clock],
-            capturedAt: "2024-03-01T00:00:00Z",
-            level: "day_only",
-            source: "local_clock",
-            notices: ["time_without_zone"]
+            [clock, "-OffsetTimeOriginal=+11:00"],
+            ["--utc-offset", "Z"],
+            "2024-03-01T09:15:07Z",
+            from: "file_offset"
         ),
-        Case(
-            tags: [clock],
-            options: ["--timestamp-level", "day-only"],
-            capturedAt: "2024-03-01T00:00:00Z",
-            level: "day_only",
-            source: "local_clock"
-        ),
-        Case(
-            tags: [clock],
-            options: ["--utc-offset", "+11:00", "--timestamp-level", "exact"],
-            capturedAt: "2024-03-01T09:15:07Z",
-            source: "utc_offset"
-        ),
-        Case(
-            tags: [clock],
-            options: ["--utc-offset", "-05:00"],
-            capturedAt: "2024-03-02T01:15:07Z",
-            source: "utc_offset"
-        ),
-        Case(
-            tags: [clock, "-OffsetTimeOriginal=+11:00"],
-            options: ["--utc-offset", "Z"],
-            capturedAt: "2024-03-01T09:15:07Z",
-            source: "file_offset"
-        ),
-        Case(tags: [clock] + gps, capturedAt: "2024-03-01T09:15:07Z", source: "gps"),
-        Case(
-            tags: [clock],
-            options: ["--captured-at", "2024-03-01T20:15:07+11:00"],
-            capturedAt: "2024-03-01T09:15:07Z",
-            source: "captured_at"
-        ),
+        Case([clock] + gps, "2024-03-01T09:15:07Z", from: "gps"),
+        Case([clock], ["--captured-at", "2024-03-01T20:15:07+11:00"], "2024-03-01T09:15:07Z", from: "captured_at"),
     ]
 
     @Test(arguments: cases)
@@ -92,7 +81,7 @@ import Testing
         #expect(metadata["timestamp"] as? String == expected)
         #expect(item["time_source"] as? String == example.source)
         let notices = (item["notices"] as? [[String: Any]] ?? []).compactMap { $0["code"] as? String }
-        #expect(notices.contains("time_without_zone") == !example.notices.isEmpty)
+        #expect(notices.contains("time_without_zone") == example.isReported)
     }
 
     @Test func exactTimeIsRefusedWithoutAZone() async throws {

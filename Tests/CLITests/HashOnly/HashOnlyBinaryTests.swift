@@ -75,7 +75,7 @@ import Testing
         #expect(try await fixture.run(["export", id, "--bundle", path]).exitCode == 0)
         let data = try Data(contentsOf: URL(fileURLWithPath: path))
         let bundle = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-        let schema = try JSONSchema(contentsOf: JSONSchemaTests.documents + "/schemas/hash-only-bundle-1.json")
+        let schema = try JSONSchema(contentsOf: Repository.path("docs/schemas/hash-only-bundle-1.json"))
         try schema.validate(bundle)
         func bytes(_ name: String) throws -> Data {
             try #require((bundle[name] as? String).flatMap { Data(base64Encoded: $0) }, "\(name)")
@@ -341,11 +341,7 @@ import Testing
         let fixture = try await HashOnlyFixture.registered(faults: ["capture:stall,after=body"])
         let child = try fixture.runner.start(["hash-only", "send", fixture.photo, "--no-depth"])
         try await child.wait(for: "the capture time is unknown")
-        try await fixture.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
-        child.signal(SIGINT)
-        try await child.wait(for: "waiting for the server's response")
-        try await child.repeatSignal(SIGINT)
-        let result = try await child.finish(deadline: .seconds(20))
+        let result = try await abandoned(child, fixture)
         #expect(result.errors.split(separator: "the capture time is unknown").count == 2, "\(result.errors)")
     }
 
@@ -401,13 +397,18 @@ import Testing
         let child = try fixture.runner.start(
             ["hash-only", "send", fixture.photo, "--no-depth", "--json", "--answer-timeout", "30"]
         )
+        let result = try await abandoned(child, fixture)
+        #expect(result.exitCode == 130)
+        #expect(try await fixture.json(["list", "--open"]).items.count == 1)
+    }
+
+    /// Interrupts a command while the server processes its capture, and again while it waits for the response.
+    private func abandoned(_ child: ChildProcess, _ fixture: HashOnlyFixture) async throws -> ChildResult {
         try await fixture.sandbox.waitForRequests { $0.contains { $0.path.hasSuffix("/hash-only") } }
         child.signal(SIGINT)
         try await child.wait(for: "waiting for the server's response")
         try await child.repeatSignal(SIGINT)
-        let result = try await child.finish(deadline: .seconds(20))
-        #expect(result.exitCode == 130)
-        #expect(try await fixture.json(["list", "--open"]).items.count == 1)
+        return try await child.finish(deadline: .seconds(20))
     }
 
     @Test func twoProcessesShareOneCounter() async throws {
@@ -452,31 +453,8 @@ import Testing
 
     @Test func signingProgramsSign() async throws {
         let fixture = try await HashOnlyFixture()
-        let home = fixture.runner.home.path
-        let script = try fixture.file(
-            "signer",
-            """
-            #!/bin/sh
-            read digest
-            printf '%b' "$(printf '%s' "$digest" | sed 's/../\\\\x&/g')" > '\(home)/digest'
-            openssl pkeyutl -sign -inkey '\(home)/card.pem' -in '\(home)/digest' | base64
-
-            """.replacing("printf '%b'", with: "/usr/bin/printf '%b'")
-        )
-        try #require(chmod(script, 0o700) == 0)
-        let made = try await ChildProcess.run(
-            "/bin/sh",
-            [
-                "-c",
-                "openssl ecparam -name prime256v1 -genkey -noout -out card.pem && openssl pkey -in card.pem -pubout -out card.pub",
-            ]
-            .map { $0.hasPrefix("openssl") ? "cd '\(home)' && \($0)" : $0 },
-            environment: ["PATH": "/usr/bin:/bin"]
-        )
-        try #require(made.exitCode == 0, "\(made.errors)")
-        let result = try await fixture.json(
-            ["register", "--signer-command", script, "--public-key", home + "/card.pub"]
-        )
+        let (script, key) = try await fixture.signer()
+        let result = try await fixture.json(["register", "--signer-command", script, "--public-key", key])
         #expect(result.result.exitCode == 0, "\(result.result.errors)")
         #expect(result.last["key"] as? String == "command" && result.last["level"] as? String == "software")
         #expect(try await fixture.send().result.exitCode == 0)

@@ -60,6 +60,35 @@ struct HashOnlyFixture: Sendable {
             .compactMap { ($0["body"] as? String).flatMap { Data(base64Encoded: $0) } }
     }
 
+    /// A program that signs with a key in the home directory, and its public key. It hangs if there is a file `hang`.
+    func signer(form: String = "PEM") async throws -> (program: String, publicKey: String) {
+        let home = runner.home
+        let (digest, key, publicKey) = (home.file("digest"), home.file("card.pem"), home.file("card.pub"))
+        let script = try file(
+            "signer",
+            """
+            #!/bin/sh
+            read digest
+            if [ -e '\(home.file("hang"))' ]; then
+                echo $$ > '\(home.file("pid"))'
+                exec sleep 600
+            fi
+            /usr/bin/printf '%b' "$(printf '%s' "$digest" | sed 's/../\\\\x&/g')" > '\(digest)'
+            openssl pkeyutl -sign -inkey '\(key)' -in '\(digest)' | base64
+
+            """
+        )
+        try #require(chmod(script, 0o700) == 0)
+        for arguments in [
+            ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key],
+            ["pkey", "-in", key, "-pubout", "-outform", form, "-out", publicKey],
+        ] {
+            let made = try await ChildProcess.run("openssl", arguments)
+            try #require(made.exitCode == 0, "\(made.errors)")
+        }
+        return (script, publicKey)
+    }
+
     /// A file in the home directory.
     func file(_ name: String, _ text: String) throws -> String {
         let path = runner.home.file(name)
@@ -70,7 +99,7 @@ struct HashOnlyFixture: Sendable {
     /// Writes the privacy settings.
     func privacy(_ text: String) throws {
         let directory = runner.home.file("config/mediactl")
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/hash-only.json"))
     }
 }

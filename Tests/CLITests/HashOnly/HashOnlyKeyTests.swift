@@ -132,7 +132,7 @@ import Testing
     }
 
     /// A certificate that the TPM does not store, of a P-256 endorsement key.
-    @Test func certificatesMayBeGiven() async throws {
+    @Test func certificatesMayBeSpecified() async throws {
         let tpm = try await SoftwareTPM.start()
         try await tpm.makeKey(at: Self.key)
         let files = try TemporaryDirectory()
@@ -201,28 +201,9 @@ import Testing
     func ctrlCEndsTheSigningProgram(isRegistering: Bool) async throws {
         let fixture = try await HashOnlyFixture()
         let home = fixture.runner.home
-        // Signs for the registration, and never again.
-        let script = try fixture.file(
-            "signer",
-            """
-            #!/bin/sh
-            read digest
-            if [ -e '\(home.file("hang"))' ]; then
-                echo $$ > '\(home.file("pid"))'
-                exec sleep 600
-            fi
-            /usr/bin/printf '%b' "$(printf '%s' "$digest" | sed 's/../\\\\x&/g')" > '\(home.file("digest"))'
-            openssl pkeyutl -sign -inkey '\(home.file("card.pem"))' -in '\(home.file("digest"))' | base64
-
-            """
-        )
-        try #require(chmod(script, 0o700) == 0)
-        let key = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", home.file("card.pem")]
-        _ = try await ChildProcess.run("openssl", key)
-        // DER, as the help requires.
-        let half = ["pkey", "-in", home.file("card.pem"), "-pubout", "-outform", "DER", "-out", home.file("card.der")]
-        _ = try await ChildProcess.run("openssl", half)
-        let register = ["register", "--signer-command", script, "--public-key", home.file("card.der")]
+        // Signs for the registration, and never again. DER, as the help requires.
+        let (script, key) = try await fixture.signer(form: "DER")
+        let register = ["register", "--signer-command", script, "--public-key", key]
         if !isRegistering {
             let registered = try await fixture.json(register)
             #expect(registered.result.exitCode == 0, "\(registered.result.errors)")

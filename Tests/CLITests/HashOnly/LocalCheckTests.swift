@@ -87,7 +87,7 @@ import Testing
         #expect(statuses(result) == ["passed", "passed", "passed", "passed", "skipped", "skipped"])
     }
 
-    /// A copy that is missing or damaged says nothing about the file, which the other checks have verified.
+    /// A missing or damaged copy is not a mismatch of the file, which the other checks have verified.
     @Test(arguments: [(true, Int32(12)), (false, 8)])
     func aLostCopyIsNotAMismatch(_ isMissing: Bool, _ exitCode: Int32) async throws {
         let fixture = try await sent()
