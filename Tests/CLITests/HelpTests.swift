@@ -7,7 +7,7 @@ import Testing
 
 /// The help texts, character for character. `MEDIACTL_RECORD=1` rewrites them.
 @Suite struct HelpTests {
-    static let golden = JSONSchemaTests.root.appendingPathComponent("fixtures/golden/help").path
+    static let golden = Repository.path("fixtures/golden/help")
 
     /// The words of every command, and the topics of `help`.
     private static let commands =
@@ -23,9 +23,15 @@ import Testing
     func helpIsAsRecorded(command: [String]) async throws {
         let isTopic = command.first == "help"
         let result = try await BinaryRunner().run(isTopic ? command : ["help"] + command)
+        try expect(result, inFileOf: command, below: Self.golden)
+    }
+
+    /// Compares an output with the recorded one of a command.
+    private func expect(_ result: ChildResult, inFileOf command: [String], below directory: String) throws {
         #expect(result.exitCode == 0 && result.errors.isEmpty)
-        let path = Self.golden + "/" + (["mediactl"] + command).joined(separator: "-") + ".txt"
+        let path = directory + "/" + (["mediactl"] + command).joined(separator: "-") + ".txt"
         if ProcessInfo.processInfo.environment["MEDIACTL_RECORD"] == "1" {
+            try makeDirectory(directory)
             try result.output.write(toFile: path, atomically: true, encoding: .utf8)
         }
         #expect(result.output == (try String(contentsOfFile: path, encoding: .utf8)))
@@ -54,18 +60,10 @@ import Testing
         #expect(hints.dropFirst().allSatisfy { $0 == "Connection options: mediactl help connection" })
     }
 
-    @Test(arguments: ["upload", "sync push", "hash-only send"])
-    func shortHelpIsAsRecorded(command: String) async throws {
-        let words = command.split(separator: " ").map(String.init)
-        let result = try await BinaryRunner().run(words + ["-h"])
-        #expect(result.exitCode == 0 && result.errors.isEmpty)
-        let directory = Self.golden.replacing("/help", with: "/short-help")
-        let path = directory + "/mediactl-" + words.joined(separator: "-") + ".txt"
-        if ProcessInfo.processInfo.environment["MEDIACTL_RECORD"] == "1" {
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-            try result.output.write(toFile: path, atomically: true, encoding: .utf8)
-        }
-        #expect(result.output == (try String(contentsOfFile: path, encoding: .utf8)))
+    @Test(arguments: [["upload"], ["sync", "push"], ["hash-only", "send"]])
+    func shortHelpIsAsRecorded(command: [String]) async throws {
+        let result = try await BinaryRunner().run(command + ["-h"])
+        try expect(result, inFileOf: command, below: Self.golden.replacing("/help", with: "/short-help"))
     }
 
     /// Text in place of JSON would break a program that reads it.
@@ -97,7 +95,7 @@ import Testing
 
     // Scripts read the first line. pkg-config reports the version of each library as well; on a system without
     // manual installs it is the version in use.
-    @Test func versionNamesTheLibrariesInUse() async throws {
+    @Test func versionListsTheLibrariesInUse() async throws {
         let lines = try await BinaryRunner().run(["--version"]).output.split(separator: "\n").map(String.init)
         #expect(lines.first == "mediactl 0.2.0-dev")
         var modules = ["libcurl": "libcurl", "OpenSSL": "libcrypto", "SQLite": "sqlite3"]

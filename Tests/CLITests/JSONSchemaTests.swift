@@ -6,17 +6,13 @@ import MediaStore
 import MediaTransport
 import Outcomes
 import PhotoSync
+import TestSupport
 import Testing
 
 @testable import MediaCLI
 
 /// Every kind of record against its schema, and every schema against changed records.
 @Suite struct JSONSchemaTests {
-    /// The package's directory.
-    static let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    static let documents = root.appendingPathComponent("docs").path
-
     // A token of 64 characters is always accepted.
     // swift-format-ignore: NeverForceUnwrap
     static let entry = TokenEntry(
@@ -101,7 +97,7 @@ import Testing
         }
 
     static func schema(_ name: String) throws -> JSONSchema {
-        try JSONSchema(contentsOf: documents + "/schemas/\(name)-1.json")
+        try JSONSchema(contentsOf: Repository.path("docs/schemas/\(name)-1.json"))
     }
 
     @Test(arguments: rendered.indices)
@@ -159,12 +155,12 @@ import Testing
     }
 
     @Test func everySchemaIsDocumented() throws {
-        let text = try String(contentsOfFile: Self.documents + "/json.md", encoding: .utf8)
-        let names = try FileManager.default.contentsOfDirectory(atPath: Self.documents + "/schemas")
+        let text = try Repository.text("docs/json.md")
+        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.path("docs/schemas"))
         #expect(!names.isEmpty)
         for name in names {
             #expect(text.contains("schemas/\(name)"), "\(name)")
-            let data = try Data(contentsOf: URL(fileURLWithPath: Self.documents + "/schemas/" + name))
+            let data = try Repository.data("docs/schemas/\(name)")
             let root = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
             for case let kind as [String: Any] in root["oneOf"] as? [Any] ?? [root] {
                 for key in kind["required"] as? [String] ?? [] {
@@ -175,7 +171,7 @@ import Testing
     }
 
     @Test func exitCodesAreDocumented() throws {
-        let text = try String(contentsOfFile: Self.documents + "/exit-codes.md", encoding: .utf8)
+        let text = try Repository.text("docs/exit-codes.md")
         for code in ExitCode.allCases {
             #expect(text.contains("| \(code.rawValue) | \(code.meaning) |"))
         }

@@ -18,6 +18,10 @@ import Testing
         }
     }
 
+    private static let dash = "for a file with that name, write ./-"
+    private static let passwordArgument = "--password is not supported: other users can see arguments"
+    private static let passwordHint = "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD"
+
     static let slips: [Slip] = [
         // Commands, at every depth.
         Slip("uplods", #"unknown command "uplods""#, "did you mean: mediactl uploads"),
@@ -64,16 +68,8 @@ import Testing
         Slip("upload a --allow-htp", "unknown option --allow-htp", "did you mean: --allow-http"),
         Slip("upload a --insecur", "unknown option --insecur", "see mediactl upload --help"),
         // Secrets are not accepted as arguments.
-        Slip(
-            "upload a --password canary",
-            "--password is not supported: other users can see arguments",
-            "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD"
-        ),
-        Slip(
-            "uploads delete 1 --password=canary",
-            "--password is not supported: other users can see arguments",
-            "use --password-file FILE, --password-stdin or MEDIACTL_PASSWORD"
-        ),
+        Slip("upload a --password canary", passwordArgument, passwordHint),
+        Slip("uploads delete 1 --password=canary", passwordArgument, passwordHint),
         Slip(
             "sync --api-key canary",
             "--api-key is not supported: other users can see arguments",
@@ -127,52 +123,20 @@ import Testing
             "see mediactl upload --help"
         ),
         // Standard output in place of a file to create.
-        Slip(
-            "upload a.mp4 --report -",
-            "the report of --report cannot be written to standard output",
-            "for a file with that name, write ./-"
-        ),
-        Slip(
-            "doctor --junit -",
-            "the report of --junit cannot be written to standard output",
-            "for a file with that name, write ./-"
-        ),
-        Slip(
-            "smoke --junit -",
-            "the report of --junit cannot be written to standard output",
-            "for a file with that name, write ./-"
-        ),
-        Slip(
-            "hash-only export 5f0c --output -",
-            "an export cannot be written to standard output",
-            "for a file with that name, write ./-"
-        ),
-        Slip(
-            "hash-only export 5f0c --bundle -",
-            "an export cannot be written to standard output",
-            "for a file with that name, write ./-"
-        ),
-        Slip(
-            "store backup -",
-            "a backup cannot be written to standard output",
-            "for a file with that name, write ./-"
-        ),
+        Slip("upload a.mp4 --report -", "the report of --report cannot be written to standard output", dash),
+        Slip("doctor --junit -", "the report of --junit cannot be written to standard output", dash),
+        Slip("smoke --junit -", "the report of --junit cannot be written to standard output", dash),
+        Slip("hash-only export 5f0c --output -", "an export cannot be written to standard output", dash),
+        Slip("hash-only export 5f0c --bundle -", "an export cannot be written to standard output", dash),
+        Slip("store backup -", "a backup cannot be written to standard output", dash),
         Slip(
             "tapes export T --render -o -",
             "--render requires --output FILE",
             "see mediactl tapes export --help"
         ),
         // Standard input in place of a file to read.
-        Slip(
-            "hash-only - --no-depth",
-            "a capture cannot be read from standard input",
-            "for a file with that name, write ./-"
-        ),
-        Slip(
-            "hash-only send -",
-            "a capture cannot be read from standard input",
-            "for a file with that name, write ./-"
-        ),
+        Slip("hash-only - --no-depth", "a capture cannot be read from standard input", dash),
+        Slip("hash-only send -", "a capture cannot be read from standard input", dash),
         // Missing or excess arguments.
         Slip("uploads show", "missing <id>", "see mediactl uploads show --help"),
         Slip(

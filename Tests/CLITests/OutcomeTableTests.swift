@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CaptureSubmission
@@ -28,7 +29,7 @@ import Testing
 
     /// The meaning of each declared code: the comment of its member, without the final period.
     private static func meanings() throws -> [String: String] {
-        let directory = JSONSchemaTests.root.appending(path: "Sources/Outcomes").path
+        let directory = Repository.path("Sources/Outcomes")
         let declared = try FileManager.default.contentsOfDirectory(atPath: directory).flatMap { name in
             try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
                 .matches(of: /((?: +\/\/\/ .*\n)*) *public static let \w+ = OutcomeCode\(\s*"(\w+)"/)
@@ -57,7 +58,7 @@ import Testing
 
     /// `MEDIACTL_RECORD=1` rewrites the tables of `docs/exit-codes.md`.
     @Test func theDocumentHasTheTable() throws {
-        let path = JSONSchemaTests.documents + "/exit-codes.md"
+        let path = Repository.path("docs/exit-codes.md")
         var text = try String(contentsOfFile: path, encoding: .utf8)
         let meanings = try Self.meanings()
         let rows = try OutcomeTable.codes.map { row in
@@ -146,9 +147,8 @@ import Testing
     /// Its columns are the status, the request, the code, whether it is retryable, and the server's code or message.
     @Test(arguments: OutcomeTable.servers.map(\.kind)) func aMarkRefinesTheStatus(kind: String) throws {
         let server = try #require(OutcomeTable.servers.first { $0.kind == kind })
-        let path = JSONSchemaTests.root.appending(path: "fixtures/refinements/\(kind).tsv")
         var used: Set<Int> = []
-        for line in try String(contentsOf: path, encoding: .utf8).split(separator: "\n") {
+        for line in try Repository.text("fixtures/refinements/\(kind).tsv").split(separator: "\n") {
             let columns = line.split(separator: "\t").map(String.init)
             let (status, call) = (try #require(Int(columns[0])), try #require(Self.calls[columns[1]]))
             let mark = columns.count > 4 ? columns[4] : nil

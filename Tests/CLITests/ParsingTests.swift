@@ -232,7 +232,7 @@ import Testing
         ),
         (["uploads", "lst"], "unknown command \"lst\""),
     ])
-    func usageErrorsNameTheMistake(arguments: [String], message: String) {
+    func usageErrorsReportTheMistake(arguments: [String], message: String) {
         let userFacingError = failure(arguments)
         #expect(userFacingError?.message == message)
         #expect(userFacingError?.exitCode == .usage)

@@ -14,7 +14,7 @@ import Testing
         produced.formUnion(try await report())
         produced.formUnion(try await bundle())
         produced.formUnion(try await store())
-        let files = try FileManager.default.contentsOfDirectory(atPath: JSONSchemaTests.documents + "/schemas")
+        let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path("docs/schemas"))
         #expect(produced == Set(files.map { $0.replacing("-1.json", with: "") }))
     }
 

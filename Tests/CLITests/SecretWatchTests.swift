@@ -44,7 +44,7 @@ import Testing
     @Test func theKeysOfAChildAreSecrets() async throws {
         let home = try TemporaryDirectory()
         let directory = home.file("data/mediactl/captures")
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         try String(repeating: "5a", count: 32).write(
             toFile: directory + "/vault.key",
             atomically: true,

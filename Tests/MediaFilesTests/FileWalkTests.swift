@@ -44,7 +44,7 @@ import Testing
         #expect(walk().files.map(\.byteCount) == [5, 0])
     }
 
-    @Test func theRootIsKeptAsGiven() throws {
+    @Test func theRootIsKeptAsSpecified() throws {
         try write("x/a")
         let root = Array(directory.file("x//").utf8)
         #expect(FileWalk().files(below: root).files.map(\.path) == [root + Array("a".utf8)])

@@ -180,7 +180,7 @@ struct StatusTests {
     }
 
     @Test("a persistent lock is reported after the time limit")
-    func lockedForGood() async throws {
+    func lockedPermanently() async throws {
         let source = try Source(3000)
         let server = try TusServer(length: 3000) { request, _ in request.method == "PATCH" ? .response(423) : .obey }
         let client = try server.client()

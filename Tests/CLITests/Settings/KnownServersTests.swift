@@ -65,7 +65,7 @@ import Testing
 
     /// Lines written by others are not changed.
     @Test func addingKeepsTheExistingLines() throws {
-        try FileManager.default.createDirectory(atPath: home.file("config"), withIntermediateDirectories: true)
+        try makeDirectory(home.file("config"))
         let text = "# mine\nhttps://one.example \(Self.pin)"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         _ = try KnownServers.add(ServerURL("https://two.example").origin, Self.other, to: path)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MediaCLI
@@ -89,8 +90,7 @@ import Testing
 
     /// The example that the documentation shows.
     @Test func theDocumentedExampleIsValid() async throws {
-        let path = URL(fileURLWithPath: #filePath).appending(path: "../../../../fixtures/settings/config.yaml")
-        let text = try String(contentsOf: path.standardizedFileURL, encoding: .utf8)
+        let text = try Repository.text("fixtures/settings/config.yaml")
         let global = try await resolve(file: text)
         #expect(global.stallTimeout.value == .seconds(90))
         #expect(global.limitRate.value == 20_971_520)

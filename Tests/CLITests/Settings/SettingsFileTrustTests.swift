@@ -13,7 +13,7 @@ import Testing
             runner = try BinaryRunner()
             marker = runner.home.file("was-run")
             let directory = runner.home.file("config/mediactl")
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try makeDirectory(directory)
             config = directory + "/" + name
             let text = """
                 server: http://127.0.0.1:9
@@ -114,7 +114,7 @@ import Testing
         #expect(try await config([], "answer_timeout: 1s\nresponse_timeout: 2s").exitCode == 2)
     }
 
-    @Test func anInvalidValueNamesTheVariableThatWasSet() async throws {
+    @Test func anInvalidValueIsReportedWithItsVariable() async throws {
         let result = try await config(extra: ["MEDIACTL_ANSWER_TIMEOUT": "soon"])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("error: MEDIACTL_ANSWER_TIMEOUT"))

@@ -58,7 +58,7 @@ import Testing
     func noStoreIsCreated(command: String, hasDirectory: Bool) async throws {
         let runner = try runner.get()
         let path = runner.home.file("new/data")
-        if hasDirectory { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        if hasDirectory { try makeDirectory(path) }
         let result = try await runner.run(["store", command, "--data-dir", path])
         #expect(result.exitCode == 0 && result.output.hasSuffix("no store yet\n"), "\(result)")
         #expect(FileManager.default.fileExists(atPath: path) == hasDirectory)
@@ -182,11 +182,11 @@ import Testing
 
     static let replacements = [
         Replacement(testDescription: "a link", damage: "a symbolic link", description: "a symbolic link to ELSEWHERE") {
-            try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: $1)
+            try makeLink($0, to: $1)
         },
         Replacement(testDescription: "a broken link", damage: "a symbolic link", description: "a broken symbolic link")
         {
-            try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: $1 + ".none")
+            try makeLink($0, to: $1 + ".none")
         },
         Replacement(testDescription: "a directory", damage: "a directory", description: "a directory") { path, _ in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)

@@ -29,7 +29,7 @@ import Testing
         expectNoSecret(status.result)
     }
 
-    @Test func everyWayToGiveAKeyWorks() async throws {
+    @Test func everyWayToSpecifyAKeyWorks() async throws {
         let fixture = try await SyncFixture()
         let file = try fixture.secret(Self.key)
         let piped = try await fixture.runner.run(["login", "--api-key-stdin"], input: Self.key + "\r\n")

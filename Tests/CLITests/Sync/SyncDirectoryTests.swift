@@ -127,7 +127,7 @@ import Testing
         let (fixture, directory) = try await fixture()
         #expect(try await fixture.run("sync", directory, "--yes").exitCode == 0)
         try FileManager.default.moveItem(atPath: directory, toPath: directory + " on another disk")
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         for option in ["--yes", "--dry-run", "--no-input"] {
             let refused = try await fixture.json("sync", directory, option)
             #expect(refused.result.exitCode == 2 && refused.error["code"] as? String == "target_unusable", "\(option)")
@@ -222,7 +222,7 @@ import Testing
     @Test func aDirectoryNamedLikeACommandNeedsAPath() async throws {
         let (fixture, _) = try await fixture()
         let named = fixture.runner.home.file("push")
-        try FileManager.default.createDirectory(atPath: named, withIntermediateDirectories: true)
+        try makeDirectory(named)
         let verb = try await fixture.runner.run(["sync", "push"], through: ["env", "-C", fixture.runner.home.path])
         #expect(verb.exitCode == 2)
         let path = try await fixture.runner.run(

@@ -77,7 +77,7 @@ struct SyncFixture: Sendable {
     /// A directory with photos with different contents.
     func photos(_ names: String...) throws -> String {
         let directory = runner.home.file("Pictures")
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeDirectory(directory)
         for name in names {
             try Data("a photo called \(name)".utf8).write(to: URL(fileURLWithPath: directory + "/" + name))
         }

@@ -126,7 +126,7 @@ import Testing
     @Test func anExistingFileIsNotReplaced() async throws {
         let (fixture, ids) = try await fixture()
         let target = fixture.runner.home.file("out")
-        try FileManager.default.createDirectory(atPath: target + "/2019/08", withIntermediateDirectories: true)
+        try makeDirectory(target + "/2019/08")
         try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(target)/\(name(ids[0]))"))
         let report = try await fixture.json("sync", "download", "--thumbnails", "--output", target)
         #expect(report.states == ["present", "thumbnail", "unavailable"])

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// One command of a session: a line of a file in `fixtures/sessions`.
 ///
 ///     PURPOSE [NAME=VALUE ...] COMMAND [? PROMPT [y/N] INPUT]
 ///
-/// Each purpose has its word: `ok`, `table` (a success whose lines must fit the terminal), `prompted` (a success that needs
+/// Each purpose has a keyword: `ok`, `table` (a success whose lines must fit the terminal), `prompted` (a success that needs
 /// --yes without a terminal), `no`, `look`, `prepare`, `keep` and `remove`.
 struct TranscriptStep: Sendable {
     enum Purpose: Sendable {
@@ -63,7 +64,7 @@ struct TranscriptStep: Sendable {
 
     /// The steps of all sessions in the order of their files, which build on each other.
     static func all() throws -> [TranscriptStep] {
-        let directory = JSONSchemaTests.root.appending(path: "fixtures/sessions").path
+        let directory = Repository.path("fixtures/sessions")
         return try FileManager.default.contentsOfDirectory(atPath: directory).sorted().flatMap { name in
             try String(contentsOfFile: directory + "/" + name, encoding: .utf8).split(separator: "\n")
                 .map { try TranscriptStep(String($0)) }

@@ -9,7 +9,7 @@ import Testing
 ///
 /// `MEDIACTL_RECORD=1` rewrites them; read the diff line by line.
 @Suite struct TranscriptTests {
-    private static let golden = JSONSchemaTests.root.appendingPathComponent("fixtures/golden/transcripts").path
+    private static let golden = Repository.path("fixtures/golden/transcripts")
 
     /// The words of every command that performs an action. The others only show their help.
     private static let commands: [[String]] = leaves(of: MediactlCommand.self, [])

@@ -86,9 +86,9 @@ final class TranscriptWorld: Sendable {
     /// Creates the files that the script uses.
     private func furnish() throws {
         for name in ["both", "pictures", "Pictures"] {
-            try FileManager.default.createDirectory(atPath: "\(home)/\(name)", withIntermediateDirectories: true)
+            try makeDirectory("\(home)/\(name)")
         }
-        let clip = try Data(contentsOf: JSONSchemaTests.root.appendingPathComponent("fixtures/media/clip.mp4"))
+        let clip = try Repository.data("fixtures/media/clip.mp4")
         for name in ["first-dance", "concert", "encore"] {
             try write(clip + Data(name.utf8), "\(name).mp4")
         }

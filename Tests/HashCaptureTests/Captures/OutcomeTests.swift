@@ -122,7 +122,7 @@ import Testing
         #expect(try await bench.submissions() == 1)
     }
 
-    /// What was not sent is not on the server, although the media is.
+    /// Unsent data is not on the server, although the media is.
     @Test func anAcceptedCaptureClosesTheUnsentOnesOfTheSameMedia() async throws {
         let bench = try await CaptureBench()
         var device = try await bench.register()

@@ -108,7 +108,7 @@ import Testing
     }
 
     /// Its meaning is unknown: such a record does not prevent a submission.
-    @Test func aRecordWithoutAModeIsNoEvidence() async throws {
+    @Test func aRecordWithoutAModeIsNotEvidence() async throws {
         let bench = try await CaptureBench()
         try await bench.register()
         let path = try bench.photo()

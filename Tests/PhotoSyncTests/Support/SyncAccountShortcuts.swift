@@ -1,4 +1,5 @@
 import MediaStore
+import MediaSystem
 
 @testable import PhotoSync
 
