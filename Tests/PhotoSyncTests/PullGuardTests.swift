@@ -202,7 +202,7 @@ import Testing
         let bench = try PullBench(ServerPhotos(9))
         if wasKilledAtTheEnd {
             let (server, index, now) = (bench.account.server, bench.account.index, bench.account.now())
-            let key = bench.account.indexKey()
+            let key = try bench.account.indexKey()
             let run = try index.begin(server, account: key, kind: .full, restarts: false, now: now)
             _ = try index.append(bench.server.serverPhotos.photos, cursor: nil, totalCount: 9, to: run)
         } else {
