@@ -314,7 +314,7 @@ extension TextRenderer {
     static func words(for row: JournalRow) -> String {
         switch row.standing {
         // No process is sending it anymore.
-        case .finished where row.isUndeterminable: return words(for: .unknownOutcome)
+        case .finished where row.isUndeterminable: return words(for: UploadState.unknownOutcome)
         // Shown as resumable even if the server could not be queried.
         case .finished where row.isResumable:
             return row.state == .sending ? "resumable" : "\(words(for: row.state)), resumable"
