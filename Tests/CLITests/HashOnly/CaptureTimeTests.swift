@@ -35,7 +35,7 @@ import Testing
 
         init(
             _ tags: [String],
-            _ options: [String] = [],
+            _ options: [String],
             _ capturedAt: String,
             from source: String,
             level: String = "exact",
@@ -50,7 +50,7 @@ import Testing
     private static let dayOnly = ["--timestamp-level", "day-only"]
 
     static let cases: [Case] = [
-        Case([clock], "2024-03-01T00:00:00Z", from: "local_clock", level: "day_only", isReported: true),
+        Case([clock], [], "2024-03-01T00:00:00Z", from: "local_clock", level: "day_only", isReported: true),
         Case([clock], dayOnly, "2024-03-01T00:00:00Z", from: "local_clock", level: "day_only"),
         Case([clock], ["--utc-offset", "+11:00"] + exact, "2024-03-01T09:15:07Z", from: "utc_offset"),
         Case([clock], ["--utc-offset", "-05:00"], "2024-03-02T01:15:07Z", from: "utc_offset"),
@@ -60,7 +60,7 @@ import Testing
             "2024-03-01T09:15:07Z",
             from: "file_offset"
         ),
-        Case([clock] + gps, "2024-03-01T09:15:07Z", from: "gps"),
+        Case([clock] + gps, [], "2024-03-01T09:15:07Z", from: "gps"),
         Case([clock], ["--captured-at", "2024-03-01T20:15:07+11:00"], "2024-03-01T09:15:07Z", from: "captured_at"),
     ]
 

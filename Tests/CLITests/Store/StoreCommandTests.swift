@@ -412,7 +412,8 @@ import Testing
         #expect(try summary(check, schema: "store-check")["missing_tokens"] as? Int == 2)
         #expect(try await runner.run(["store", "restore", old]).exitCode == 0)
         let after = try await runner.run(["store", "check", "--json"])
-        #expect(after.errors.isEmpty && (try summary(after, schema: "store-check")["missing_tokens"] as? Int) == 0)
+        #expect(after.errors.isEmpty)
+        #expect(try summary(after, schema: "store-check")["missing_tokens"] as? Int == 0)
     }
 
     @Test func aStoreBackedUpTodayIsNotBackedUpAgain() async throws {

@@ -189,7 +189,7 @@ import Testing
         for options in [["--dry-run"], []] {
             let status = ["uploads", "status"] + options + fixture.login
             let json = try await fixture.runner.run(status + ["--json"])
-            let row = try #require(try BatchFixture.records(json, "item").first)
+            let row = try #require(try json.records().first)
             #expect(row["resumable"] as? Bool == false && row["next"] as? String == discard, "\(json)")
             let text = try await fixture.runner.run(status)
             #expect(text.output.contains("unknown outcome") && !text.output.contains("resumable"), "\(text)")
@@ -236,7 +236,7 @@ import Testing
         #expect(try await child.finish().signal == SIGKILL)
         try await fixture.sandbox.clearFaults()
         let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
-        let id = try #require(try BatchFixture.records(known, "item").first?["upload_id"] as? String)
+        let id = try #require(try known.records().first?["upload_id"] as? String)
         let result = try await fixture.runner.run(["uploads", "discard", id, "--yes"] + fixture.login)
         #expect(result.exitCode == 10 && result.output.isEmpty, "\(result)")
         #expect(result.errors.contains("cannot discard \"\(file)\": its state is done\n"), "\(result)")
