@@ -15,6 +15,11 @@ import Testing
         ("strasse & co. - naive (2)", "Straße & Co. – naïve (2)", true), ("rocknroll_100%", "Rock'n'Roll_100%", true),
         ("lodz ore ri ben yu title", "Łódź Øre 日本語 Title", true),
         ("The Band", "the band", true), ("Die Ärzte", "Die Arzte", true), ("the band", "The Bands", false),
+        // As a real server's database compares them.
+        ("Ann \u{2764}\u{FE0F} Bob", "Ann \u{2764} Bob", true), ("Party 🎉", "Party 🎂", true),
+        ("A\u{200B}B", "AB", true),
+        ("№5", "No5", true), ("ｆｕｌｌ", "full", true), ("カ", "か", true), ("Ⅷ", "VIII", true),
+        ("Party 🎉", "Party", false), ("カ", "き", false),
         ("", "x", false),
     ]) func namesAreComparedAsServersStoreThem(_ stored: String, _ wanted: String, _ isSame: Bool) {
         #expect(StoredText.isSame(stored, wanted) == isSame)

@@ -205,13 +205,17 @@ public struct Deleter: Sendable {
             guard isSame(asset, target) else {
                 return failed(target, GigHiveError(.idReused))
             }
-            return failed(target, error)
+            // Without a response, the server may still be deleting the file: its row is removed last.
+            return failed(target, error.httpStatus == nil ? unknown(error.asUnknownOutcome) : error)
         } catch let reason {
-            guard isClaimed != false else { return failed(target, error) }
-            var unknown = error.asUnknownOutcome(reason)
-            unknown.field = "deletion"
-            return failed(target, unknown)
+            return failed(target, isClaimed == false ? error : unknown(error.asUnknownOutcome(reason)))
         }
+    }
+
+    private func unknown(_ error: GigHiveError) -> GigHiveError {
+        var error = error
+        error.field = "deletion"
+        return error
     }
 
     private func handleRejected(
@@ -353,7 +357,7 @@ public struct DeleteResult: Sendable {
         case gone
         /// The server rejects the token; the local entry was removed as chosen.
         case entryRemoved = "entry_removed"
-        /// Nothing was deleted; see `error`.
+        /// Nothing was deleted, or that is unknown (`.unknownOutcome`); see `error`.
         case failed
         /// `--dry-run`: it would have been requested.
         case planned

@@ -118,13 +118,16 @@ extension GigHiveClient {
     /// Queries the event of a link (`GET /api/upload-token.php`, gighive contract section 6). No login is sent.
     ///
     /// Uploads also require that the guest has accepted the terms: `GuestAccess.acceptingTerms()`. The organizer sees
-    /// `displayName`, at most 100 characters.
+    /// `displayName`, at most 100 bytes of UTF-8: the server cuts a longer one, within a character if need be, and then
+    /// fails after it has stored the file.
     ///
     /// - Throws: `GigHiveError`: `.invalidEventLink` for a link that is malformed, expired or revoked; `.invalidDetail`
     ///   for a display name that is too long.
     public func guestAccess(_ token: EventToken, displayName: String?) async throws(GigHiveError) -> GuestAccess {
-        // Counted in Unicode scalars; nil if it is blank.
-        let displayName = try DetailRule("display_name").limited(displayName, limit: 100)
+        let rule = DetailRule("display_name")
+        // nil if it is blank.
+        let displayName = try rule.limited(displayName, limit: 100)
+        if let displayName { try rule.checkBytes(displayName, limit: 100) }
         let response = try await submit("/api/upload-token.php", (name: "token", value: token.secret))
         let content = ResponseText.content(of: response.body)
         guard response.status == 200 else {

@@ -449,7 +449,19 @@ enum StoredText {
         if TerminalText.isPrintableASCII(text) {
             return text.split(separator: " ").joined(separator: " ").lowercased()
         }
-        return collapsed(text).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+        let folded = collapsed(text.precomposedStringWithCompatibilityMapping)
+            .folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+        var weighed = String.UnicodeScalarView()
+        for scalar in folded.unicodeScalars where !scalar.properties.isDefaultIgnorableCodePoint {
+            switch scalar.value {
+            // Katakana as hiragana.
+            case 0x30A1...0x30F6: weighed.append(Unicode.Scalar(scalar.value - 0x60) ?? scalar)
+            // All characters beyond the basic plane have the same weight.
+            case 0x10000...: weighed.append("\u{FFFD}")
+            default: weighed.append(scalar)
+            }
+        }
+        return String(weighed)
     }
 
     /// The form in which late D2 releases store a name: in lower case, without apostrophes, transliterated.

@@ -20,7 +20,7 @@ struct GuestOptions: ParsableArguments {
     @Flag(help: "Accept the organizer's terms, which are on the page of the event link.")
     var acceptTerms = false
 
-    @Option("Name shown to the organizer (maximum: 100 characters).", value: "name")
+    @Option("Name shown to the organizer (maximum: 100 bytes of UTF-8).", value: "name")
     var displayName: String?
 
     var isGuest: Bool { eventLinkFile != nil || eventLink != nil || uploadTokenFile != nil }
@@ -32,7 +32,7 @@ struct GuestOptions: ParsableArguments {
         guard isGuest || (!acceptTerms && displayName == nil) else {
             throw ValidationError("--accept-terms and --display-name require an event link: --event-link-file FILE.")
         }
-        try require(displayName?.unicodeScalars.count ?? 0 <= 100, "--display-name must have at most 100 characters.")
+        try require(displayName?.utf8.count ?? 0 <= 100, "--display-name must have at most 100 bytes of UTF-8.")
     }
 }
 
