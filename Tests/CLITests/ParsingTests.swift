@@ -156,6 +156,13 @@ import Testing
             "specify only one of --event-link-file, --event-link and --upload-token-file"
         ),
         (
+            [
+                "upload", "a", "--event-link-file", "l", "--accept-terms", "--display-name",
+                String(repeating: "ü", count: 51),
+            ],
+            "--display-name must have at most 100 bytes of UTF-8"
+        ),
+        (
             ["upload", "a", "--accept-terms"],
             "--accept-terms and --display-name require an event link: --event-link-file FILE"
         ),

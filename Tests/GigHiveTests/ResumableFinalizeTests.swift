@@ -266,6 +266,25 @@ import Tus
         #expect(result.fileID != nil)
     }
 
+    /// As a real server responds while its media directory is full or not writable: it still has the bytes, so they are
+    /// neither sent again nor lost.
+    @Test func bytesThatTheServerCannotStoreAreKeptForLater() async throws {
+        var bench = try ResumableBench(try await SandboxProcess.start(faults: ["finalize:unwritable"]))
+        bench.options.processingTime = .milliseconds(50)
+        let path = try bench.file()
+        let result = await bench.uploader.upload(try bench.prepare(path))
+        #expect(result.state == .failed && result.error?.code == .serverError, "\(result)")
+        #expect(try await bench.count("POST", "/files/") == 1)
+        let row = try #require(try bench.row())
+        #expect(try Uploader.isResumable(row, in: bench.store))
+
+        try await bench.sandbox.clearFaults()
+        let resumed = await bench.uploader.upload(try bench.prepare(path))
+        #expect(resumed.state == .done && resumed.hasDeleteToken, "\(resumed)")
+        #expect(try await bench.count("POST", "/files/") == 1)
+        #expect(try await bench.stored() == [try bench.checksum(path)])
+    }
+
     // MARK: Refusals
 
     @Test(arguments: ["finalize:status=401,times=1", "finalize:status=400,times=1", "finalize:status=413,times=1"])

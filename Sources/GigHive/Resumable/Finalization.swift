@@ -510,6 +510,12 @@ extension Finalization {
             try await journal.forget()
             return fail(error)
         case .present, .absent:
+            if case .complete = await tusState() {
+                // The server could not take the bytes, such as without space for the file, and would not take another
+                // copy either.
+                try await journal.finalizeRefused()
+                return fail(error, isKnown: true)
+            }
             try await journal.forget()
             return .end(.sendAgain(error))
         case .noResponse(let reason): recorder.end(.unknownOutcome, error.asUnknownOutcome(reason))

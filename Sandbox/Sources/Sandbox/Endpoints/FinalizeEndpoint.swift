@@ -38,7 +38,7 @@ struct FinalizeEndpoint: FinalizeService {
         if plan.has(.forget) { try store.forget(id) }
         if let response = try store.response(id) { return .json(.created, response) }
         if let message = try await missingHook(id) { return .serverError(message) }
-        guard running.begin(id) else { return .serverError("Failed to move file (rename)") }
+        guard !plan.has(.unwritable), running.begin(id) else { return .serverError("Failed to move file (rename)") }
         defer { running.end(id) }
         // Another request may have finished it in the meantime.
         if let response = try store.response(id) { return .json(.created, response) }

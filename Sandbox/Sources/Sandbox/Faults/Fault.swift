@@ -37,6 +37,7 @@ struct Fault: Sendable, Equatable {
     /// ``FaultSyntax/help`` describes each.
     enum Kind: String, Sendable, CaseIterable {
         case reset, stall, slow, status, truncate, html, whitespace, limit, forget, expire, redirect
+        case unwritable
         case earlyStatus = "early-status", statusAfter = "status-after", errorAfterStore = "500-after-store"
         case duplicateEntry = "1062", dropResponse = "drop-response", delayResponse = "delay-response"
         case wrongLength = "wrong-length", contentType = "content-type", endlessJSON = "endless-json"
@@ -62,6 +63,7 @@ struct Fault: Sendable, Equatable {
         var places: [Place]? {
             switch self {
             case .forget: [.tusPatch, .tusHead, .tusDelete, .finalize]
+            case .unwritable: [.finalize]
             case .expire: [.tusPatch, .tusHead, .tusDelete]
             case .corruptByte, .ignoreRange: [.photosDownload]
             case .fileLimit, .postLimit: [.upload]

@@ -111,6 +111,7 @@ extension FaultSyntax {
                  file-limit=BYTES      PHP's 500 for larger files (upload)
                  post-limit=BYTES      PHP's 413 for larger forms (upload)
                  forget                the upload was removed: 404 (tus, finalize)
+                 unwritable            the media cannot be stored: 500 (finalize without d4)
                  expire                the upload has expired: 410 (tus); d4: it is
                                        24 h old, and does not count as pending
                  drop-response           process, close without a response
