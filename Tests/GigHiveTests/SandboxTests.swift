@@ -60,6 +60,16 @@ import Testing
         #expect(!other.isDeletableDuplicate)
     }
 
+    /// The server keeps the name of the file that it had.
+    @Test(arguments: ["d1", "d3"], ["2026-03-01", "2026-03-02"])
+    func theAddressOfKnownContentIsThatOfTheServersCopy(_ dialect: String, _ date: String) async throws {
+        let sandbox = try await SandboxProcess.start(dialect: dialect)
+        let first = try await sandbox.bench().upload(name: "clip.mp4")
+        let other = try await sandbox.bench().upload(name: "clip.mov", date: date)
+        #expect(other.state == (date == "2026-03-01" ? .duplicate : .linked))
+        #expect(other.mediaURL == first.mediaURL)
+    }
+
     @Test func aViewerIsUnauthorizedExceptForTheListing() async throws {
         let sandbox = try await SandboxProcess.start()
         let viewer = try sandbox.bench(user: "viewer")

@@ -209,7 +209,7 @@ struct Finalization {
         if lostAt != nil && response.isWithoutToken && response.guest == nil && !response.hasNoTokens {
             recorder.endAsRemembered(response)
         } else {
-            let tokenless = await tokenlessState(response, since: began)
+            let tokenless = await contentWithoutToken(response, since: began)
             await recorder.commit(
                 response,
                 isSourceUnchanged: isSourceUnchanged,
@@ -221,13 +221,15 @@ struct Finalization {
         return await ended()
     }
 
-    /// The state after a success without a token, as far as it is known.
-    private func tokenlessState(_ response: UploadResponse, since began: ContinuousClock.Instant) async -> UploadState?
-    {
+    /// What a success without a token means, as far as it is known.
+    private func contentWithoutToken(
+        _ response: UploadResponse,
+        since began: ContinuousClock.Instant
+    ) async -> DuplicateCheck.KnownContent? {
         guard response.isWithoutToken else { return nil }
-        if let state = stateOfKnownContent(response) { return state }
+        if let state = stateOfKnownContent(response) { return DuplicateCheck.KnownContent(state: state) }
         return await uploader.duplicateCheck(details, control)
-            .state(ofTokenless: response, checksum: recorder.record.checksumSHA256, since: began)
+            .content(ofTokenless: response, checksum: recorder.record.checksumSHA256, since: began)
     }
 
     func inquiry(_ checksum: String) -> OutcomeInquiry {

@@ -337,14 +337,20 @@ struct DuplicateCheck: Sendable {
         return .eventUnknown(fileID: fileID, reason)
     }
 
+    /// What a success without a delete token means, and the name under which the file is served.
+    struct KnownContent: Sendable {
+        var state: UploadState
+        var served: ServedName?
+    }
+
     /// The meaning of a success without a delete token: usually the server already had the bytes, and added them to the
     /// event (D3, `linked`) or counted one more number for them (D1, `duplicate`). Nil if the server does not show
     /// that; it may also send no token for new bytes.
-    func state(
+    func content(
         ofTokenless response: UploadResponse,
         checksum: String?,
         since began: ContinuousClock.Instant
-    ) async -> UploadState? {
+    ) async -> KnownContent? {
         guard uploader.options.guest == nil, response.guest == nil, let fileID = response.fileID else { return nil }
         switch response.dialect {
         case nil: return nil
@@ -357,14 +363,19 @@ struct DuplicateCheck: Sendable {
                     control: control
                 )
             else { return nil }
-            return stored.fileID == fileID && stored.isInSeveralEvents ? .linked : nil
+            guard stored.fileID == fileID, stored.isInSeveralEvents else { return nil }
+            return KnownContent(state: .linked, served: stored.served)
         case .sessions?:
             guard let asset = try? await uploader.client.asset(fileID), let session = asset.sessionID else {
                 return nil
             }
-            guard session == response.eventID else { return wasLinkedFromHere(fileID, checksum) ? .duplicate : .linked }
+            var content = KnownContent(state: .duplicate, served: asset.servedName)
+            guard session == response.eventID else {
+                if !wasLinkedFromHere(fileID, checksum) { content.state = .linked }
+                return content
+            }
             // The file keeps its first number.
-            return asset.sequence == response.stored?.position ? nil : .duplicate
+            return asset.sequence == response.stored?.position ? nil : content
         }
     }
 

@@ -246,16 +246,18 @@ extension UploadOutcomeRecorder {
     /// bad copy can be deleted. A token that cannot be stored leaves the upload `finalized`, its response in the rescue
     /// file and the token in `result.unstoredToken`.
     ///
-    /// `tokenless` is the state of a success without a token; nil if it is unknown.
+    /// `tokenless` is the meaning of a success without a token; nil if it is unknown.
     mutating func commit(
         _ response: UploadResponse,
         isSourceUnchanged: Bool,
-        tokenless: UploadState? = nil,
+        tokenless: DuplicateCheck.KnownContent? = nil,
         rescuePath: String?
     ) async {
         // An earlier attempt may have an unknown outcome.
         result.error = nil
         describe(response)
+        // The response has the name of the file that was sent; the server keeps the one that it had.
+        if let served = tokenless?.served { result.mediaURL = mediaURL(served) }
         let problem = problem(response, isSourceUnchanged: isSourceUnchanged)
         let tokens =
             response.deleteToken == nil
@@ -266,7 +268,7 @@ extension UploadOutcomeRecorder {
             return
         }
         let unusable = response.hasUnusableToken ? unusableToken(rescuePath) : nil
-        let state = problem == nil ? storedState(response, tokenless, isTokenKnown: !tokens.isEmpty) : .failed
+        let state = problem == nil ? storedState(response, tokenless?.state, isTokenKnown: !tokens.isEmpty) : .failed
         do {
             try await store.commit(
                 record.uploadID,

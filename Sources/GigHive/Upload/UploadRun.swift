@@ -256,9 +256,9 @@ struct UploadRun {
         let tokenless =
             response.isWithoutToken
             ? await uploader.duplicateCheck(upload.details, control)
-                .state(ofTokenless: response, checksum: attempt.checksum, since: attempt.began) : nil
+                .content(ofTokenless: response, checksum: attempt.checksum, since: attempt.began) : nil
         UploadFailpoint.beforeTokenCommit.reach()
-        if hasLostResponse, tokenless == .duplicate {
+        if hasLostResponse, tokenless?.state == .duplicate {
             recorder.endAsRemembered(response)
         } else {
             await recorder.commit(
