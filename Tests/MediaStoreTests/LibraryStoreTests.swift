@@ -20,7 +20,7 @@ struct LibraryStoreTests {
         let store = try library()
         for (name, value) in [
             ("synchronous", "2"), ("journal_mode", "wal"), ("busy_timeout", "30000"), ("secure_delete", "1"),
-            ("temp_store", "2"), ("application_id", "\(0x4D44_434C)"), ("user_version", "5"),
+            ("temp_store", "2"), ("application_id", "\(0x4D44_434C)"), ("user_version", "6"),
         ] {
             #expect(try store.connection.setting(name) == value, "\(name)")
         }
@@ -48,7 +48,7 @@ struct LibraryStoreTests {
             try FileManager.default.moveItem(atPath: fixture.databasePath, toPath: path)
         case .newer:
             _ = try library()
-            try change(path, "PRAGMA user_version = 6")
+            try change(path, "PRAGMA user_version = 7")
         }
         let before = try fixture.bytes(path)
         #expect(try storeErrorKind { _ = try library() } == (damage == .newer ? .newerVersion : .corrupt))

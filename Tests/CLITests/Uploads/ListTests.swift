@@ -179,12 +179,15 @@ import Testing
         let runner = try BinaryRunner()
         let directory = try DataDirectory.open(runner.home.file("data/mediactl"))
         let store = try TokenStore(in: directory)
-        // The two unfinished ones are resumable; a finished guest upload, or one that left nothing on the server, is
-        // not.
-        let records = [
+        // The first two are resumable. A finished guest upload, one that left nothing on the server, and one whose
+        // content is unknown are not.
+        var records = [
             record(1, .sending, .tus), record(2, .sending, .multipart), record(3, .done, .tus, isGuest: true),
-            record(4, .failed, .tus),
+            record(4, .failed, .tus), record(5, .sending, .multipart),
         ]
+        records[1].checksumSHA256 = String(repeating: "a", count: 64)
+        records[1].fields =
+            try UploadDetails.validated(eventDate: "2026-03-01", orgName: "Band", eventType: "band", label: "a").fields
         for record in records { try store.insert(record) }
         try await store.commit(
             records[2].uploadID,
