@@ -66,7 +66,9 @@ import Testing
     }
 
     private func store() async throws -> Set<String> {
-        let runner = try BinaryRunner()
+        let fixture = try await BatchFixture()
+        #expect(try await fixture.upload([try fixture.file("a.mp4")]).exitCode == 0)
+        let runner = fixture.runner
         let file = runner.home.file("copy.sqlite")
         var names: Set<String> = []
         for command in [["check"], ["backup", file], ["repair"], ["restore", file]] {
