@@ -198,7 +198,7 @@ import Testing
     func deletionWithoutAResponseIsUnknown(_ text: String) async throws {
         let fixture = try await Fixture(faults: [text])
         let report = try await fixture.client.delete(["1", "--yes", "--response-timeout", "1s"])
-        let message = "whether the server has deleted 1 is unknown: "
+        let message = "whether the server has deleted 1 is unknown"
         report.expect(ExpectedFault(6, "unknown_outcome", message, hint: "run the same command again"))
         #expect(try report.item().state == "failed")
         try await fixture.expectUntouched(posts: 1)
