@@ -69,7 +69,7 @@ import Testing
         let fixture = try await BatchFixture()
         #expect(try await fixture.upload([try fixture.file("a.mp4")]).exitCode == 0)
         let runner = fixture.runner
-        let file = runner.home.file("copy.sqlite")
+        let file = runner.home.file("tokens.sqlite.copy")
         var names: Set<String> = []
         for command in [["check"], ["backup", file], ["repair"], ["restore", file]] {
             let result = try await runner.run(["store"] + command + ["--json"])
