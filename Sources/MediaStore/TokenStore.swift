@@ -169,7 +169,12 @@ extension TokenStore {
     public func uploads(identity: FileIdentity, host: String) throws(StoreError) -> [UploadRecord] {
         try connection.queryBeside { db in
             // Nearly all files have none.
-            guard try UploadRow.hasAny(of: identity, host: host, db) else { return [] }
+            let any = try RawStatement(db, UploadRow.anyOfFile).map([
+                .integer(Int64(bitPattern: identity.inode)), .integer(Int64(bitPattern: identity.device)), .text(host),
+                .integer(identity.size), .integer(identity.modificationNanoseconds),
+                .integer(identity.changeNanoseconds),
+            ]) { _ in true }
+            guard !any.isEmpty else { return [] }
             return try UploadRow.fetch(
                 db,
                 where: UploadRow.isFile,
@@ -187,21 +192,6 @@ extension TokenStore {
     /// - Throws: `StoreError`; `.other` if the ID is taken.
     public func plan(_ record: UploadRecord, isUrgent: Bool = true) async throws(StoreError) {
         try await commits.commit(isUrgent: isUrgent) { try UploadRow.insert(record, $0) }
-    }
-
-    /// Like `plan`, but only if the host has no row for exactly this file, in the same transaction. Waits for other
-    /// commits, at most 2 ms.
-    ///
-    /// - Returns: Whether the row was written.
-    /// - Throws: `StoreError`; `.other` if the ID is taken.
-    package func plan(_ record: UploadRecord, ifFirstOf identity: FileIdentity) async throws(StoreError) -> Bool {
-        let isFirst = Atomic(false)
-        try await commits.commit(isUrgent: false) { db in
-            let isKnown = try UploadRow.hasAny(of: identity, host: record.host, db)
-            if !isKnown { try UploadRow.insert(record, db) }
-            isFirst.store(!isKnown, ordering: .relaxed)
-        }
-        return isFirst.load(ordering: .relaxed)
     }
 
     /// Removes the intent row of an upload of which nothing was sent. Waits for other commits, at most 2 ms.

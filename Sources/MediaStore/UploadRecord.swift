@@ -282,16 +282,8 @@ enum UploadRow {
         inode = ? AND device = ? AND host = ? AND file_size = ? AND modified_ns = ? AND changed_ns = ?
         """
 
-    private static let anyOfFile = "SELECT rowid FROM uploads WHERE \(isFile) LIMIT 1"
-
-    /// Whether a host has a row for exactly this file.
-    static func hasAny(of identity: FileIdentity, host: String, _ db: Database) throws -> Bool {
-        let rows = try RawStatement(db, anyOfFile).map([
-            .integer(Int64(bitPattern: identity.inode)), .integer(Int64(bitPattern: identity.device)), .text(host),
-            .integer(identity.size), .integer(identity.modificationNanoseconds), .integer(identity.changeNanoseconds),
-        ]) { _ in true }
-        return !rows.isEmpty
-    }
+    /// Same parameters.
+    static let anyOfFile = "SELECT rowid FROM uploads WHERE \(isFile) LIMIT 1"
 
     /// Parameters: host, size, path, inode, device and another form of the path.
     static let isUnfinishedOverTus = """

@@ -257,8 +257,7 @@ final class TransferPermit: Sendable {
         return true
     }
 
-    /// For an upload that does not write its intent after all.
-    func endPlanning() {
+    private func endPlanning() {
         let wasPlanned = state.withLock { exchange(&$0.isPlanned, with: false) }
         if wasPlanned {
             slots.endPlanning()

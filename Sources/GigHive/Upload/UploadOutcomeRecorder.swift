@@ -71,15 +71,6 @@ extension UploadOutcomeRecorder {
         isPlanned = true
     }
 
-    /// Writes the intent, unless the journal has an upload of the same file to the same host.
-    mutating func plan(ifFirstOf identity: FileIdentity) async throws(GigHiveError) {
-        do {
-            isPlanned = try await store.plan(record, ifFirstOf: identity)
-        } catch {
-            throw .store(error)
-        }
-    }
-
     /// Writes the intent once more, with the current time, from which the server may be working on the upload.
     mutating func renewIntent() async throws(GigHiveError) {
         record.updatedAt = now()

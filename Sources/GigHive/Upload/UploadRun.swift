@@ -52,14 +52,13 @@ struct UploadRun {
             // The source is owned before the journal is searched, so that two uploads of one file cannot both pass.
             let sourceLock = try UploadOwnership.ofSource(upload, host: recorder.record.host, in: uploader.directory)
             defer { sourceLock?.release() }
+            if let end = try await lookUp(earlier, onlyFinished: false) { return adopt(end) }
             // Also released at the end of an upload that got no response.
             defer { pass.leave() }
-            // Owned before its row exists, so that no other process takes it for that of a killed process.
             let lock = try UploadOwnership.ofRow(recorder.record, in: uploader.directory)
             defer { lock.release() }
-            if try await !planIfFirst(earlier) {
-                if let end = try await lookUp(earlier, onlyFinished: false) { return adopt(end) }
-                if mayPlanAhead() { try await recorder.plan(isUrgent: false) }
+            if upload.sizeBytes < Self.aheadLimit, uploader.permit?.planAhead() == true {
+                try await recorder.plan(isUrgent: false)
             }
             let plannedAt = ContinuousClock.now
             let file: FileContent
@@ -105,19 +104,6 @@ struct UploadRun {
 
     /// Sending a file of this length takes longer than writing its intent, so writing that ahead gains nothing.
     private static let aheadLimit: Int64 = 1 << 20
-
-    private func mayPlanAhead() -> Bool {
-        upload.sizeBytes < Self.aheadLimit && uploader.permit?.planAhead() == true
-    }
-
-    /// Writes the intent ahead of the slot in the same transaction that finds no earlier upload of the file: most small
-    /// files need no other lookup. Returns whether it did.
-    private mutating func planIfFirst(_ earlier: EarlierUploads) async throws(GigHiveError) -> Bool {
-        guard earlier.digest == nil, let identity = upload.identity, mayPlanAhead() else { return false }
-        try await recorder.plan(ifFirstOf: identity)
-        if !recorder.isPlanned { uploader.permit?.endPlanning() }
-        return recorder.isPlanned
-    }
 
     /// Limits concurrent lookups: more uploads may wait for slots and commits than may query the server.
     private func lookUp(_ earlier: EarlierUploads, onlyFinished: Bool) async throws(GigHiveError) -> UploadResult? {
