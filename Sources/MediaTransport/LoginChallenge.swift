@@ -103,6 +103,7 @@ public final class LoginRequirements: Sendable {
     /// Whether an origin requires a login.
     public func contains(_ origin: Origin) -> Bool { origins.withLock { $0.contains(origin) } }
 
+    /// Records that an origin requires a login; calls `onNew` if that was not yet known.
     public func insert(_ origin: Origin) {
         guard origins.withLock({ $0.insert(origin).inserted }) else { return }
         onNew?(origin)

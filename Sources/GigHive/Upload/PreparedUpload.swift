@@ -30,6 +30,7 @@ internal import Synchronization
 
     init(_ values: Values) { self.values = values }
 
+    /// A member of `Values`.
     public subscript<Member>(dynamicMember path: KeyPath<Values, Member>) -> Member { values[keyPath: path] }
 
     /// Warnings of the checks, for every transport.
