@@ -205,8 +205,10 @@ public struct Deleter: Sendable {
             guard isSame(asset, target) else {
                 return failed(target, GigHiveError(.idReused))
             }
-            // Without a response, the server may still be deleting the file: its row is removed last.
-            return failed(target, error.httpStatus == nil ? unknown(error.asUnknownOutcome) : error)
+            // The row is removed last. Without a response of the application (502 and 504 are from a proxy in front of
+            // it, 503 only if it is not running), it may still be deleting the file.
+            let hasFinished = error.httpStatus.map { $0 <= 501 || $0 == 503 } ?? false
+            return failed(target, hasFinished ? error : unknown(error.asUnknownOutcome))
         } catch let reason {
             return failed(target, isClaimed == false ? error : unknown(error.asUnknownOutcome(reason)))
         }
