@@ -33,7 +33,7 @@ public enum UploadState: String, Sendable, CaseIterable, Codable {
     case duplicate
     /// The server already had the bytes and has added them to this event.
     case linked
-    /// The server has the bytes in another event and refused them; this event does not have them.
+    /// The server has the bytes, but not in this event, and refused them.
     case refusedDuplicate = "refused_duplicate"
     /// Refused, or failed in a way that is known to leave nothing on the server.
     case failed

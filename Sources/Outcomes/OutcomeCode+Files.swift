@@ -99,9 +99,9 @@ extension OutcomeCode {
     public static let otherFilesDeleted = OutcomeCode("other_files_deleted", exit: 7)
         .message("the server reports that it deleted files other than {id}{detail}")
         .hint("mediactl media list shows what is still on the server")
-    /// The server has these bytes in another event and refused to add them to this one.
+    /// The server has these bytes, but not in this event, and refused to add them to it.
     public static let refusedDuplicate = OutcomeCode("refused_duplicate", exit: 10)
-        .message("the server has the same bytes in another event and refused the file{detail}")
+        .message("the server has the same bytes outside the event and refused the file{detail}")
     /// A file selected by its event that is also in another event.
     public static let inOtherEvent = OutcomeCode("in_other_event", exit: 10)
         .message("a file selected by its event is also in another event")

@@ -87,6 +87,24 @@ import Testing
         #expect(bench.server.uploads.count == 1)
     }
 
+    /// A server that failed between storing the file and adding it to its event has it in no event (trap T7).
+    @Test func aRefusedFileThatNoEventListsIsInNoEvent() async throws {
+        let bench = try Workbench.overriding { request, connection, server, _ in
+            switch request.path {
+            case "/api/uploads.php": try Self.refuse(connection, server, "existing_file_id")
+            case "/db/database.php":
+                try connection.respond(200, #"{"pagination":{"page":1,"pageCount":1},"entries":[]}"#)
+            default: return false
+            }
+            return true
+        }
+        bench.server.store("abc")
+        let result = await bench.uploader.upload(try bench.prepare())
+        #expect(result.state == .refusedDuplicate)
+        #expect(result.fileID == 18)
+        #expect(result.error?.detail == "the server lists it in no event")
+    }
+
     @Test func refusalWithoutListingHasUnknownOutcome() async throws {
         let bench = try Workbench.overriding { request, connection, server, _ in
             switch request.path {

@@ -253,6 +253,8 @@ struct DuplicateCheck: Sendable {
         case inEvent(fileID: Int64?, ServedName)
         /// Other events have them; this one does not.
         case elsewhere(fileID: Int64?, ServedName)
+        /// No event has them: the server stored the file without adding it to its event (trap T7).
+        case noEvent(fileID: Int64, ServedName)
         /// The server has them; whether the event does could not be checked.
         case eventUnknown(fileID: Int64, GigHiveError)
         /// The server contradicts its response.
@@ -319,11 +321,12 @@ struct DuplicateCheck: Sendable {
                 return .inEvent(fileID: stored.fileID, stored.served)
             case .stored(let stored):
                 return .elsewhere(fileID: stored.fileID, stored.served)
-            case .absent where fileID == nil:
-                let detail = "the server refused the file as a duplicate, and does not list it"
-                return .contradicted(GigHiveError(.unexpectedResponse, detail: detail))
             case .absent:
-                return .elsewhere(fileID: fileID, served)
+                guard let fileID else {
+                    let detail = "the server refused the file as a duplicate, and does not list it"
+                    return .contradicted(GigHiveError(.unexpectedResponse, detail: detail))
+                }
+                return .noEvent(fileID: fileID, served)
             case .unavailable:
                 return unknown(fileID, await uploader.inventory.refusal ?? unlisted)
             }

@@ -411,6 +411,10 @@ extension UploadOutcomeRecorder {
         case .elsewhere(let fileID, let served):
             result.fileType = served.kind ?? result.fileType
             endAsRefusedDuplicate(of: fileID)
+        case .noEvent(let fileID, let served):
+            result.fileType = served.kind ?? result.fileType
+            endAsRefusedDuplicate(of: fileID, isInNoEvent: true)
+            if mayBeOwn { warnOfPossibleLoss() }
         case .eventUnknown(let fileID, let reason):
             let cause = reason.detail.isEmpty ? "" : ": \(reason.detail)"
             let detail = "the server already has the file as \(fileID), but its event could not be checked\(cause)"
@@ -434,10 +438,15 @@ extension UploadOutcomeRecorder {
         result.warnings.append(.tokenMayBeLost)
     }
 
-    private mutating func endAsRefusedDuplicate(of fileID: Int64?) {
+    private mutating func endAsRefusedDuplicate(of fileID: Int64?, isInNoEvent: Bool = false) {
         result.fileID = fileID
         result.hasDeleteToken = !knownTokens(fileID: fileID, checksum: record.checksumSHA256).isEmpty
-        end(.refusedDuplicate, GigHiveError(.refusedDuplicate, httpStatus: record.httpStatus, fileID: fileID))
+        var error = GigHiveError(.refusedDuplicate, httpStatus: record.httpStatus, fileID: fileID)
+        if isInNoEvent {
+            error.detail = "the server lists it in no event"
+            error.field = "event"
+        }
+        end(.refusedDuplicate, error)
     }
 
     /// A refusal that an earlier process received and did not confirm. Only D3's is about bytes of the event itself;

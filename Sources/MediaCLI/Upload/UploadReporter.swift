@@ -162,7 +162,7 @@ final class UploadReporter: Sendable {
         let elsewhere = counts.count(.refusedDuplicate)
         console.note(
             "\(present) of \(Formats.count(counts.items, "file")) on the server\(confirmed), "
-                + (elsewhere > 0 ? "\(elsewhere) in other events only, " : "")
+                + (elsewhere > 0 ? "\(elsewhere) outside the event, " : "")
                 + "\(Formats.bytes(counts.bytesSent)) sent"
                 + (counts.notStarted > 0 ? ", \(counts.notStarted) not started" : "")
         )

@@ -314,7 +314,7 @@ import Testing
     @Test(
         arguments: [
             ([.tokenLost, .finalized], "2 of 2 files on the server, 0 B sent"),
-            ([.refusedDuplicate, .done], "1 of 2 files on the server, 1 in other events only, 0 B sent"),
+            ([.refusedDuplicate, .done], "1 of 2 files on the server, 1 outside the event, 0 B sent"),
             ([.failed, .unknownOutcome], "0 of 2 files on the server, 0 B sent"),
         ] as [([UploadState], String)]
     )

@@ -109,6 +109,13 @@ extension ErrorCatalog {
             )
         case .idReused, .adminUnverified: .table(error, hint: error.fileID.map { "mediactl media show \($0)" })
         case .filterUnavailable: filterText(for: error)
+        case .refusedDuplicate where error.field == "event":
+            Text(
+                "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "")\(error.suffix)",
+                hint: error.fileID.map {
+                    "delete that copy as an administrator, and upload the file again: mediactl media delete \($0)"
+                }
+            )
         case .refusedDuplicate:
             Text(
                 "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") in another "
