@@ -111,10 +111,8 @@ extension ErrorCatalog {
         case .filterUnavailable: filterText(for: error)
         case .refusedDuplicate where error.field == "event":
             Text(
-                "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "")\(error.suffix)",
-                hint: error.fileID.map {
-                    "delete that copy as an administrator, and upload the file again: mediactl media delete \($0)"
-                }
+                "the server refused the file: it already has it\(error.fileID.map { " as \($0)" } ?? "") outside any event",
+                hint: "upload the file again after an administrator has deleted that copy"
             )
         case .refusedDuplicate:
             Text(
