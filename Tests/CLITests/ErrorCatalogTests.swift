@@ -92,6 +92,14 @@ import Testing
         #expect(ErrorCatalog.userFacingError(of: error).hint == "upload it with --transport \(transport)")
     }
 
+    /// Only a file in an event is said to be in another one.
+    @Test(arguments: [(nil, "in another event, but not in this one"), ("event", "outside any event")])
+    func aRefusedFileIsNotAlwaysInAnotherEvent(field: String?, place: String) {
+        let error = GigHiveError(.refusedDuplicate, field: field, fileID: 18)
+        let message = "the server refused the file: it already has it as 18 \(place)"
+        #expect(ErrorCatalog.userFacingError(of: error).message == message)
+    }
+
     private struct NewSystemError: CatalogedError {
         var code: OutcomeCode
         var detail = ""
