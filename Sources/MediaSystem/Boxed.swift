@@ -7,9 +7,10 @@
 
     @inlinable package init(wrappedValue: Value) { box = Box(wrappedValue) }
 
+    // Always inlined: otherwise each change of a member looks up the metadata of the box at run time.
     @inlinable package var wrappedValue: Value {
-        _read { yield box.value }
-        _modify {
+        @inline(__always) _read { yield box.value }
+        @inline(__always) _modify {
             if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
             yield &box.value
         }

@@ -2,7 +2,7 @@ public import Foundation
 internal import MediaCore
 internal import MediaFiles
 public import MediaStore
-internal import MediaSystem
+package import MediaSystem
 public import MediaTransport
 
 /// The result of one upload.
@@ -71,7 +71,9 @@ public import MediaTransport
         public var warnings: [UploadWarning] = []
     }
 
-    @Boxed private var values: Values
+    /// For functions that read many members of every result: in other modules, a read through the subscript takes about
+    /// 2,000 instructions.
+    @Boxed package private(set) var values: Values
 
     /// A member of `Values`; changing it copies them if another result shares them.
     public subscript<Member>(dynamicMember path: WritableKeyPath<Values, Member>) -> Member {

@@ -3,63 +3,70 @@ internal import MediaCore
 internal import MediaStore
 
 extension TextRenderer {
-    /// The result of one upload on standard output. Failures go to standard error.
+    /// The result of one upload on standard output: its first line, and the others. Failures go to standard error.
     ///
     /// With `namesServer`, the command that deletes the file includes `--server`, because credentials in the
     /// environment apply only to a server specified on the command line.
     static func upload(_ result: UploadResult, style: Style, namesServer: Bool = false) -> [String] {
+        headline(of: result, style).map { [$0] + details(of: result.values, namesServer) } ?? []
+    }
+
+    /// The first line; nil if standard output has none.
+    static func headline(of result: UploadResult, _ style: Style) -> String? {
+        let result = result.values
         let isStandardInput = result.path == Array("-".utf8)
         let name = isStandardInput ? TerminalText.escaped(result.fileName) : TerminalText.escaped(result.path)
         let number = result.fileID.map { " as \($0)" } ?? ""
-        switch result.state {
-        case _ where result.error?.code == .notResumable:
-            // The state is that of an earlier command, which has reported it.
-            return []
+        return switch result.state {
+        // The state is that of an earlier command, which has reported it.
+        case _ where result.error?.code == .notResumable: nil
         case .done:
-            var facts = [Formats.bytes(result.sizeBytes)]
-            facts.append(result.isVerified == true ? "checksum matches" : "checksum not compared")
-            return ["\(style.green("uploaded")) \(name)\(number) (\(facts.joined(separator: ", ")))"]
-                + address(of: result) + deletion(of: result, namesServer)
+            "\(style.green("uploaded")) \(name)\(number) (\(Formats.bytes(result.sizeBytes)), "
+                + (result.isVerified == true ? "checksum matches)" : "checksum not compared)")
         case .linked:
-            return [
-                "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
-            ]
-                + address(of: result) + deletion(of: result, namesServer)
+            "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
+        // There is no way to query whether the organizer has kept it.
         case .duplicate where result.warnings.contains(.guestReceiptLost):
-            // There is no way to query whether the organizer has kept it.
-            return ["\(name): uploaded earlier; use --again to upload it again"]
-        case .duplicate:
-            return ["\(name): already in this event\(number)"] + address(of: result) + deletion(of: result, namesServer)
+            "\(name): uploaded earlier; use --again to upload it again"
+        case .duplicate: "\(name): already in this event\(number)"
         case .planned where result.error == nil:
-            return [
-                "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
-            ] + plan(of: result)
+            "\(name): would be uploaded to \(TerminalText.escaped(result.server)) (\(Formats.bytes(result.sizeBytes)))"
+        case .cancelled: "\(name): canceled"
+        default: nil
+        }
+    }
+
+    private static func details(of result: UploadResult.Values, _ namesServer: Bool) -> [String] {
+        switch result.state {
+        case .duplicate where result.warnings.contains(.guestReceiptLost): return []
+        case .done, .linked, .duplicate: return address(of: result) + deletion(of: result, namesServer)
+        case .planned: return plan(of: result)
         case .cancelled:
             let next = result.transport == .tus && result.attempts > 0 ? result.uploadID : nil
             let command = next.map { JournalSelection.resumption(of: $0, isGuest: result.isGuest) }
-            return ["\(name): canceled"] + (command.map { ["  resume with: \($0)"] } ?? [])
+            return command.map { ["  resume with: \($0)"] } ?? []
         default: return []
         }
     }
 
-    private static func event(of result: UploadResult) -> String {
+    private static func event(of result: UploadResult.Values) -> String {
         guard let details = result.details else { return "the event" }
         return "the event of \(TerminalText.escaped(details.orgName)), \(TerminalText.escaped(details.eventDate))"
     }
 
     /// The details that would be sent, and the transport.
-    private static func plan(of result: UploadResult) -> [String] {
+    private static func plan(of result: UploadResult.Values) -> [String] {
         guard let details = result.details else { return [] }
         let event = [details.eventDate, details.orgName, details.eventType].map { TerminalText.escaped($0) }
         let way = result.plannedTransport.map { ["  transport: \($0.transport.rawValue) (\($0.reason))"] } ?? []
         return ["  label: \(TerminalText.escaped(details.label))", "  event: \(event.joined(separator: ", "))"] + way
     }
 
-    private static func address(of result: UploadResult) -> [String] {
+    private static func address(of result: UploadResult.Values) -> [String] {
         result.mediaURL.map { ["  \(TerminalText.escaped($0))"] } ?? []
     }
 
-    private static func deletion(of result: UploadResult, _ namesServer: Bool) -> [String] {
+    private static func deletion(of result: UploadResult.Values, _ namesServer: Bool) -> [String] {
         guard result.guest == nil else {
             return switch (result.guestState, result.fileID) {
             case (.approved?, let id?): ["  approved by the organizer; to remove it: mediactl uploads delete \(id)"]
@@ -188,6 +195,10 @@ extension JSONRenderer {
 
 extension UploadResult {
     /// The exit code for this upload alone.
+    var exitCode: ExitCode { values.exitCode }
+}
+
+extension UploadResult.Values {
     var exitCode: ExitCode {
         if let error = self.error {
             return ExitCode(error.code)

@@ -47,37 +47,39 @@ final class UploadReporter: Sendable {
 
     /// Reports a result. The warnings in `reported` were already printed before the upload.
     func report(_ result: UploadResult, reported: [UploadWarning] = []) {
+        let values = result.values
         let userFacingError = userFacingError(of: result)
         func record() -> JSONObject {
             JSONRenderer.upload(result, contact: contact, userFacingError: isBatch ? nil : userFacingError)
         }
-        if result.isSkipped, isLargeBatch {
+        if values.isSkipped, isLargeBatch {
             console.record(.item, record())
             state.withLock { $0.unreportedSkips += 1 }
+        } else if isLargeBatch {
+            console.result(record(), TextRenderer.headline(of: result, console.outputStyle).map { [$0] } ?? [])
         } else {
-            let lines = TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer)
-            console.result(record(), isLargeBatch ? Array(lines.prefix(1)) : lines)
+            console.result(record(), TextRenderer.upload(result, style: console.outputStyle, namesServer: namesServer))
         }
-        if result.warnings.contains(.noDeleteToken), !result.isTokenlessByDesign, isFirst(.noDeleteToken) {
+        if values.warnings.contains(.noDeleteToken), !values.isTokenlessByDesign, isFirst(.noDeleteToken) {
             let message = NoTokenMessage(contact: contact)
             console.warning(message.sentence)
             console.announce(message.fields(of: result))
         }
-        warn(result.warnings.filter { $0 != .noDeleteToken && !reported.contains($0) }, of: result.path)
-        if let userFacingError, result.state != .cancelled {
-            if result.error?.endsRun == true {
+        warn(values.warnings.filter { $0 != .noDeleteToken && !reported.contains($0) }, of: values.path)
+        if let userFacingError, values.state != .cancelled {
+            if values.error?.endsRun == true {
                 reportFailure(endingRun: userFacingError)
             } else {
-                reportFailure(userFacingError, of: result.path)
+                reportFailure(userFacingError, of: values.path)
             }
         }
-        showAsLastResort(result)
+        showAsLastResort(values)
     }
 
     /// The hint to repeat the command line is printed with each upload, or, for a batch, only at its end.
     private func userFacingError(of result: UploadResult) -> UserFacingError? {
         var userFacingError = ErrorCatalog.userFacingError(of: result, isOneOfMany: isBatch)
-        if result.error?.code == .serverUnavailable, result.error?.field == nil {
+        if let error = result.values.error, error.code == .serverUnavailable, error.field == nil {
             userFacingError?.hint = isBatch ? nil : "to continue: \(continuation.hint)"
         }
         return userFacingError
@@ -99,7 +101,7 @@ final class UploadReporter: Sendable {
 
     /// A token that could be stored neither in the store nor in a rescue file is printed only on a terminal: the log of
     /// a CI run may be public.
-    private func showAsLastResort(_ result: UploadResult) {
+    private func showAsLastResort(_ result: UploadResult.Values) {
         guard let token = result.unstoredToken, result.error?.rescuePath == nil,
             console.context.terminal.isErrorTerminal
         else { return }

@@ -58,9 +58,10 @@ final class UploadResults: Sendable {
 
     func end(_ index: Int, _ result: UploadResult) {
         state.withLock { state in
-            state.counts.add(result)
-            state.codes.insert(result.exitCode)
-            if let error = result.error, error.endsRun, state.runFailure == nil {
+            let values = result.values
+            state.counts.add(values)
+            state.codes.insert(values.exitCode)
+            if let error = values.error, error.endsRun, state.runFailure == nil {
                 state.runFailure = ErrorCatalog.userFacingError(of: error)
             }
             if keepsStored, let upload = StoredUpload(result) {
@@ -124,7 +125,7 @@ struct UploadCounts: Sendable, Equatable {
     var resumed = 0
     var bytesSent: Int64 = 0
 
-    mutating func add(_ result: UploadResult) {
+    mutating func add(_ result: UploadResult.Values) {
         ended += 1
         states[result.state, default: 0] += 1
         skipped += result.isSkipped ? 1 : 0

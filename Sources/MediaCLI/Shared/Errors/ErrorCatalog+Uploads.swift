@@ -15,6 +15,7 @@ extension ErrorCatalog {
     /// The error of an upload and how to resume it; nil if there is no error. The server keeps the received bytes of a
     /// tus upload. With `isOneOfMany`, the hint also covers other uploads that may have failed the same way.
     static func userFacingError(of result: UploadResult, isOneOfMany: Bool = false) -> UserFacingError? {
+        let result = result.values
         guard let error = result.error else { return nil }
         var userFacingError = userFacingError(of: error)
         guard result.transport == .tus, result.attempts > 0, let id = result.uploadID else { return userFacingError }

@@ -21,7 +21,7 @@ final class Console: Sendable {
     private let finish = Once()
     /// Reserves the error message about results that cannot be written.
     private let outputFailureReport = Once()
-    private let color: Mutex<ColorMode>
+    private let styles: Mutex<Styles>
     private let hintOptions = Mutex(HintOptions())
     private let closingWork = Mutex<[@Sendable () -> Void]>([])
     /// Whether notes, warnings and errors are not printed: those of a plan are repeated by the run that follows it.
@@ -36,7 +36,7 @@ final class Console: Sendable {
         writesProgress = preferences.writesProgress
         isQuiet = preferences.isQuiet
         verbosity = preferences.verbosity
-        color = Mutex(preferences.color ?? .auto)
+        styles = Mutex(Styles(preferences.color ?? .auto, context))
         onSummary = nil
         isMuted = false
         let terminal = context.terminal
@@ -57,7 +57,7 @@ final class Console: Sendable {
         (isJSON, writesProgress) = (whole.isJSON, whole.writesProgress)
         (isQuiet, verbosity) = (whole.isQuiet, whole.verbosity)
         screen = whole.screen
-        color = Mutex(whole.color.withLock { $0 })
+        styles = Mutex(whole.styles.withLock { $0 })
         self.onSummary = onSummary
         self.isMuted = isMuted
         use(whole.hintOptions.withLock { $0 })
@@ -224,7 +224,7 @@ final class Console: Sendable {
 
     /// Sets the color mode, since the settings are read only after the console is created.
     func use(_ mode: ColorMode) {
-        color.withLock { $0 = mode }
+        styles.withLock { $0 = Styles(mode, context) }
     }
 
     /// Adds options of the command line to printed commands.
@@ -232,12 +232,19 @@ final class Console: Sendable {
         hintOptions.withLock { $0 = options }
     }
 
-    var outputStyle: Style { style(isTerminal: context.terminal.isOutputTerminal) }
-    var errorStyle: Style { style(isTerminal: context.terminal.isErrorTerminal) }
+    private struct Styles {
+        let output: Style
+        let errors: Style
 
-    private func style(isTerminal: Bool) -> Style {
-        Style(color.withLock { $0 }, isTerminal: isTerminal, environment: context.environment)
+        init(_ mode: ColorMode, _ context: CommandContext) {
+            let terminal = context.terminal
+            output = Style(mode, isTerminal: terminal.isOutputTerminal, environment: context.environment)
+            errors = Style(mode, isTerminal: terminal.isErrorTerminal, environment: context.environment)
+        }
     }
+
+    var outputStyle: Style { styles.withLock { $0.output } }
+    var errorStyle: Style { styles.withLock { $0.errors } }
 
     /// The width that text on standard output must fit; nil if it is not a terminal.
     var outputWidth: Int? {
@@ -310,7 +317,7 @@ struct HintOptions: Sendable {
     /// They are accepted before the name of the command, so that its end need not be found. Quoted titles and paths are
     /// unchanged.
     func addingPlaces(to line: String) -> String {
-        guard !isEmpty, line.contains("mediactl ") else { return line }
+        guard !isEmpty, Self.hasCommand(line) else { return line }
         let starts = line.ranges(of: /(?:^|[ (])mediactl (?=[a-z])/)
         var completed = ""
         var end = line.startIndex
@@ -330,6 +337,15 @@ struct HintOptions: Sendable {
             }
         }
         return completed + line[end...]
+    }
+
+    /// In a large batch, `String.contains` would take longer than everything else that is done for a line.
+    private static func hasCommand(_ line: String) -> Bool {
+        let command = "mediactl ".utf8
+        var line = line
+        return line.withUTF8 { bytes in
+            bytes.indices.contains { bytes[$0] == UInt8(ascii: "m") && bytes[$0...].starts(with: command) }
+        }
     }
 
     /// Adds the missing options to the command at the end of a hint, if it is an `UploadServerCommand`.
