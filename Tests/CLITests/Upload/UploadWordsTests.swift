@@ -148,6 +148,10 @@ import Testing
             "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'name' at row 1",
             "--participants"
         ),
+        (
+            "SQLSTATE[22001]: String data, right truncated: 1406 Data too long for column 'title' at row 1",
+            "--label"
+        ),
         ("SQLSTATE[01000]: Warning: 1265 Data truncated for column 'event_type' at row 1", "--event-type"),
         (
             "SQLSTATE[22007]: Invalid datetime format: 1292 Incorrect date value: '2026-02-31' for column 'event_date' "

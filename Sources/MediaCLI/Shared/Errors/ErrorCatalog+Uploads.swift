@@ -250,8 +250,10 @@ extension ErrorCatalog {
         guard error.code == .serverError, let match = error.detail.firstMatch(of: form) else { return nil }
         let column = String(match.1)
         let fields = ["event_date", "org_name", "event_type", "label", "keywords", "location", "rating", "notes"]
-        // Participants are stored as rows with a name (current releases).
-        let field = column == "name" ? "participants" : fields.first { $0 == column }
+        // Participants are stored as rows with a name (current releases), labels as titles of songs (D1 and D2, which
+        // spells them in Latin letters: 78 Chinese characters can exceed 255).
+        let aliases = ["name": "participants", "title": "label"]
+        let field = aliases[column] ?? fields.first { $0 == column }
         return field.map { "--" + $0.replacing("_", with: "-") }
     }
 
