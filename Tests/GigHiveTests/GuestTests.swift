@@ -82,6 +82,18 @@ import Tus
         #expect(access.displayName == "Aunt Ü")
     }
 
+    /// The server cuts a longer name, within a character if need be, and fails after it has stored the file.
+    @Test func aDisplayNameHasAtMost100Bytes() async throws {
+        let bench = try await start()
+        let token = try #require(EventToken(Self.secret))
+        let longest = String(repeating: "Ü", count: 50)
+        #expect(try await bench.client.guestAccess(token, displayName: longest).displayName == longest)
+        let error = await #expect(throws: GigHiveError.self) {
+            try await bench.client.guestAccess(token, displayName: longest + "a")
+        }
+        #expect(error?.code == .invalidDetail && error?.field == "display_name" && error?.limit == 100)
+    }
+
     @Test(arguments: ["expired", "revoked", "unknown"]) func anInvalidLinkIsReported(_ kind: String) async throws {
         let bench = try await start(days: kind == "expired" ? 0 : 14)
         if kind == "revoked" {
