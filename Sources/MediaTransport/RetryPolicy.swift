@@ -77,8 +77,8 @@ extension RetryPolicy {
     package static let outcomeQuery = RetryPolicy(delays: [1, 2, 5, 10, 20, 30].map { .seconds($0) })
     /// An optional query during an outage (503): the upload itself waits for the server, and reports that.
     package static let briefOutage = RetryPolicy(delays: [.seconds(1)])
-    /// A photo server that restarts, or whose database is down (photosync contract, new facts 5).
-    public static let photoOutage = RetryPolicy(
+    /// A server that restarts, or whose database is down (photosync contract, new facts 5; gighive trap T24).
+    public static let restart = RetryPolicy(
         retries: 1000,
         base: .milliseconds(500),
         cap: .seconds(10),

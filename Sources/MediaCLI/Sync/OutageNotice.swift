@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Shows that a command waits for a photo server that is restarting or whose database is down.
 final class OutageNotice: Sendable {
-    static let policy = RetryPolicy.photoOutage
+    static let policy = RetryPolicy.restart
 
     private struct State {
         var began: Duration?

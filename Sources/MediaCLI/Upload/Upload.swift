@@ -86,6 +86,7 @@ struct Upload: ContextCommand {
         let options = settings.uploadOptions(
             anyExtension: sending.takesAnyExtension,
             again: sending.sendsAgain,
+            outlastsRestart: input.watch != nil,
             parallelParts: sending.transfer.parallelParts,
             guest: guest?.access
         )

@@ -117,20 +117,23 @@ struct UploaderSource: Sendable {
 }
 
 extension SettingsSession {
-    /// Combines the arguments with the settings. `parallelParts` is per file.
+    /// Combines the arguments with the settings. `parallelParts` is per file; `outlastsRestart` is for a command that
+    /// nobody runs again after a restart of the server, and has no effect if `retries` is set.
     func uploadOptions(
         anyExtension: Bool = false,
         again: Bool = false,
+        outlastsRestart: Bool = false,
         parallelParts: Int = 1,
         guest: GuestAccess? = nil
     ) -> UploadOptions {
         let chunkBytes = settings.chunkSize.value
         let usual = TusSendOptions()
+        let retry = outlastsRestart && settings.retries.origin == .builtIn ? .restart : retryPolicy
         return UploadOptions(
             maximumBytes: settings.maxBytes.value,
             anyExtension: anyExtension,
             again: again,
-            retry: retryPolicy,
+            retry: retry,
             timeouts: timeouts,
             processingTime: settings.settleTimeout.value,
             transport: settings.transport.value,
@@ -138,7 +141,7 @@ extension SettingsSession {
                 chunkBytes: chunkBytes,
                 minimumChunkBytes: min(usual.minimumChunkBytes, chunkBytes),
                 maximumChunkBytes: max(usual.maximumChunkBytes, chunkBytes),
-                retry: retryPolicy
+                retry: retry
             ),
             parallelParts: parallelParts,
             guest: guest

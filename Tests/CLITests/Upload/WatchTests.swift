@@ -29,6 +29,18 @@ import Testing
         #expect((try BatchFixture.report(report)["items"] as? [Any])?.count == 2)
     }
 
+    /// Other uploads retry three times.
+    @Test(arguments: [([], "done"), (["--retries", "3"], "failed")])
+    func aRestartOfTheServerIsWaitedFor(_ options: [String], _ state: String) async throws {
+        let fixture = try await BatchFixture(faults: ["upload:early-status=503,times=4"])
+        try fixture.file("drop/a.mp4")
+        let command = ["upload", "--watch", fixture.runner.home.file("drop"), "--json"] + options + fixture.login
+        let child = try fixture.runner.start(command)
+        try await child.wait(for: #""state":"\#(state)""#)
+        child.signal(SIGINT)
+        #expect(try await child.finish().records().compactMap { $0["attempts"] as? Int } == [state == "done" ? 5 : 4])
+    }
+
     /// The server fails uploads that create the same event at the same time (trap T19).
     @Test func theFirstUploadOfAnEventIsAlone() async throws {
         let fixture = try await BatchFixture(arguments: ["--races", "0.5"])
