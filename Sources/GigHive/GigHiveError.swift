@@ -29,7 +29,7 @@ internal import Tus
         /// The detail field concerned (`label`, `event_date`, …); `transport` if another `TransportChoice` avoids the
         /// failure; `directory` if the file may be in a directory other than the current one; `deletion` if the outcome
         /// of a deletion is unknown; `discard` if an upload cannot be discarded; `event` if the server has the file, and
-        /// its event is unknown; `event_link` if the upload requires its event link again.
+        /// its event is unknown, or it has none; `event_link` if the upload requires its event link again.
         public var field: String?
         /// The offending value as given.
         public var value: String?

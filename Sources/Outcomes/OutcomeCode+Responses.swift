@@ -65,7 +65,7 @@ extension OutcomeCode {
     /// The server lost the upload because other uploads to the same event were stored at the same time.
     public static let serverRace = OutcomeCode("server_race", exit: 7, isRetryable: true)
         .message("the server lost the upload: other uploads to the same event were stored at the same time{detail}")
-        .hint("run the same command again; to avoid it, upload one file at a time, with --jobs 1 and in one process")
+        .hint("run the same command again; uploads with --jobs 1 in a single process avoid this")
     /// 3xx: redirects are not followed.
     public static let redirected = OutcomeCode("redirected", exit: 1)
         .message("the server redirects this request{status}{detail}")

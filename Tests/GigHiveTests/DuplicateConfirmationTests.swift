@@ -88,37 +88,26 @@ import Testing
     }
 
     /// A server that failed between storing the file and adding it to its event has it in no event (trap T7).
-    @Test func aRefusedFileThatNoEventListsIsInNoEvent() async throws {
+    @Test(arguments: [
+        (200, #"{"pagination":{"page":1,"pageCount":1},"entries":[]}"#, UploadState.refusedDuplicate, "in no event"),
+        (500, #"{"error":"Internal Server Error"}"#, .unknownOutcome, "its event could not be checked"),
+    ])
+    func aRefusalOfAFileThatIsNotListed(_ status: Int, _ body: String, _ state: UploadState, _ detail: String)
+        async throws
+    {
         let bench = try Workbench.overriding { request, connection, server, _ in
             switch request.path {
             case "/api/uploads.php": try Self.refuse(connection, server, "existing_file_id")
-            case "/db/database.php":
-                try connection.respond(200, #"{"pagination":{"page":1,"pageCount":1},"entries":[]}"#)
+            case "/db/database.php": try connection.respond(status, body)
             default: return false
             }
             return true
         }
         bench.server.store("abc")
         let result = await bench.uploader.upload(try bench.prepare())
-        #expect(result.state == .refusedDuplicate)
+        #expect(result.state == state)
         #expect(result.fileID == 18)
-        #expect(result.error?.detail == "the server lists it in no event")
-    }
-
-    @Test func refusalWithoutListingHasUnknownOutcome() async throws {
-        let bench = try Workbench.overriding { request, connection, server, _ in
-            switch request.path {
-            case "/api/uploads.php": try Self.refuse(connection, server, "existing_file_id")
-            case "/db/database.php": try connection.respond(500, #"{"error":"Internal Server Error"}"#)
-            default: return false
-            }
-            return true
-        }
-        bench.server.store("abc")
-        let result = await bench.uploader.upload(try bench.prepare())
-        #expect(result.state == .unknownOutcome)
-        #expect(result.fileID == 18)
-        #expect(result.error?.detail.contains("its event could not be checked") == true)
+        #expect(result.error?.detail.contains(detail) == true)
         #expect(result.error?.field == "event")
     }
 

@@ -25,7 +25,7 @@ extension TextRenderer {
                 + (result.isVerified == true ? "checksum matches)" : "checksum not compared)")
         case .linked:
             "\(style.green("linked")) \(name)\(number) (the server already had the file; added to \(event(of: result)))"
-        // There is no way to query whether the organizer has kept it.
+        // Whether the organizer has kept it cannot be queried.
         case .duplicate where result.warnings.contains(.guestReceiptLost):
             "\(name): uploaded earlier; use --again to upload it again"
         case .duplicate: "\(name): already in this event\(number)"

@@ -118,7 +118,7 @@ struct UploaderSource: Sendable {
 
 extension SettingsSession {
     /// Combines the arguments with the settings. `parallelParts` is per file; `outlastsRestart` is for a command that
-    /// nobody runs again after a restart of the server, and has no effect if `retries` is set.
+    /// keeps running while the server restarts; `retries`, if set, takes precedence.
     func uploadOptions(
         anyExtension: Bool = false,
         again: Bool = false,
