@@ -300,6 +300,9 @@ extension GigHiveError {
     /// Whether the server refuses all requests for now, so a query that an upload can do without is omitted.
     var isOutage: Bool { code == .serverUnavailable || code == .rateLimited }
 
+    /// Whether a proxy responded because the application behind it does not.
+    var isFromGateway: Bool { httpStatus.map { (502...504).contains($0) } ?? false }
+
     var asUnknownOutcome: GigHiveError {
         var error = self
         error.code = .unknownOutcome

@@ -137,6 +137,19 @@ extension TokenStore {
         return count
     }
 
+    /// Whether `clear` would remove anything that `tokenCount` does not count.
+    package func hasRecords(host: String?) throws(StoreError) -> Bool {
+        let now = now()
+        return try connection.read { db in
+            let sql = """
+                SELECT EXISTS (SELECT 1 FROM tombstones WHERE ?1 IS NULL OR host = ?1)
+                    OR EXISTS (SELECT 1 FROM stored_files WHERE ?1 IS NULL OR host = ?1)
+                    OR EXISTS (SELECT 1 FROM uploads WHERE \(Self.isFinished))
+                """
+            return try Bool.fetchOne(db, sql: sql, arguments: [host, now.milliseconds]) ?? false
+        }
+    }
+
     private static func clear(_ db: Database, host: String?, at now: Date) throws -> Int {
         try db.execute(sql: "DELETE FROM tokens WHERE ?1 IS NULL OR host = ?1", arguments: [host])
         let count = db.changesCount
@@ -146,16 +159,19 @@ extension TokenStore {
         return count
     }
 
+    /// Parameters: host (or null) and the current time in milliseconds.
+    private static let isFinished = """
+        \(UploadRow.isIn(Set(UploadState.allCases.filter(\.isFinal)))) AND NOT (\(TusRow.isResumable))
+        """
+
     private static func clearJournal(_ db: Database, host: String?, at now: Date) throws {
-        let finished = UploadRow.isIn(Set(UploadState.allCases.filter(\.isFinal)))
-        let purged = "\(finished) AND NOT (\(TusRow.isResumable))"
         let arguments: StatementArguments = [host, now.milliseconds]
         try db.execute(
-            sql: "DELETE FROM guest_receipts WHERE upload_id IN (SELECT upload_id FROM uploads WHERE \(purged))",
+            sql: "DELETE FROM guest_receipts WHERE upload_id IN (SELECT upload_id FROM uploads WHERE \(isFinished))",
             arguments: arguments
         )
         // Their rows in tus_uploads are removed with them.
-        try db.execute(sql: "DELETE FROM uploads WHERE \(purged)", arguments: arguments)
+        try db.execute(sql: "DELETE FROM uploads WHERE \(isFinished)", arguments: arguments)
         if host == nil {
             try db.execute(sql: "DELETE FROM guest_receipts WHERE upload_id NOT IN (SELECT upload_id FROM uploads)")
         }

@@ -40,7 +40,8 @@ struct DiscardRun {
             throw .notDiscardable(recorder.record, "nothing left to discard")
         }
         recorder = UploadOutcomeRecorder(store: uploader.store, record: row)
-        try Uploader.checkDiscardable(row, in: uploader.store, uploader.directory)
+        try Uploader.checkDiscardable(row, evenUnreachable: evenUnreachable, in: uploader.store, uploader.directory)
+        if try uploader.mayBeFinalizing(row), await !isUnreachable() { throw Uploader.mayBeStored(row) }
         if let tus = try GigHiveError.reading(uploader.store.tusRecord(uploadID)) { try await removeBytes(tus) }
         recorder.end(.cancelled, nil)
         // A copy of standard input; if it remains, the next upload removes it.
@@ -54,6 +55,18 @@ struct DiscardRun {
             error.code == .unknownOutcome, !recorder.record.isDirectoryUnknown, !control.isStopRequested
         else { return false }
         return evenUnreachable || !error.isRetryable
+    }
+
+    /// Whether the server cannot be queried for the file of a finalize that was in flight.
+    private func isUnreachable() async -> Bool {
+        guard evenUnreachable else { return false }
+        do throws(GigHiveError) {
+            _ = try await uploader.tusFeatures(control) { _ in }
+            return false
+        } catch {
+            let isSilent = error.httpStatus == nil || error.isFromGateway
+            return isSilent && error.code != .cancelled && !control.isStopRequested
+        }
     }
 
     /// A lock that outlasts the deadline is an error: the upload can be discarded later.

@@ -40,11 +40,12 @@ extension Uploader {
     /// no longer be determined.
     ///
     /// `evenUnreachable` ends the row even if the server does not remove its part, or does not respond to the query.
-    /// If `control` cancels it, the row stays unchanged. `onLock` is called once if the server has the upload locked
-    /// (423), with the maximum time to wait for the lock.
+    /// The server may then have stored the file (a finalize was in flight). If `control` cancels it, the row stays
+    /// unchanged. `onLock` is called once if the server has the upload locked (423), with the maximum time to wait for
+    /// the lock.
     ///
-    /// - Returns: The result; with an error, and the row unchanged, if the server may have stored the file (a finalize
-    ///   is in flight), or does not respond and `evenUnreachable` is false.
+    /// - Returns: The result; with an error, and the row unchanged, if the server responds and may have stored the file
+    ///   (a finalize is in flight), or does not respond and `evenUnreachable` is false.
     public func discard(
         _ record: UploadRecord,
         evenUnreachable: Bool = false,
@@ -93,9 +94,10 @@ extension Uploader {
     /// Throws unless `discard` may discard a row, as far as is known on this machine.
     ///
     /// - Throws: `GigHiveError`: `.notResumable` for an upload that is finished on the server, or of which nothing is
-    ///   left, `.unknownOutcome` for one that the server may be storing, `.storeUnusable`.
+    ///   left, `.unknownOutcome` for one that the server may be storing (unless `evenUnreachable`), `.storeUnusable`.
     public static func checkDiscardable(
         _ record: UploadRecord,
+        evenUnreachable: Bool = false,
         in store: TokenStore,
         _ directory: DataDirectory
     ) throws(GigHiveError) {
@@ -105,14 +107,16 @@ extension Uploader {
         guard try !isDiscarded(record, in: store, directory) else {
             throw .notDiscardable(record, "nothing left to discard")
         }
-        guard try !mayBeFinalizing(record, in: store) else {
-            throw GigHiveError(
-                .unknownOutcome,
-                detail: "the server may be storing it; check it first with: mediactl uploads status",
-                isRetryable: true,
-                path: record.path
-            )
-        }
+        if !evenUnreachable, try mayBeFinalizing(record, in: store) { throw mayBeStored(record) }
+    }
+
+    static func mayBeStored(_ record: UploadRecord) -> GigHiveError {
+        GigHiveError(
+            .unknownOutcome,
+            detail: "the server may be storing it; check it first with: mediactl uploads status",
+            isRetryable: true,
+            path: record.path
+        )
     }
 
     /// Whether an upload of standard input may be resumed, so its copy must be kept.
@@ -148,12 +152,14 @@ extension Uploader {
         return try GigHiveError.reading(SpoolFile.kept(for: record.uploadID, in: directory)) == nil
     }
 
-    /// Whether the server may be storing, or have stored, the tus upload of a row.
     func mayBeFinalizing(_ record: UploadRecord) throws(GigHiveError) -> Bool {
         try Self.mayBeFinalizing(record, in: store)
     }
 
-    private static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
+    /// Whether the server may be storing, or have stored, the tus upload of a row.
+    ///
+    /// - Throws: `.storeUnusable`.
+    public static func mayBeFinalizing(_ record: UploadRecord, in store: TokenStore) throws(GigHiveError) -> Bool {
         guard record.transport == .tus, !record.state.isFinished else { return false }
         guard let tus = try GigHiveError.reading(store.tusRecord(record.uploadID)) else { return false }
         return tus.finalizeStartedAt != nil || tus.mayBeStored
@@ -259,8 +265,7 @@ extension Uploader {
         do throws(GigHiveError) {
             return try await tusFeatures(control, onEvent)
         } catch {
-            let isDown = error.httpStatus.map { (502...504).contains($0) } ?? false
-            if !isNeeded, isDown, fitsDirectly(upload) { return nil }
+            if !isNeeded, error.isFromGateway, fitsDirectly(upload) { return nil }
             var error = error
             if isNeeded, error.isOfTusServer, options.guest == nil { error.field = "transport" }
             throw error

@@ -6,10 +6,10 @@ struct UploadsClear: ContextCommand {
     static let schema = "mediactl.uploads-clear/1"
     static let configuration = CommandConfiguration(
         commandName: "clear",
-        abstract: "Remove stored delete tokens. The files stay on the server and can no longer be deleted.",
+        abstract: "Remove stored delete tokens. The files stay on the server and can no longer be deleted from here.",
         discussion: """
-            The records of deleted tokens are removed too: afterwards mediactl uploads import and mediactl store restore \
-            add them again.
+            The records of deleted tokens are also removed, so mediactl uploads import and mediactl store restore can add \
+            those tokens again.
 
             Examples:
               mediactl uploads clear --all --dry-run
@@ -39,24 +39,32 @@ struct UploadsClear: ContextCommand {
             console.warning(try nothing(of: scope, in: session))
         }
         let whose = scope.map { "for \(ErrorCatalog.clean($0))" } ?? "for all servers"
-        let what = "\(Formats.count(count, "delete token")) \(whose)"
+        let hasRecordsOnly = try count == 0 && session.store.hasRecords(host: scope)
+        let what = Self.name(count, hasRecordsOnly) + " \(whose)"
+        guard count > 0 || hasRecordsOnly || scope == nil else {
+            return finish(console, scope, removed: 0, matching: 0, .success)
+        }
         if dryRun {
             console.text(["\(what) would be removed"])
             return finish(console, scope, removed: 0, matching: count, .success)
         }
-        guard count > 0 || scope == nil else {
-            return finish(console, scope, removed: 0, matching: 0, .success)
-        }
         let servers = scope == nil ? "servers" : "server"
-        let question = "This removes \(what); the files stay on the \(servers) and can no longer be deleted from here."
+        let consequence = "; the files stay on the \(servers) and can no longer be deleted from here"
+        let announcement = "This removes \(what)\(hasRecordsOnly ? "" : consequence)."
+        let question = hasRecordsOnly ? "Remove the records?" : "Remove the tokens?"
         let confirmation = Confirmation(prompter: settings.prompter, isGiven: yes)
-        guard try await confirmation.prompt([question], "Remove the tokens?", on: console) else {
+        guard try await confirmation.prompt([announcement], question, on: console) else {
             console.text(["nothing was removed"])
             return finish(console, scope, removed: 0, matching: count, .failure)
         }
         let removed = try session.store.clear(host: scope)
-        console.text(["removed \(Formats.count(removed, "delete token")) \(whose)"])
+        console.text(["removed \(Self.name(removed, hasRecordsOnly)) \(whose)"])
         return finish(console, scope, removed: removed, matching: count, .success)
+    }
+
+    private static func name(_ count: Int, _ hasRecordsOnly: Bool) -> String {
+        hasRecordsOnly && count == 0
+            ? "the records of deleted tokens and finished uploads" : Formats.count(count, "delete token")
     }
 
     /// The hosts with tokens are listed, so that a mistyped host does not look like success.

@@ -109,10 +109,12 @@ struct DiscardingRun: Sendable {
 
     /// Lists what will be discarded and which data the server keeps.
     private func announcement(of records: [UploadRecord]) throws -> [String] {
-        let kept = try records.filter { try uploaders.store.store.tusRecord($0.uploadID)?.isInChunks ?? false }
-        let removed = records.filter { record in
-            record.transport == .tus && !kept.contains { $0.uploadID == record.uploadID }
-        }
+        let store = uploaders.store.store
+        let inOneRequest = records.filter { $0.transport == .multipart }
+        let mayBeStored = try records.filter { try Uploader.mayBeFinalizing($0, in: store) }
+        let resumable = records.filter { $0.transport == .tus && !mayBeStored.contains($0) }
+        let kept = try resumable.filter { try store.tusRecord($0.uploadID)?.isInChunks ?? false }
+        let removed = resumable.filter { !kept.contains($0) }
         func section(_ title: String, _ records: [UploadRecord]) -> [String] {
             records.isEmpty ? [] : [title] + records.map(TextRenderer.brief)
         }
@@ -120,8 +122,9 @@ struct DiscardingRun: Sendable {
             + section("Local entries to remove (the server keeps the data for up to 24 hours):", kept)
             + section(
                 "Local entries to remove (uploads in one request; a file on the server stays there):",
-                records.filter { $0.transport == .multipart }
+                inOneRequest
             )
+            + section("Local entries to remove (the server may have stored the file, which stays there):", mayBeStored)
     }
 
     /// - Throws: `CredentialError` if a prompt was interrupted.
@@ -129,7 +132,12 @@ struct DiscardingRun: Sendable {
         guard isDryRun || isConfirmed else { return DiscardedUpload(record: record, end: .declined) }
         do {
             guard !isDryRun else {
-                try Uploader.checkDiscardable(record, in: uploaders.store.store, uploaders.store.directory)
+                try Uploader.checkDiscardable(
+                    record,
+                    evenUnreachable: evenUnreachable,
+                    in: uploaders.store.store,
+                    uploaders.store.directory
+                )
                 return DiscardedUpload(record: record, end: .planned)
             }
             let uploader = try await uploader(for: record)

@@ -253,6 +253,29 @@ import Testing
         try await expectNoUploads(fixture)
     }
 
+    /// A server that responds is queried instead: it may have stored the file.
+    @Test func aFinalizeInFlightIsDiscardedOnlyIfTheServerIsUnreachable() async throws {
+        let fixture = try await BatchFixture(faults: ["finalize:stall"])
+        let child = try fixture.runner.start(
+            ["upload", try fixture.file("a.mp4"), "--transport", "tus"] + fixture.login
+        )
+        try await fixture.sandbox.waitForRequests { $0.contains { $0.path.contains("finalize") } }
+        child.signal(SIGKILL)
+        #expect(try await child.finish().signal == SIGKILL)
+        let known = try await fixture.runner.run(["uploads", "status", "--dry-run", "--json"])
+        let id = try #require(try known.records().first?["upload_id"] as? String)
+        let command = ["uploads", "discard", id, "--yes", "--retries", "0"] + fixture.login
+        let forced = command + ["--even-unreachable"]
+        let refused = try await fixture.runner.run(forced)
+        #expect(refused.exitCode == 6 && refused.errors.contains("the server may be storing it"), "\(refused)")
+        try await fixture.sandbox.stop()
+        #expect(try await fixture.runner.run(command).exitCode == 6)
+        let planned = try await fixture.runner.run(forced + ["--dry-run"])
+        #expect(planned.exitCode == 0 && planned.output.contains("would be discarded"), "\(planned)")
+        #expect(try await fixture.runner.run(forced).exitCode == 0)
+        try await expectNoUploads(fixture)
+    }
+
     // MARK: Locked uploads
 
     @Test func aLockIsReportedAndWaitedForUntilTheLimit() async throws {

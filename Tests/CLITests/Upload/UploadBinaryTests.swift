@@ -202,6 +202,17 @@ import Testing
         #expect(try await fixture.runner.run(["uploads", "list"]).lines.count == 2)
     }
 
+    @Test func clearRemovesTheRecordsOfDeletedTokens() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.runner.run(["upload", fixture.file] + fixture.login)
+        #expect(try await fixture.runner.run(["uploads", "delete", "1", "--yes"] + fixture.login).exitCode == 0)
+        let clear = ["uploads", "clear", "--server", fixture.scope, "--yes"]
+        let records = "the records of deleted tokens and finished uploads for \(fixture.scope)"
+        #expect(try await fixture.runner.run(clear + ["--dry-run"]).output == "\(records) would be removed\n")
+        #expect(try await fixture.runner.run(clear).output == "removed \(records)\n")
+        #expect(try await fixture.runner.run(clear).output.isEmpty)
+    }
+
     @Test func loosePermissionsAreReportedOnce() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.runner.run(["uploads", "list"])
